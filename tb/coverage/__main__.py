@@ -2,14 +2,15 @@
 
     python -m tb.coverage [--jobs N] [--json FILE]
 
-Writes ``report.txt``, with the source of each point that is not covered, and ``report.json`` to
-``build/coverage``. It fails if a point is neither covered nor waived, if a waiver is not needed, or if a
-bit is waived as a constant and yosys does not find it to be one. Counts of runs are kept until hardware,
-bench or model change, so an interrupted call continues.
+Writes the source of each point that is not covered to ``build/coverage/report.txt``. It fails if a point
+is neither covered nor waived, if a waiver is not needed, or if a bit is waived as a constant and yosys
+does not find it to be one. Counts of runs are kept until hardware, bench or model change, so an
+interrupted call continues.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from rich.console import Console
 from tb.bench import TB, BenchError
 from tb.coverage.constants import constants
 from tb.coverage.points import counted, merged
-from tb.coverage.report import as_json, as_table, as_text
+from tb.coverage.report import as_table, as_text, figures_of
 from tb.coverage.runs import all_runs, count, unmeasured
 from tb.coverage.waivers import judged, read_waivers
 
@@ -30,8 +31,8 @@ OUT = TB.parent / "build" / "coverage"
 
 @click.command(help=(__doc__ or "").splitlines()[0])
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Runs at a time.")
-@click.option("--json", "figures", type=click.Path(path_type=Path), help="The report, here too.")
-def main(jobs: int, figures: Path | None) -> None:
+@click.option("--json", "file", type=click.Path(path_type=Path), help="Write the figures, too.")
+def main(jobs: int, file: Path | None) -> None:
     waivers, runs = read_waivers(), all_runs()
     try:
         files = count(runs, jobs, lambda line: print(line, flush=True))
@@ -44,8 +45,9 @@ def main(jobs: int, figures: Path | None) -> None:
     verdict, absent = judged(hits, waivers, is_constant), unmeasured(hits)
     make_folder(OUT)
     write_atomically(OUT / "report.txt", as_text(verdict).encode())
-    for path in (OUT / "report.json", *([figures] if figures else [])):
-        write_atomically(path, as_json(verdict).encode())
+    figures = figures_of(verdict)
+    if file:
+        write_atomically(file, json.dumps(figures).encode())
     Console(width=120).print(as_table(verdict))
     for name in absent:
         print(f"in no run: {name}")
@@ -53,12 +55,10 @@ def main(jobs: int, figures: Path | None) -> None:
         print(f"not needed: {line}")
     for point in verdict.unproved:
         print(f"not proved to be constant: {point.file} line {point.line}, {point.signal}")
-    total = len(verdict.covered) + len(verdict.waived) + len(verdict.missed)
-    reasons = len({waiver.reason for waiver in waivers})
     print(
-        f"{len(verdict.covered):,} of {total:,} points covered, {len(verdict.waived):,} waived for "
-        f"{reasons} reasons, {verdict.constants:,} of these proved to be constant, "
-        f"{len(verdict.missed):,} missed: see build/coverage/report.txt"
+        "{covered:,} of {points:,} points covered, {waived:,} waived for {reasons} reasons, "
+        "{constants:,} of these proved to be constant, {missed:,} missed: see "
+        "build/coverage/report.txt".format(**figures)
     )
     sys.exit(not verdict.passed or bool(absent))
 

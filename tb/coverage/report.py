@@ -1,8 +1,7 @@
-"""What code coverage reached: a table per source, the points without it, and a file for machines."""
+"""What code coverage reached: a table per source, the points without it, and figures."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from rich.table import Table
 from tb.coverage.points import KINDS, ROOT, Point
 from tb.coverage.waivers import Verdict, Waiver
 
-__all__ = ["as_json", "as_table", "as_text"]
+__all__ = ["as_table", "as_text", "figures_of"]
 
 
 def as_table(verdict: Verdict) -> Table:
@@ -67,22 +66,14 @@ def _listed(points: Sequence[Point], root: Path) -> list[str]:
     return lines
 
 
-def as_json(verdict: Verdict) -> str:
-    """Return all figures, the missed and the waived points."""
-
-    def dictionary(point: Point) -> dict[str, object]:
-        return {name: getattr(point, name) for name in ("file", "line", "column", "kind", "what")}
-
-    content = {
-        "passed": verdict.passed,
+def figures_of(verdict: Verdict) -> dict[str, int]:
+    """Return how many points there are, what became of them, and for how many reasons."""
+    waived = verdict.waived
+    return {
+        "points": len(verdict.covered) + len(waived) + len(verdict.missed),
         "covered": len(verdict.covered),
-        "waived": [
-            {**dictionary(point), "reason": waiver.reason}
-            for point, waiver in verdict.waived.items()
-        ],
+        "waived": len(waived),
+        "reasons": len({waiver.reason for waiver in waived.values()}),
         "constants": verdict.constants,
-        "missed": [dictionary(point) for point in verdict.missed],
-        "unneeded": verdict.unneeded,
-        "unproved": [dictionary(point) for point in verdict.unproved],
+        "missed": len(verdict.missed),
     }
-    return json.dumps(content, indent=2) + "\n"

@@ -23,6 +23,7 @@ from tb.bus.axi_runs import (
     axi_run,
 )
 from tb.coverage.points import ROOT, Point
+from tb.reads import read_files
 from tb.unit.unit_runs import EXHAUSTIVE, FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import ACTING
 from tb.uvm.device_runs import AGENTS, CONFIGS, agents_run, device_run
@@ -106,6 +107,6 @@ def _digest(this: Run) -> str:
     digest = hashlib.sha256(repr((this.command, tools, ROOT)).encode())  # counts name files
     python = [path for folder in (*folders, _MODEL) for path in sorted(folder.rglob("*.py"))]
     python = [path for path in python if not path.name.startswith("test_")]
-    for path in (*sorted(this.rtl.glob("*.sv*")), *this.files, *_TOOLS, *python):
+    for path in (*read_files(this.files, this.rtl), *_TOOLS, *python):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

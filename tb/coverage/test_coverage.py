@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.bench import RTL, TB, Run, run
+from tb.bench import RTL, Run, run
 from tb.coverage.constants import constants
 from tb.coverage.points import Point, counted
 from tb.coverage.report import as_text
-from tb.coverage.runs import all_runs, unmeasured
-from tb.coverage.waivers import Waiver, WaiverError, judged, read_waivers
+from tb.coverage.runs import unmeasured
+from tb.coverage.waivers import Waiver, judged, read_waivers
 from tb.toggle_counts import HEADER, header
 from tb.unit.unit_runs import UNITS
 
@@ -73,35 +73,6 @@ def test_a_bit_that_is_waived_as_a_constant_must_be_one() -> None:
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("reason", "because"), "waiver 1 has because, file, kind, what; legal are file, kind, "),
-        (
-            ('kind = "line"', 'kind = "state"'),
-            "waiver 1 has kind 'state', legal are line, branch, ",
-        ),
-        (('"It is proved."', '" "'), "waiver 1 of rtl/a.sv has no reason"),
-        (
-            ("reason", "constant = true\nreason"),
-            "waiver 1 is constant and of kind 'line', not toggle",
-        ),
-        (("'block'", "'bl(ock'"), r"waiver 1: 'bl\(ock': missing \)"),
-    ],
-)
-def test_a_wrong_waiver_is_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
-    text = (
-        '[[waiver]]\nfile = "rtl/a.sv"\nkind = "line"\nwhat = \'block\'\nreason = "It is proved."\n'
-    )
-    path = tmp_path / "waivers.toml"
-    path.write_text(text, encoding="utf-8")
-    assert read_waivers(path) == [Waiver("rtl/a.sv", "line", "block", "It is proved.")]
-    path.write_text(text.replace(*change), encoding="utf-8")
-    with pytest.raises(WaiverError, match=message):
-        read_waivers(path)
-
-
-@pytest.mark.unit
 def test_checks_and_what_only_linters_read_are_no_points(tmp_path: Path) -> None:
     source = tmp_path / "rtl/a.sv"
     source.parent.mkdir()
@@ -131,12 +102,6 @@ def test_checks_and_what_only_linters_read_are_no_points(tmp_path: Path) -> None
         Point("rtl/a.sv", 1, 1, "branch", "if: if (full) x_q <= 1;"): 5,
         Point("rtl/a.sv", 8, 1, "toggle", "x_q:0->1"): 5,
     }
-
-
-@pytest.mark.unit
-def test_every_waiver_is_of_a_source_that_is_measured() -> None:
-    measured = {path.relative_to(TB.parent).as_posix() for path in RTL.glob("*.sv")}
-    assert {waiver.file for waiver in read_waivers()} <= measured
 
 
 @pytest.mark.unit
@@ -217,10 +182,3 @@ def test_a_bench_that_does_less_leaves_points(tmp_path: Path) -> None:
     verdict = judged(counted(data), [], _varies)
     assert not verdict.passed
     assert "if (advance_i)" in as_text(verdict)
-
-
-@pytest.mark.rtl
-@pytest.mark.slow
-def test_every_run_of_the_coverage_has_a_name_of_its_own() -> None:
-    commands = [this.command for this in all_runs()]
-    assert len(set(commands)) == len(commands)
