@@ -148,7 +148,15 @@ def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> No
     assert not rate or sum(line.hits.values()) > 10
 
 
-@pytest.mark.parametrize(("config", "limit"), CASES, ids=named)
+OFTEN = (CASES[0], CASES[7])
+"""A table of their own, and a shared one: the other cases are for ``make slow``."""
+
+
+@pytest.mark.parametrize(
+    ("config", "limit"),
+    [pytest.param(*case, marks=() if case in OFTEN else pytest.mark.slow) for case in CASES],
+    ids=named,
+)
 def test_agents_of_each_kind_make_the_steps_of_the_model(config: Config, limit: int) -> None:
     acting = config.acting
     assert acting is not None

@@ -120,6 +120,7 @@ def test_the_table_of_registers_is_the_map_of_the_bench(block: str) -> None:
     assert found == {name: (each.address, each.fields) for name, each in registers(block).items()}
 
 
+@pytest.mark.slow
 def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
     notebook = {
         "cells": [
@@ -169,6 +170,7 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         assert complaint in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
 def test_the_site_never_scrolls_sideways(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()

@@ -368,6 +368,7 @@ def test_missing_browser_is_named(
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
 def test_browser_shows_a_run_and_steers_it() -> None:
     from selenium.webdriver.common.action_chains import ActionChains
@@ -460,6 +461,7 @@ return views.map(view => [...view.canvas_view.primary.canvas.getContext('2d')
 _PAGE = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
 def test_page_fits_a_phone_and_is_dark_where_it_should_be() -> None:
     program = Program("gridworld", "--speed", "200")

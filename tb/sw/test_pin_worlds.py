@@ -53,7 +53,7 @@ def led_out(folder: Path, pins: Path = LED_PINS) -> tuple[Config, SimPort]:
     return around(1, folder, pins, at_board=True)
 
 
-@pytest.mark.parametrize("agents", [1, 16])
+@pytest.mark.parametrize("agents", [1, pytest.param(16, marks=pytest.mark.slow)])
 def test_agents_learn_at_the_pins_what_the_model_does(
     agents: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,39 @@
+"""``make check`` chooses the tests of a file, and says what it leaves to ``make test``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from tb.bench import TB
+
+
+@pytest.mark.unit
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "chosen", "not_chosen"),
+    [
+        (
+            "rtl/qs_update.sv",
+            "unit/test_rtl_modules uvm/test_rtl_lane uvm/test_rtl_mutants formal/test_proofs",
+            "unit/test_chain uvm/test_rtl_acting",
+        ),
+        ("sw/qstep/acting/model.py", "sw/test_acting_model sw/test_acting_fast", "sw/test_fixed"),
+        ("sw/qstep/cli/train.py", "sw/test_run_contract sw/test_cli", "sw/test_session"),
+    ],
+    ids=lambda words: words.split()[0],
+)
+def test_what_belongs_to_a_file_is_chosen(file: str, chosen: str, not_chosen: str) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "tb.check", "--seconds", "0", file],
+        cwd=TB.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    left = set(re.findall(r"^left .* \(.*\): \d+ of tb/(.*)\.py$", answer.stdout, re.MULTILINE))
+    assert left >= set(chosen.split())
+    assert not left & set(not_chosen.split())
+    assert answer.returncode == 1, "no test ran"
