@@ -1,8 +1,7 @@
 """A circuit as yosys writes it in BTOR2, as terms of Bitwuzla, clock by clock.
 
-yosys' own unroller (yosys-smtbmc, which sby calls) speaks SMT-LIB to a solver program, but PyPI has
-Bitwuzla only as a Python module. With terms it also takes only one line to leave a multiplier open, as
-any function of its operands.
+sby and its unroller, yosys-smtbmc, do the same over SMT-LIB. With terms it takes one line to leave a
+multiplier open, as any function of its operands, and a property can be assumed once it is proved.
 """
 
 from __future__ import annotations
