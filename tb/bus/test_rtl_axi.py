@@ -59,16 +59,17 @@ def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> Non
     run(replace(axi_acting_run(), test=only))
 
 
-@pytest.mark.slow
+SHARED = [AXI_SHARED[0], pytest.param(AXI_SHARED[1], marks=pytest.mark.slow)]
+
+
 @pytest.mark.bench("tb.bus.axi_reset_tests", "qs_axi_agents qs_acting")
-@pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
+@pytest.mark.parametrize("config", SHARED, ids=lambda config: config.acting.algorithm)
 def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
     config: Config, only: str
 ) -> None:
     run(replace(axi_reset_run(config), test=only))
 
 
-@pytest.mark.slow
 def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
     (fault,) = faults("axi_reset_run")
     with pytest.raises(BenchError, match=str(fault.seen)):

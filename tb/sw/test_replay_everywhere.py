@@ -18,6 +18,7 @@ HOLDING = 325
 
 
 # The first has rewards that travel whole, the other one codes.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, HOLDING], ids=lambda seed: f"seed{seed}")
 def test_every_device_writes_the_file_of_the_model(seed: int, tmp_path: Path) -> None:
     files = replay_case(seed, TRANSITIONS, tmp_path)
