@@ -1,6 +1,7 @@
 """The driver of agents on the reference device: jobs begin exactly once, and words arrive in place."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +43,56 @@ SETTINGS = [AgentSettings(seed=seed) for seed in range(2)]
 
 def opened(reference: ReferenceDevice, port: type[DirectPort] = DirectPort) -> LinkAgents:
     return LinkAgents(port(reference), CONFIG, WORLD, SETTINGS, PATIENCE)
+
+
+def opened_in(own: str, world: Any) -> LinkAgents:
+    """Open agents whose configuration has a world of its `own` kind."""
+    config = replace(CONFIG, acting=Acting(agents=2, world=own))
+    return LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
+
+
+def opened_model() -> object:
+    config = replace(CONFIG, acting=Acting(agents=2, world="a.sv"))
+    return open_agents("model", config, 0, SETTINGS)
+
+
+def started(steps: Any) -> None:
+    reference = ReferenceAgents(CONFIG)
+    try:
+        opened(reference).start(steps)
+    finally:
+        assert reference.left == 0  # nothing was sent
+
+
+def cleared() -> None:
+    device = opened(ReferenceAgents(CONFIG))
+    device._session.send(Request.CLEAR)
+    device._session.drain()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        *((lambda steps=steps: started(steps), ConfigError,
+           r"steps is .*; it must be .*from 1 to 2\^48-1") for steps in (0, -1, 2**48, 1.5, None)),
+        (lambda: opened(ReferenceAgents(CONFIG)).run(1, trace=True), ConfigError,
+         "trace is True; only the model keeps"),
+        (lambda: opened_in("a.sv", WORLD), ConfigError, "world is a table; the device's is 'a.sv'"),
+        (lambda: opened_in("table", 0), ConfigError,
+         "world is a limit of steps; the device's is a table"),
+        (lambda: opened_in("a.sv", 65536), ConfigError,
+         "max_episode_steps is 65536; it must be an integer from 0 to 65535"),
+        (opened_model, ConfigError, "device is 'model', which has worlds from tables only"),
+        (lambda: opened(ReferenceDevice(Config(9, 3, link=CONFIG.link))), ConfigMismatchError,
+         "configuration digest"),
+        (cleared, RefusedError, "refused CLEAR: BAD_TYPE"),
+    ],
+)  # fmt: skip
+def test_what_agents_cannot_do_is_refused(
+    call: Callable[[], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
 
 
 def test_opening_ends_a_job_and_loads_world_settings_and_agents() -> None:
@@ -127,25 +178,11 @@ def test_a_job_is_refused_while_another_runs_and_that_one_goes_on() -> None:
     device.run(3)
 
 
-@pytest.mark.parametrize("steps", [0, -1, 2**48, 1.5, None])
-def test_steps_out_of_range_are_refused_before_anything_is_sent(steps: object) -> None:
-    reference = ReferenceAgents(CONFIG)
-    device = opened(reference)
-    with pytest.raises(ConfigError, match=r"steps is .*; it must be .*from 1 to 2\^48-1"):
-        device.start(steps)  # type: ignore[arg-type]
-    assert reference.left == 0
-
-
 def test_a_job_of_no_steps_is_not_sent() -> None:
     reference = ReferenceAgents(CONFIG)
     device = opened(reference)
     device.run(0)
     assert (device.running, reference.made) == (False, 0)
-
-
-def test_hardware_keeps_no_trace() -> None:
-    with pytest.raises(ConfigError, match="trace is True; only the model keeps"):
-        opened(ReferenceAgents(CONFIG)).run(1, trace=True)
 
 
 def test_agents_that_make_no_steps_end_in_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,26 +206,6 @@ def test_a_world_that_does_not_answer_is_told_and_the_next_job_runs() -> None:
     reference.silent = None
     device.run(5)
     assert device.counters[0].steps == 5
-
-
-@pytest.mark.parametrize(
-    ("own", "world", "message"),
-    [
-        ("a.sv", WORLD, "world is a table; the device's is 'a.sv'"),
-        ("table", 0, "world is a limit of steps; the device's is a table"),
-        ("a.sv", 65536, "max_episode_steps is 65536; it must be an integer from 0 to 65535"),
-    ],
-)
-def test_a_world_of_another_kind_is_refused(own: str, world: Any, message: str) -> None:
-    config = replace(CONFIG, acting=Acting(agents=2, world=own))
-    with pytest.raises(ConfigError, match=message):
-        LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
-
-
-def test_the_model_has_no_circuit() -> None:
-    config = replace(CONFIG, acting=Acting(agents=2, world="a.sv"))
-    with pytest.raises(ConfigError, match="device is 'model', which has worlds from tables only"):
-        open_agents("model", config, 0, SETTINGS)
 
 
 def test_a_reset_ends_the_job_and_the_counters_say_how_far_it_was() -> None:
@@ -221,19 +238,6 @@ def test_what_interrupts_a_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         device.run(10_000)
     assert reference.left == 0
     assert 0 < reference.made < 10_000
-
-
-def test_a_device_with_a_lane_is_refused() -> None:
-    lane = ReferenceDevice(Config(9, 3, link=CONFIG.link))
-    with pytest.raises(ConfigMismatchError, match="configuration digest"):
-        opened(lane)
-
-
-def test_requests_of_a_lane_are_unknown_to_agents() -> None:
-    device = opened(ReferenceAgents(CONFIG))
-    device._session.send(Request.CLEAR)
-    with pytest.raises(RefusedError, match="refused CLEAR: BAD_TYPE"):
-        device._session.drain()
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 60])

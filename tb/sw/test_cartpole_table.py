@@ -1,27 +1,19 @@
 """CartPole as a table: its rows, what counts as success, and that every device learns the same."""
 
-import json
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.typing import NDArray
+from tb.sw.command_line import told
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.cli.train import command
 from qstep.devices.model_device import ModelDevice
 from qstep.envs import make, table_size
 from qstep.envs.cartpole_table import LIMITS, CartPoleTable, row_of
 from qstep.learn.schedule import EpsilonSchedule
 from qstep.learn.train import Learner, Plan
-
-
-def train(words: str, out: Path) -> str:
-    result = CliRunner().invoke(command, [*f"cartpole {words} --out".split(), str(out)])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.mark.parametrize(
@@ -87,7 +79,7 @@ LEAST = 400.0
 
 
 def test_table_learns_to_balance(tmp_path: Path) -> None:
-    report = json.loads(train("--json", tmp_path))
+    report = told("train cartpole --out", tmp_path)
     assert report["rounding"] == "stochastic"
     assert report["evaluation"]["mean_return"] > LEAST
 
@@ -115,13 +107,3 @@ def test_table_that_does_not_see_the_angular_speed_does_not_learn_to_balance() -
     for _ in learner:
         pass
     assert 20 < learner.result.evaluations[-1].mean_return < LEAST
-
-
-@pytest.mark.rtl
-@pytest.mark.slow
-def test_simulated_hardware_learns_the_same_pole(tmp_path: Path) -> None:
-    for device in ("model", "sim"):
-        words = f"--episodes 80 --evaluate-every 80 --sync-steps 256 --device {device}"
-        train(words, tmp_path / device)
-    for path in (tmp_path / "model").iterdir():
-        assert path.read_bytes() == (tmp_path / "sim" / path.name).read_bytes(), path.name

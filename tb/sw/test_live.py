@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from bokeh.document import Document
 from click.testing import CliRunner
+from tb.sw.command_line import refused
 from tb.sw.test_watch import Failing
 
 from qstep.acting.plan import planned
@@ -150,43 +151,22 @@ def test_port_that_is_taken_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "message"),
+    ("words", "error", "text"),
     [
-        (["nowhere"], EnvironmentSpaceError, "nowhere: no such environment"),
-        (
-            ["gridworld", "--speed", "2000000"],
-            ConfigError,
-            "speed is 2000000; .* from 0 to 1000000",
-        ),
-        (
-            ["gridworld", "--epsilon", "1.5"],
-            ConfigError,
-            r"epsilon start is 1\.5; it must be from 0",
-        ),
-        (["gridworld", "--alpha", "-1"], ConfigError, r"alpha is -1\.0; it must be from 0 to 1"),
-        (["gridworld", "--device", "usb:"], ConfigError, "device is 'usb:'"),
-        (["here.sv"], ConfigError, "world is the circuit 'here.sv' and acting.world is None"),
+        ("nowhere", EnvironmentSpaceError, "nowhere: no such environment"),
+        ("gridworld --speed 2000000", ConfigError, "speed is 2000000; .* from 0 to 1000000"),
+        ("gridworld --epsilon 1.5", ConfigError, r"epsilon start is 1\.5; it must be from 0"),
+        ("gridworld --alpha -1", ConfigError, r"alpha is -1\.0; it must be from 0 to 1"),
+        ("gridworld --device usb:", ConfigError, "device is 'usb:'"),
+        ("here.sv", ConfigError, "world is the circuit 'here.sv' and acting.world is None"),
+        ("here.sv --max-episode-steps 9", SystemExit, "is for worlds with a transition table"),
+        ("snake --max-episode-steps 9", SystemExit, "is for worlds with a transition table"),
+        ("snake --shared-table", SystemExit, "--shared-table is for runs in which the device acts"),
     ],
 )
-def test_an_unwatchable_run_is_refused(
-    words: list[str], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        run(*words)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["here.sv", "--max-episode-steps", "9"], "is for worlds with a transition table"),
-        (["snake", "--max-episode-steps", "9"], "is for worlds with a transition table"),
-        (["snake", "--shared-table"], "--shared-table is for runs in which the device acts"),
-    ],
-)
-def test_option_of_another_run_is_refused(words: list[str], message: str) -> None:
-    answer = run(*words)
-    assert answer.exit_code == 2
-    assert message in " ".join(answer.output.split())
+@pytest.mark.usefixtures("own_folder")
+def test_an_unwatchable_run_is_refused(words: str, error: type[BaseException], text: str) -> None:
+    refused(f"live {words} --no-browser", error, text)
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,9 +220,3 @@ def test_device_that_fails_ends_the_program_with_its_error() -> None:
         controller.play()
         with pytest.raises(LinkError, match="the port is gone"):
             serve(controller, None, "a failure", None, 0, lambda address: None)
-
-
-def test_help_names_every_option() -> None:
-    text = CliRunner().invoke(command, ["--help"]).output
-    for option in ("--device", "--alpha", "--epsilon", "--speed", "--port", "--no-browser"):
-        assert option in text

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from tb.sw.command_line import invoke, refused, told
 
 from qstep.bench import heaviest, profilers, systems
 from qstep.bench.machine import machine, versions
 from qstep.bench.profilers import Profile, Spot
-from qstep.cli.profile import command
 from qstep.errors import FileFormatError, QStepError, ToolMissingError, TorchDeviceError
 
 
@@ -92,12 +92,6 @@ def test_operations_of_pytorch_are_named_and_counted() -> None:
     assert all(0 <= spot.share <= 1 for spot in found.spots)
 
 
-def test_work_without_pytorch_has_no_operations() -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(QStepError, match="no operation of PyTorch ran; take another tool"):
-        profilers.profile("torch", cold)
-
-
 def event(key: str, device: str, own: float, on_gpu: float, annotation: bool = False) -> Any:
     """What `key_averages` gives, with times in microseconds."""
     from torch.autograd.profiler_util import FunctionEventAvg
@@ -131,34 +125,14 @@ def test_a_kernel_on_the_gpu_counts_once() -> None:
     assert [spot.share for spot in spots] == pytest.approx([0.6, 0.6, 0.25, 0.1, 0.05])
 
 
-def test_what_cuda_does_by_itself_is_no_operation_of_pytorch() -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(QStepError, match="no operation of PyTorch ran; take another tool"):
-        profilers._operations([event("cudaDeviceSynchronize", "CPU", 9, 0)], 1.0)
-
-
-def test_work_too_short_for_a_sample_is_refused() -> None:
-    pytest.importorskip("pyinstrument")
-    with pytest.raises(QStepError, match=r"before the first sample; give it more --seconds"):
-        profilers.profile("pyinstrument", lambda: None)
-
-
 def test_the_sentence_names_the_first_spot_and_its_share() -> None:
     spots = (Spot("here (a.py:1)", 3.0, 0.75, 4), Spot("there (b.py:2)", 1.0, 0.25, 4))
     found = Profile("cprofile", "the time", spots, ".prof", bytes)
     assert found.sentence == "Hot spot: here (a.py:1) takes 75% of the time."
 
 
-@pytest.mark.parametrize(("tool", "package"), [("line", "line_profiler"), ("pyinstrument",) * 2])
-def test_an_absent_tool_is_named(tool: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    message = rf"{package} is not installed; run.*\[profile\]'"
-    with pytest.raises(ToolMissingError, match=message):
-        profilers.profile(tool, cold)
-
-
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(command, [str(word) for word in words])
+    return invoke("profile", *words)
 
 
 def test_without_a_backend_all_are_listed() -> None:
@@ -231,18 +205,6 @@ def wrapped(function: Callable[[], int]) -> Callable[[], int]:
     return around
 
 
-def test_work_that_does_not_repeat_itself_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
-    first = iter([hot])
-    with pytest.raises(QStepError, match=r"no line of hot was seen; take another tool"):
-        profiled("line", lambda: next(first, int)())
-
-
-def test_work_without_a_function_of_ours_has_no_lines() -> None:
-    with pytest.raises(QStepError, match="no function of QStep ran in Python; take another tool"):
-        profiled("line", cold)
-
-
 @pytest.mark.parametrize(("backend", "tool", "sentence"), BACKENDS)
 def test_backends_run_under_tools(backend: str, tool: str, sentence: str, tmp_path: Path) -> None:
     if "torch" in (backend.partition("-")[0], tool):
@@ -270,47 +232,86 @@ def test_files_are_what_their_names_say(tmp_path: Path) -> None:
     assert not re.search(r'<(script|link)[^>]+(src|href)="http', page)
 
 
-def test_a_file_that_cannot_be_written_is_refused_in_words(tmp_path: Path) -> None:
-    (tmp_path / "dictionary-cprofile.prof").mkdir()
-    result = run("dictionary", "--seconds", "0.02", "--out", tmp_path)
-    assert isinstance(result.exception, FileFormatError)
-    assert "dictionary-cprofile.prof: cannot be written: " in str(result.exception)
-
-
 def test_json_lists_every_place(tmp_path: Path) -> None:
-    words = ("dictionary", "--seconds", "0.02", "--top", "1", "--json", "--out", tmp_path)
-    told = json.loads(run(*words).stdout)
-    assert (told["backend"], told["tool"]) == ("dictionary", "cprofile")
-    assert told["sentence"].startswith("Hot spot: ")
-    assert len(told["spots"]) > 5
-    assert told["machine"] == machine()
-    assert told["versions"] == versions()
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", told["date"])
-    assert sum(spot["share"] for spot in told["spots"]) == pytest.approx(1)
+    said = told("profile dictionary --seconds 0.02 --top 1 --out", tmp_path)
+    assert (said["backend"], said["tool"]) == ("dictionary", "cprofile")
+    assert said["sentence"].startswith("Hot spot: ")
+    assert len(said["spots"]) > 5
+    assert said["machine"] == machine()
+    assert said["versions"] == versions()
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", said["date"])
+    assert sum(spot["share"] for spot in said["spots"]) == pytest.approx(1)
 
 
-def test_an_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(systems, "PROFILED", ("gridworld",))
-    with pytest.raises(QStepError, match=r"'abacus' is no backend; there are dictionary, ref.*sim"):
-        command.main(["abacus"], standalone_mode=False)
+def once() -> Callable[[], object]:
+    """Return work that does not repeat itself."""
+    first = iter([hot])
+    return lambda: next(first, int)()
 
 
-@pytest.mark.parametrize("backend", [(), ("numba",), ("torch",)])
-def test_an_absent_device_is_refused_whatever_the_backend(backend: tuple[str, ...]) -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(TorchDeviceError, match=r"no device 'abacus' on this machine; it has .*cpu"):
-        command.main([*backend, "--torch-device", "abacus"], standalone_mode=False)
+NO_OPERATION = "no operation of PyTorch ran; take another tool"
 
 
-def test_a_backend_without_pytorch_takes_no_device_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("call", "needs", "text"),
+    [
+        (lambda: profilers.profile("torch", cold), "torch", NO_OPERATION),
+        # What CUDA does by itself is no operation of PyTorch.
+        (lambda: profilers._operations([event("cudaDeviceSynchronize", "CPU", 9, 0)], 1.0), "torch",
+         NO_OPERATION),
+        (lambda: profilers.profile("pyinstrument", lambda: None), "pyinstrument",
+         "before the first sample; give it more --seconds"),
+        (lambda: profilers.profile("line", once()), "line_profiler",
+         "no line of hot was seen; take another tool"),
+        (lambda: profilers.profile("line", lambda: None), "line_profiler",
+         "no function of QStep ran in Python; take another tool"),
+    ],
+)  # fmt: skip
+def test_work_that_shows_a_tool_nothing_is_refused(
+    call: Callable[[], object], needs: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(needs)
+    if "hot" in text:
+        monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    with pytest.raises(QStepError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(("tool", "package"), [("line", "line_profiler"), ("pyinstrument",) * 2])
+def test_an_absent_tool_is_named(tool: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ToolMissingError, match=rf"{package} is not installed; run.*\[profile\]'"):
+        profilers.profile(tool, cold)
+
+
+ABACUS = r"no device 'abacus' on this machine; it has .*cpu"
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ("dictionary --seconds 0.02 --out .", FileFormatError,
+         "dictionary-cprofile.prof: cannot be written: "),
+        ("abacus", QStepError, "'abacus' is no backend; there are dictionary, ref.*sim"),
+        ("--torch-device abacus", TorchDeviceError, ABACUS),
+        ("numba --torch-device abacus", TorchDeviceError, ABACUS),
+        ("torch --torch-device abacus", TorchDeviceError, ABACUS),
+        ("numba --torch-device cuda", TorchDeviceError,
+         "numba does not use PyTorch; it runs on the processor, not on 'cuda'"),
+        ("torch-graph --torch-device cpu", ToolMissingError,
+         "torch-graph is absent: it needs NVIDIA's CUDA"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_profiled_is_refused(
+    words: str,
+    error: type[QStepError],
+    text: str,
+    own_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    message = "numba does not use PyTorch; it runs on the processor, not on 'cuda'"
-    with pytest.raises(TorchDeviceError, match=message):
-        command.main(["numba", "--torch-device", "cuda"], standalone_mode=False)
-
-
-def test_an_absent_backend_says_why() -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(ToolMissingError, match="torch-graph is absent: it needs NVIDIA's CUDA"):
-        systems.find("torch-graph", "cpu")
+    (own_folder / "dictionary-cprofile.prof").mkdir()
+    if "cuda" in words:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(systems, "PROFILED", ("gridworld", "torch"))
+    refused(f"profile {words}", error, text)

@@ -171,43 +171,29 @@ def test_transitions_that_do_not_fit_are_refused(folder, changed, error, message
     assert not (folder / "table.npz").exists()
 
 
-def test_file_that_is_not_a_npz_is_refused(folder):
-    (folder / "f.npz").write_text("state,action")
-    with pytest.raises(FileFormatError, match=r"f\.npz: cannot be read as a \.npz file"):
-        replay(file="f.npz")
-    with pytest.raises(FileFormatError, match=r"absent\.npz: cannot be read as a \.npz file"):
-        replay(file="absent.npz")
-
-
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("file", "options", "error", "message"),
     [
-        (("--alpha", "1.5"), r"alpha is 1\.5; it must be from 0 to 1"),
-        (("--gamma", "-0.1"), r"gamma is -0\.1; it must be from 0 to 1"),
-        (("--seed", "-1"), r"seed is -1; it must be an integer from 0 to 2\^64-1"),
-        (("--format", "Q3"), r"format is 'Q3'; write it as Qm\.F"),
-        (("--device", "fpga"), r"device is 'fpga'; it must be model:, sim:"),
-        (("--config", "c.toml"), "--config was given together with states, actions"),
+        ("text.npz", "", FileFormatError, r"text\.npz: cannot be read as a \.npz file"),
+        ("absent.npz", "", FileFormatError, r"absent\.npz: cannot be read as a \.npz file"),
+        ("walk.npz", "--alpha 1.5", ConfigError, r"alpha is 1\.5; it must be from 0 to 1"),
+        ("walk.npz", "--gamma -0.1", ConfigError, r"gamma is -0\.1; it must be from 0 to 1"),
+        ("walk.npz", "--seed -1", ConfigError, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
+        ("walk.npz", "--format Q3", ConfigError, r"format is 'Q3'; write it as Qm\.F"),
+        ("walk.npz", "--device fpga", ConfigError, r"device is 'fpga'; it must be model:, sim:"),
+        ("walk.npz", "--config c.toml", ConfigError, "--config was given together with states, actions"),
+        ("walk.npz", "--init other.npz", TableError,
+         r"other\.npz: table has shape \(26, 4\); .* \(25, 4\)"),
+        ("walk.npz", "--out absent/t.npz", FileFormatError,
+         r"absent/t\.npz: the folder absent does not exist"),
     ],
-    ids=["alpha", "gamma", "seed", "format", "device", "config-and-states"],
-)
-def test_options_out_of_range_are_refused(folder, options, message):
-    with pytest.raises(ConfigError, match=message):
-        replay(*options)
+)  # fmt: skip
+def test_what_cannot_be_replayed_is_refused(folder, file, options, error, message):
+    (folder / "text.npz").write_text("state,action")
+    save_table("other.npz", np.zeros((26, 4), np.int32), Config(26, 4), Hyperparameters())
+    with pytest.raises(error, match=message):
+        replay(*options.split(), file=file)
     assert not (folder / "table.npz").exists()
-
-
-def test_first_table_of_another_shape_is_refused(folder):
-    other = Config(26, 4)
-    save_table("other.npz", np.zeros((26, 4), np.int32), other, Hyperparameters())
-    with pytest.raises(TableError, match=r"other\.npz: table has shape \(26, 4\); .* \(25, 4\)"):
-        replay("--init", "other.npz")
-
-
-def test_folder_that_does_not_exist_is_refused_before_the_work(folder):
-    words = ["walk.npz", "--out", "absent/t.npz", "--states", "25", "--actions", "4"]
-    with pytest.raises(FileFormatError, match=r"absent/t\.npz: the folder absent does not exist"):
-        CliRunner().invoke(command, words, catch_exceptions=False)
 
 
 def test_folder_in_the_place_of_the_table_is_refused_before_the_work(folder, monkeypatch):

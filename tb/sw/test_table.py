@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -43,15 +44,6 @@ def test_world_of_a_table_comes_back(tmp_path):
         assert np.array_equal(load_table(tmp_path / "t.npz", CONFIG), TABLE)
 
 
-@pytest.mark.parametrize("world", [1, "gridworld", {}, {"name": "a", "states": "25", "actions": 4}])
-def test_file_with_a_malformed_world_is_refused(tmp_path, world):
-    tree = {"config": CONFIG.to_dict(), "world": world}
-    arrays = {"q_raw": TABLE, "q": TABLE / 256, "config": np.array(json.dumps(tree))}
-    np.savez(tmp_path / "t.npz", **arrays)
-    with pytest.raises(FileFormatError, match=r"t\.npz: config does not describe a world: "):
-        table_world(tmp_path / "t.npz")
-
-
 def test_same_table_is_the_same_bytes_at_any_time(tmp_path, monkeypatch):
     save_table(tmp_path / "a.npz", TABLE, CONFIG, Hyperparameters())
     monkeypatch.setattr("time.time", lambda: 2e9)
@@ -79,67 +71,60 @@ def test_interrupted_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatc
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.npz"]
 
 
-def test_file_in_a_folder_that_does_not_exist_is_refused(tmp_path):
-    with pytest.raises(FileFormatError, match=r"t\.npz: cannot be written: No such file"):
-        save_table(tmp_path / "absent" / "t.npz", TABLE, CONFIG, Hyperparameters())
+def saved(config, table=None):
+    """Return a way to write a table of a configuration."""
+    zeros = np.zeros((config.states, config.actions), np.int32)
+    return lambda path: save_table(
+        path, zeros if table is None else table, config, Hyperparameters()
+    )
 
 
-def test_values_that_do_not_fit_are_not_saved(tmp_path):
-    with pytest.raises(TableError, match=r"table\[0, 0\] is 40000"):
-        save_table(tmp_path / "t.npz", np.full((25, 4), 40000), CONFIG, Hyperparameters())
-    assert not (tmp_path / "t.npz").exists()
+def holding(**arrays):
+    """Return a way to write a file of these arrays; a world goes into its configuration."""
+    if "world" in arrays:
+        arrays["config"] = json.dumps({"config": CONFIG.to_dict(), "world": arrays.pop("world")})
+    return lambda path: np.savez(path, q_raw=TABLE, **arrays)
 
 
-@pytest.mark.parametrize(
-    ("there", "message"),
-    [
-        (Config(26, 4), r"t\.npz: table has shape \(26, 4\); this configuration needs \(25, 4\)"),
-        (Config(25, 4, "Q4.12"), r"t\.npz: holds Q4\.12 values; this configuration has Q8\.8"),
-    ],
-    ids=["shape", "format"],
-)
-def test_table_of_another_configuration_is_refused(tmp_path, there, message):
-    table = np.zeros((there.states, there.actions), np.int32)
-    save_table(tmp_path / "t.npz", table, there, Hyperparameters())
-    with pytest.raises(TableError, match=message):
-        load_table(tmp_path / "t.npz", CONFIG)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"config": 1}'])
-def test_file_without_a_configuration_is_refused(tmp_path, text):
-    np.savez(tmp_path / "t.npz", q_raw=TABLE, q=TABLE / 256, config=text)
-    with pytest.raises(FileFormatError, match="config is not the JSON text of a configuration"):
-        load_table(tmp_path / "t.npz", CONFIG)
-
-
-def test_file_that_is_not_a_table_is_refused(tmp_path):
-    (tmp_path / "t.npz").write_bytes(b"not a zip")
-    with pytest.raises(FileFormatError, match=r"cannot be read as a \.npz file"):
-        load_table(tmp_path / "t.npz", CONFIG)
-    np.savez(tmp_path / "t.npz", q_raw=TABLE)
-    with pytest.raises(FileFormatError, match="lacks q, config; it must hold q_raw, q, config"):
-        load_table(tmp_path / "t.npz", CONFIG)
+WORLDS = 1, "gridworld", {}, {"name": "a", "states": "25", "actions": 4}
+CONFIGS = ("", "[]", "{}", '{"config": 1}', "[" * 100_000, "9" * 5000, '{"config": 3}', "null",
+           '{"config": {"format": "Q8.8"}}',
+           '{"config": {"states": 25, "actions": 4, "format": [[8]]}}')  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("write", "error", "text"),
     [
-        "[" * 100_000,
-        "9" * 5000,
-        '{"config": 3}',
-        '{"config": {"format": "Q8.8"}}',
-        '{"config": {"states": 25, "actions": 4, "format": [[8]]}}',
-        "[]",
-        "null",
-        "",
+        (saved(Config(26, 4)), TableError,
+         r"t\.npz: table has shape \(26, 4\); this configuration needs \(25, 4\)"),
+        (saved(Config(25, 4, "Q4.12")), TableError,
+         r"t\.npz: holds Q4\.12 values; this configuration has Q8\.8"),
+        (lambda path: path.write_bytes(b"not a zip"), FileFormatError,
+         r"cannot be read as a \.npz file"),
+        (holding(), FileFormatError, "lacks q, config; it must hold q_raw, q, config"),
+        *((holding(q=TABLE / 256, config=config), FileFormatError,
+           "config is not the JSON text of a configuration") for config in CONFIGS),
+        *((holding(q=TABLE / 256, world=world), FileFormatError,
+           r"t\.npz: config does not describe a world: ") for world in WORLDS),
     ],
-    ids=lambda text: text[:20],
+)  # fmt: skip
+def test_file_that_is_no_table_of_the_configuration_is_refused(tmp_path, write, error, text):
+    write(tmp_path / "t.npz")
+    with pytest.raises(error, match=text):
+        (table_world if "world" in text else partial(load_table, config=CONFIG))(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "error", "text"),
+    [
+        ("absent/t.npz", TABLE, FileFormatError, r"t\.npz: cannot be written: No such file"),
+        ("t.npz", np.full((25, 4), 40000), TableError, r"table\[0, 0\] is 40000"),
+    ],
 )
-def test_table_whose_config_is_none_is_refused(tmp_path, text):
-    path = tmp_path / "t.npz"
-    np.savez(path, q_raw=TABLE, q=TABLE / 256, config=text)
-    with pytest.raises(FileFormatError, match="config is not the JSON text of a configuration"):
-        load_table(path, CONFIG)
+def test_what_cannot_be_saved_is_refused(tmp_path, path, table, error, text):
+    with pytest.raises(error, match=text):
+        save_table(tmp_path / path, table, CONFIG, Hyperparameters())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_hyperparameters_of_numpy_are_saved(tmp_path):

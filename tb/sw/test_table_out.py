@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from numpy.typing import NDArray
+from tb.sw.command_line import invoke, refused, told
 
-from qstep import World, cli
+from qstep import World
 from qstep.config import Config
 from qstep.envs import GridWorld
 from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
@@ -20,16 +20,9 @@ from qstep.hyperparameters import Hyperparameters
 from qstep.table import load_table, save_table
 from qstep_sim import verilator
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 FORMATS = ("Q4.4", "Q5.8", "Q8.8", "Q8.16", "Q16.16")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def qstep(words: str) -> Result:
-    return CliRunner().invoke(cli._qstep, words.split())
 
 
 def table(config: Config) -> NDArray[np.int32]:
@@ -98,40 +91,63 @@ def test_c_header_compiles_without_a_warning_to_every_raw_value() -> None:
 def test_export_writes_the_file(name: str, write: object) -> None:
     config = Config(25, 4)
     q_raw = saved("table.npz", config)
-    result = qstep(f"export table.npz --format {name} --out new/table.txt")
+    result = invoke(f"export table.npz --format {name} --out new/table.txt")
     assert result.exit_code == 0, result.output
     assert result.stdout == "25 states x 4 actions, Q8.8: new/table.txt\n"
     assert Path("new/table.txt").read_text(encoding="utf-8") == write(q_raw, config)  # type: ignore[operator]
 
 
-def test_export_refuses_the_two_tables_of_double_q_learning() -> None:
-    result = qstep("train gridworld --agents 1 --steps 50 --algorithm double-q --out run")
-    assert result.exit_code == 0, result.output
-    error = qstep("export run/table.npz --format csv --out t.csv").exception
-    assert isinstance(error, TableError)
-    assert "run/table.npz: holds the two tables of Double Q-learning" in str(error)
-    assert not Path("t.csv").exists()
-
-
-def test_export_refuses_what_is_no_table() -> None:
-    Path("walk.npz").write_bytes(b"nothing")
-    for words in ("export walk.npz --format csv --out t.csv", "play absent.npz"):
-        assert isinstance(qstep(words).exception, FileFormatError)
-    assert not Path("t.csv").exists()
-    result = qstep("export walk.npz --format yaml --out t.csv")
-    assert result.exit_code == 2
-    assert "'yaml' is not one of 'csv', 'c', 'readmemh'" in result.stderr
-
-
 @pytest.fixture
 def learnt() -> Path:
-    result = qstep("train gridworld --agents 2 --episodes 300 --out run")
+    result = invoke("train gridworld --agents 2 --episodes 300 --out run")
     assert result.exit_code == 0, result.output
     return Path("run/table.npz")
 
 
+@pytest.fixture
+def old() -> Path:
+    """A table that names no world, as of earlier versions and of `qstep replay`, with more rows."""
+    config, q_raw = Config(32, 4), np.zeros((32, 4), np.int32)
+    q_raw[23] = 1
+    save_table("old.npz", q_raw, config, Hyperparameters())
+    return Path("old.npz")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ("export two/table.npz --format csv --out t.csv", TableError,
+         "two/table.npz: holds the two tables of Double Q-learning"),
+        ("export walk.npz --format csv --out t.csv", FileFormatError, "walk.npz"),
+        ("export walk.npz --format yaml --out t.csv", SystemExit,
+         "'yaml' is not one of 'csv', 'c', 'readmemh'"),
+        ("play absent.npz", FileFormatError, "absent.npz"),
+        ("play run/table.npz FrozenLake8x8-v1", EnvironmentSpaceError,
+         "^FrozenLake8x8-v1 has 64 states and 4 actions; run/table.npz is a table of 25 states and 4 "
+         "actions$"),
+        ("play run/table.npz --agent 2", TableError,
+         "^--agent is 2; run/table.npz has the tables 0 to 1$"),
+        ("play old.npz", TableError,
+         "^old.npz: names no world; give the one in which it was learnt: qstep play old.npz WORLD$"),
+        ("play old.npz CliffWalking-v1", EnvironmentSpaceError,
+         "old.npz is a table of 32 states and 4 actions"),  # this world has more states
+        ("play old.npz FrozenLake-v1", EnvironmentSpaceError,
+         "old.npz is a table of 32 states and 4 actions"),  # and this one too few
+    ],
+)  # fmt: skip
+def test_what_cannot_be_exported_or_played_is_refused(
+    words: str, error: type[BaseException], text: str, old: Path, request: pytest.FixtureRequest
+) -> None:
+    if "run/" in words:
+        request.getfixturevalue("learnt")
+    if "two/" in words:
+        invoke("train gridworld --agents 1 --steps 50 --algorithm double-q --out two")
+    Path("walk.npz").write_bytes(b"nothing")
+    refused(words, error, text)
+
+
 def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:
-    result = qstep(f"play {learnt} --watch --delay 0 --episodes 10")
+    result = invoke(f"play {learnt} --watch --delay 0 --episodes 10")
     assert result.exit_code == 0, result.output
     *shown, end, score = result.stdout.splitlines()
     assert score == ("gridworld: 10 greedy episodes, mean return -6.00, success 100%, length 8.0")
@@ -147,30 +163,27 @@ def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:
 
 
 def test_play_says_the_same_as_json_and_keeps_the_show_apart(learnt: Path) -> None:
-    result = qstep(f"play {learnt} gridworld --watch --delay 0 --episodes 10 --json")
+    result = invoke(f"play {learnt} gridworld --watch --delay 0 --episodes 10 --json")
     report = json.loads(result.stdout)
     assert (report["mean_return"], report["success"], report["mean_length"]) == (-6.0, 1.0, 8.0)
     assert "@" in result.stderr
     untrained = Config(25, 4)
     save_table("zeros.npz", np.zeros((25, 4), np.int32), untrained, Hyperparameters())
     assert not load_table("zeros.npz", untrained).any()
-    report = json.loads(qstep("play zeros.npz gridworld --episodes 3 --json").stdout)
+    report = told("play zeros.npz gridworld --episodes 3")
     assert (report["success"], report["mean_return"]) == (0.0, -100.0)
 
 
 def test_play_takes_a_table_of_another_world_without_a_goal_or_a_picture(
     learnt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = qstep(f"play {learnt} --agent 2")
-    assert isinstance(result.exception, TableError)
-    assert str(result.exception) == f"--agent is 2; {learnt} has the tables 0 to 1"
     monkeypatch.setattr(GridWorld, "metadata", {"render_modes": []})
-    shown = qstep(f"play {learnt} --watch --delay 0 --episodes 3 --agent 1").stdout.splitlines()
+    shown = invoke(f"play {learnt} --watch --delay 0 --episodes 3 --agent 1").stdout.splitlines()
     assert shown[0].startswith("state 0, action ")
     assert len(shown) == 8 + 2  # each step, how it ended, the score
     config = Config(2048, 3)
     save_table("snake.npz", np.zeros((2048, 3), np.int32), config, Hyperparameters())
-    scored = qstep("play snake.npz snake --episodes 3")
+    scored = invoke("play snake.npz snake --episodes 3")
     assert "snake: 3 greedy episodes, mean return" in scored.stdout
     assert "success" not in scored.stdout
 
@@ -180,22 +193,13 @@ def test_play_takes_a_map_and_a_world_file_that_train_took(act: str) -> None:
     Path("mine.TXT").write_text("S..\n.#G\n", encoding="utf-16")
     World.named("mine.TXT").save("mine.NPZ")
     for world in ("mine.TXT", "mine.NPZ"):
-        result = qstep(f"train {world} --act {act} --episodes 300 --out {act} --overwrite")
+        result = invoke(f"train {world} --act {act} --episodes 300 --out {act} --overwrite")
         assert result.exit_code == 0, result.output
         words = f"play {act}/table.npz {world} --episodes 5 --watch --delay 0"
-        assert qstep(words).stdout.splitlines()[-2:] == [
+        assert invoke(words).stdout.splitlines()[-2:] == [
             "terminated in state 5 after 3 steps, return -1",
             f"{world}: 5 greedy episodes, mean return -1.00, success 100%, length 3.0",
         ]
-
-
-def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:
-    error = qstep(f"play {learnt} FrozenLake8x8-v1").exception
-    assert isinstance(error, EnvironmentSpaceError)
-    assert str(error) == (
-        "FrozenLake8x8-v1 has 64 states and 4 actions; run/table.npz is a table of 25 states and "
-        "4 actions"
-    )
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
@@ -203,12 +207,12 @@ def test_play_refuses_a_world_that_the_table_does_not_fit(learnt: Path) -> None:
 def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) -> None:
     Path("own.txt").write_text("S..\n.HG\n", encoding="utf-8")
     World.named("own.txt").save("own.npz")
-    result = qstep(f"train {name} --act {act} --episodes 20 --out run")
+    result = invoke(f"train {name} --act {act} --episodes 20 --out run")
     assert result.exit_code == 0, result.output
-    by_default = qstep("play run/table.npz --episodes 5").stdout
+    by_default = invoke("play run/table.npz --episodes 5").stdout
     assert by_default.startswith(f"{name}: 5 greedy episodes")
-    assert qstep(f"play run/table.npz {name} --episodes 5").stdout == by_default
-    refused = qstep("play run/table.npz gridworld").exception
+    assert invoke(f"play run/table.npz {name} --episodes 5").stdout == by_default
+    refused = invoke("play run/table.npz gridworld").exception
     assert isinstance(refused, EnvironmentSpaceError)
     assert "gridworld has 25 states and 4 actions; run/table.npz is a table of" in str(refused)
 
@@ -216,30 +220,17 @@ def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) 
 def test_play_refuses_a_map_that_has_changed_unless_it_is_named() -> None:
     board = Path("own.txt")
     board.write_text("S..\n.HG\n", encoding="utf-8")
-    assert qstep("train own.txt --episodes 20 --max-episode-steps 7 --out run").exit_code == 0
-    assert qstep("play run/table.npz").exit_code == 0  # a limit of steps makes no other world
+    assert invoke("train own.txt --episodes 20 --max-episode-steps 7 --out run").exit_code == 0
+    assert invoke("play run/table.npz").exit_code == 0  # a limit of steps makes no other world
     board.write_text("S.H\n..G\n", encoding="utf-8")
-    error = qstep("play run/table.npz").exception
+    error = invoke("play run/table.npz").exception
     assert isinstance(error, TableError)
     assert str(error) == (
         "run/table.npz: own.txt has changed since the table was learnt in it; train it again, or name "
         "the world to play it as it is: qstep play run/table.npz own.txt"
     )
-    assert qstep("play run/table.npz own.txt").exit_code == 0
+    assert invoke("play run/table.npz own.txt").exit_code == 0
 
 
-def test_play_asks_for_the_world_of_a_table_that_names_none() -> None:
-    """So do tables of earlier versions and of `qstep replay`; a device may have more rows."""
-    config, q_raw = Config(32, 4), np.zeros((32, 4), np.int32)
-    q_raw[23] = 1
-    save_table("old.npz", q_raw, config, Hyperparameters())
-    error = qstep("play old.npz").exception
-    assert isinstance(error, TableError)
-    assert str(error) == (
-        "old.npz: names no world; give the one in which it was learnt: qstep play old.npz WORLD"
-    )
-    assert qstep("play old.npz gridworld --episodes 2").exit_code == 0
-    for name in ("CliffWalking-v1", "FrozenLake-v1"):  # more states, and too few
-        error = qstep(f"play old.npz {name}").exception
-        assert isinstance(error, EnvironmentSpaceError)
-        assert "old.npz is a table of 32 states and 4 actions" in str(error)
+def test_play_takes_the_world_of_a_table_that_names_none(old: Path) -> None:
+    assert invoke(f"play {old} gridworld --episodes 2").exit_code == 0

@@ -83,6 +83,11 @@ def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: 
     assert again.exit_code == 0, again.output
 
 
+def test_table_learns_to_eat(tmp_path: Path) -> None:
+    report = told("train snake --episodes 300 --evaluate-every 300 --out", tmp_path)
+    assert report["evaluation"]["mean_return"] > 40  # 5 meals a game; untrained it is none
+
+
 def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path) -> None:
     words = ("FrozenLake-v1", "--out", tmp_path, "--json", "--episodes", "20")
     report = json.loads(train(*words, "--gamma", "0.5").stdout)

@@ -3,27 +3,29 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke
 
-from qstep.cli.train import command
 from qstep.npz import load_arrays
 
 pytestmark = pytest.mark.rtl
+
+HOST = "--act host --sync-steps 256"
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        "gridworld --episodes 80",
-        "gridworld --act host --episodes 80",
-        "Taxi-v3 --act host --episodes 12 --evaluate-every 6",
+        "gridworld --episodes 80 --rounding stochastic",
+        "gridworld --act host --episodes 80 --rounding stochastic",
+        "Taxi-v3 --act host --episodes 12 --evaluate-every 6 --rounding stochastic",
+        pytest.param(f"snake {HOST} --episodes 60 --evaluate-every 60", marks=pytest.mark.slow),
+        pytest.param(f"cartpole {HOST} --episodes 80 --evaluate-every 80", marks=pytest.mark.slow),
     ],
-    ids=["agents", "gridworld", "taxi"],
+    ids=["agents", "gridworld", "taxi", "snake", "cartpole"],
 )
 def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) -> None:
     for device in ("model", "sim"):
-        words = f"{options} --rounding stochastic --device {device} --out".split()
-        result = CliRunner().invoke(command, [*words, str(tmp_path / device)])
+        result = invoke(f"train {options} --device {device} --out", tmp_path / device)
         assert result.exit_code == 0, result.output
     names = {path.name for path in (tmp_path / "model").iterdir()}
     always = {"checkpoint.npz", "history.json", "learning_curve.png", "table.npz"}
