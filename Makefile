@@ -55,7 +55,7 @@ pycoverage: $(VENV)/.full ## measure which lines and branches of Python the test
 formal: $(VENV)/.full ## prove properties of the hardware; an interrupted run continues
 	$(BIN)/python -m tb.formal.run
 
-fuzz: $(VENV)/.fuzz ## fuzz driver and simulated device, 5 minutes each target
+fuzz: $(VENV)/.fuzz ## fuzz driver and simulated device, 5 minutes each
 	$(BIN)/python -m tb.fuzz --jobs $(JOBS)
 
 verify: $(VENV)/.full ## run the commands of docs/verification.md on a clean commit, and write a report

@@ -10,11 +10,11 @@ from __future__ import annotations
 from base64 import b64decode
 from pathlib import Path
 
-from tb.fuzz import device, driver, frames
+from tb.fuzz import device, driver
 
 __all__ = ["TARGETS", "corpus", "kept"]
 
-TARGETS = {"frames": frames, "driver": driver, "device": device}
+TARGETS = {"driver": driver, "device": device}
 
 
 def corpus(name: str) -> Path:

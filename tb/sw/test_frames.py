@@ -5,9 +5,12 @@ import zlib
 
 import pytest
 from cobs import cobs
-from hypothesis import given
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
+from tb.fuzz.pieces import damaged, mislengthed
+from tb.planted import plant_python
 
+from qstep.link import frames as module
 from qstep.link.frames import DELIMITER, Frame, FrameReader, decode_frame, encode_frame
 from qstep.protocol import OVERHEAD, Request, max_payload
 
@@ -139,3 +142,79 @@ def test_after_forgetting_the_next_byte_begins_a_frame(size):
         reader.forget()
         assert reader.feed(encode_frame(*frame)) == [frame]
     assert reader.errors == 0
+
+
+SHORT = 64
+"""Largest frame of the streams, so that frames that are too long are short as well."""
+
+BYTES = st.binary(max_size=16) | st.integers(SHORT - 16, SHORT + 8).map(lambda size: b"\xff" * size)
+
+WHOLE = st.builds(
+    encode_frame, st.integers(0, 255), st.integers(0, 65535), st.just(0x12345678), BYTES
+)
+
+STREAMS = st.tuples(
+    st.lists(
+        st.one_of(
+            WHOLE,
+            st.builds(damaged, WHOLE, st.integers(0, 2047)),
+            st.builds(mislengthed, WHOLE, st.integers(1, 65535)),
+            BYTES,
+        ),
+        max_size=6,
+    ).map(b"".join),
+    st.just(1) | st.integers(1, 256),
+)
+"""What arrives, and in pieces of what size."""
+
+
+def defined(part: bytes) -> Frame | None:
+    """Return the frame that is sent as `part`, or None if it must be dropped."""
+    body, at = b"", 0
+    while at < len(part):
+        code = part[at]
+        if at + code > len(part):
+            return None
+        body += part[at + 1 : at + code]
+        at += code
+        if code < 255 and at < len(part):
+            body += b"\0"
+    if not OVERHEAD <= len(body) <= SHORT:
+        return None
+    kind, seq, epoch, length = (
+        int.from_bytes(body[a:b], "little") for a, b in ((0, 1), (1, 3), (3, 7), (7, 9))
+    )
+    payload, crc = body[9:-4], body[-4:]
+    if length != len(payload) or zlib.crc32(body[:-4]).to_bytes(4, "little") != crc:
+        return None
+    return Frame(kind, seq, epoch, payload)
+
+
+def is_as_defined(reader, stream, size):
+    got = [
+        frame for at in range(0, len(stream), size) for frame in reader.feed(stream[at : at + size])
+    ]
+    expected = [defined(part) for part in stream.split(b"\0")[:-1] if part]
+    whole = [frame for frame in expected if frame is not None]
+    return (got, reader.errors) == (whole, expected.count(None))
+
+
+@settings(max_examples=200)
+@given(STREAMS)
+def test_a_stream_is_cut_as_the_definition_says(arriving):
+    assert is_as_defined(FrameReader(SHORT), *arriving)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("length != len(body) - OVERHEAD or ", ""),
+        ("if not part and not overlong:", "if not part:"),
+        (" or OVERHEAD + len(frame.payload) > self._limit", ""),
+    ],
+    ids=["length-not-compared", "overlong-forgotten-at-its-end", "too-long-passes"],
+)
+def test_a_fault_of_the_frame_reader_is_found(old, new):
+    reader = plant_python(module, old, new).FrameReader
+    few = settings(max_examples=200, phases=[Phase.generate], derandomize=True, database=None)
+    find(STREAMS, lambda arriving: not is_as_defined(reader(SHORT), *arriving), settings=few)
