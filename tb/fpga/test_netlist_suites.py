@@ -18,7 +18,7 @@ from qstep_fpga.families import FAMILIES
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]
 
-OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2])]
+OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2]), ("ice40", CONFIGS[0]), ("ecp5", OWNING[1])]
 """For each run of CI; a release has them all."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"
@@ -51,7 +51,12 @@ def test_the_suite_of_the_device_passes_on_its_netlist(family: str, config: Conf
 
 @pytest.mark.parametrize(("family", "agents"), each(ACTING), ids=name)
 def test_the_suite_of_agents_passes_on_their_netlist(family: str, agents: Run) -> None:
-    run(suite_of(family, agents))
+    suite = suite_of(family, agents)
+    if family == "ecp5":
+        text = suite.sources[1].read_text(encoding="utf-8")
+        assert '.REG_PIPELINE_CLK("CLK0")' in text
+        assert "READBEFOREWRITE" not in text
+    run(suite)
 
 
 @pytest.mark.parametrize(

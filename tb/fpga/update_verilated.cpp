@@ -1,46 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_update by Verilator, to be run as bit slices are (bit_slices.cpp), one lane after the other.
+// qs_update by Verilator: operands of one clock after the other, and the results before each clock's edge.
 
 #include "Vqs_update.h"
 
-extern "C" const long qs_lanes = 1;
+static VerilatedContext context;
+static Vqs_update top{&context};
 
-extern "C" void qs_run(long clocks, long lanes, const std::uint32_t *const *inputs, const long *strides,
-                       std::uint32_t *const *outputs) {
-    for (long lane = 0; lane < lanes; lane++) {
-        VerilatedContext context;
-        Vqs_update top{&context};
-        top.eval();  // at the first evaluation not every net follows what is initial
-        for (long clock = 0; clock < clocks; clock++) {
-            int port = 0;
-            const auto next = [&] {
-                const long k = port++;
-                return inputs[k][clock * strides[k] + lane];
-            };
-            top.rst_i = next();
-            top.valid_i = next();
-            top.alpha_i = next();
-            top.kappa_i = next();
-            top.reward_i = next();
-            top.entry_i = next();
-            top.max_i = next();
-            top.greedy_i = next();
-            top.terminated_i = next();
-            top.bias_i = next();
-            top.take_far_i = next();
-            top.join_far_i = next();
-            top.take_near_i = next();
-            top.join_near_i = next();
-            top.value_index_i = next();
-            top.clk_i = 0;
-            top.eval();
-            port = 0;
-            for (const std::uint32_t value : {std::uint32_t{top.value_o}, std::uint32_t{top.not_value_o},
-                                              std::uint32_t{top.max_o}, std::uint32_t{top.greedy_o},
-                                              std::uint32_t{top.saturated_o}})
-                outputs[port++][clock * lanes + lane] = value;
-            top.clk_i = 1;
-            top.eval();
-        }
+extern "C" void run(long clocks, int valid, int alpha, int kappa, const std::int32_t *reward, const std::int32_t *entry,
+                    const std::int32_t *maximum, const std::int32_t *bias, const std::uint8_t *flags,
+                    std::int32_t *value, std::int32_t *not_value, std::int32_t *max, std::uint8_t *saturated) {
+    top.valid_i = valid;
+    top.alpha_i = alpha;
+    top.kappa_i = kappa;
+    top.greedy_i = 2;  // the lowest action wins a tie; the values are the same
+    top.value_index_i = 1;
+    for (long clock = 0; clock < clocks; clock++) {
+        top.reward_i = reward[clock];
+        top.entry_i = entry[clock];
+        top.max_i = maximum[clock];
+        top.bias_i = bias[clock];
+        top.terminated_i = flags[clock] & 1;
+        top.take_far_i = flags[clock] >> 1 & 1;
+        top.take_near_i = flags[clock] >> 2 & 1;
+        top.join_far_i = flags[clock] >> 3 & 1;
+        top.join_near_i = flags[clock] >> 4 & 1;
+        top.clk_i = 0;
+        top.eval();
+        value[clock] = top.value_o;
+        not_value[clock] = top.not_value_o;
+        max[clock] = top.max_o;
+        saturated[clock] = top.saturated_o;
+        top.clk_i = 1;
+        top.eval();
     }
 }
