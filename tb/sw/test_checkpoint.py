@@ -264,4 +264,4 @@ def test_failed_write_leaves_the_old_file(path: Path, monkeypatch: pytest.Monkey
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
     with pytest.raises(FileFormatError, match="cannot be written"):
-        save_checkpoint(path / "absent" / "checkpoint.npz", CHECKPOINT, IDENTITY)
+        save_checkpoint(path.parent / "absent" / "c.npz", CHECKPOINT, IDENTITY)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from tb.reference_device import ReferenceDevice
+from tb.sw.command_line import invoke, refused
 from tb.sw.lossy_port import DirectPort
 
 import qstep
-from qstep import AgentSettings, Config, Hyperparameters, World, cli
+from qstep import AgentSettings, Config, Hyperparameters, World
 from qstep.acting.advise import advise
 from qstep.acting.config import Acting
 from qstep.acting.device import open_agents
@@ -41,10 +41,6 @@ REFUSED = (
     "alpha is 0.0009765625 and gamma is 0.99, but the discount learned is 1, since .* use another "
     "gamma, or alpha 0.00305176, the nearest that learns gamma 0.99"
 )
-
-
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(cli._qstep, [*map(str, words)])
 
 
 def options(values: dict[str, float]) -> list[str]:
@@ -203,8 +199,10 @@ def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
 
 @pytest.mark.parametrize("act", ["device", "host"])
 def test_command_line_says_the_discount_that_is_learned(act: str, tmp_path: Path) -> None:
-    words = ["train", "gridworld", "--act", act, "--episodes", "20", *options(OFF)]
-    result = run(*words, "--out", tmp_path / "run", "--json", tmp_path / "run.json")
+    words = f"train gridworld --act {act} --episodes 20"
+    result = invoke(
+        words, *options(OFF), "--out", tmp_path / "run", "--json", tmp_path / "run.json"
+    )
     assert result.exit_code == 0, result.output
     assert result.stderr.count(f"warning: {SAID}\n") == 1
     assert "discount learned: 0.875, not gamma 0.9; the optimum is that of 0.875" in result.stdout
@@ -216,13 +214,10 @@ def test_command_line_says_the_discount_that_is_learned(act: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
-def test_command_line_refuses_a_lost_discount_and_keeps_files(act: str, tmp_path: Path) -> None:
-    words = ["train", "gridworld", "--act", act, "--episodes", "20", "--out", str(tmp_path / "run")]
-    assert run(*words).exit_code == 0
-    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    result = run(*words, "--overwrite", *options(LOST))
-    assert isinstance(result.exception, ConfigError)
-    assert {path: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+def test_command_line_refuses_a_lost_discount_and_keeps_files(act: str, own_folder: Path) -> None:
+    words = f"train gridworld --act {act} --episodes 20 --out {own_folder}/run"
+    assert invoke(words).exit_code == 0
+    refused(" ".join([words, "--overwrite", *options(LOST)]), ConfigError, REFUSED)
 
 
 def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
@@ -232,10 +227,10 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
     np.savez(tmp_path / "walk.npz", **columns, reward=np.ones(3), terminated=np.zeros(3, np.bool_))
     words = ["replay", tmp_path / "walk.npz", "--out", tmp_path / "table.npz"]
     words += ["--states", "4", "--actions", "2"]
-    result = run(*words, *options(OFF), "--json")
+    result = invoke(*words, *options(OFF), "--json")
     assert f"warning: {SAID}" in result.stderr
     assert json.loads(result.stdout)["discount"] == 0.875
-    assert isinstance(run(*words, *options(LOST)).exception, ConfigError)
+    assert isinstance(invoke(*words, *options(LOST)).exception, ConfigError)
 
 
 def test_a_learner_configures_a_discount_as_a_device_does() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from tb.sw.command_line import invoke, told
 
 import qstep
-from qstep import AgentSettings, Epsilon, World, cli
+from qstep import AgentSettings, Epsilon, World
 from qstep.acting.plan import fitting_format
 from qstep.errors import PrecisionWarning, WorldWarning
 from qstep.learn.value_iteration import solve
@@ -57,10 +57,6 @@ def endless(reward: float, limit: int = 0) -> World:
     )
 
 
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(cli._qstep, [*map(str, words)])
-
-
 @pytest.fixture
 def windy_file(tmp_path: Path) -> Path:
     windy().save(tmp_path / "windy.npz")
@@ -71,10 +67,8 @@ def windy_file(tmp_path: Path) -> Path:
 def test_windy_grid_world_without_a_discount_is_learned_exactly(
     algorithm: str, windy_file: Path, tmp_path: Path
 ) -> None:
-    words = ["train", windy_file, "--gamma", "1", "--algorithm", algorithm, "--episodes", "1000"]
-    result = run(*words, "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 0, result.output
-    report = json.loads(result.stdout)
+    options = ["--gamma", "1", "--algorithm", algorithm, "--episodes", "1000"]
+    report = told("train", windy_file, *options, "--out", tmp_path / "run")
     assert report["greedy_return"] == -15
     assert (report["format"], report["saturations"]) == ("Q6.10", 0)
 
@@ -167,19 +161,8 @@ def test_wider_format_that_is_named_holds_the_values() -> None:
 def test_text_of_a_run_tells_its_saturations(act: str, tmp_path: Path) -> None:
     corridor = tmp_path / "corridor.txt"
     corridor.write_text("S" + 20 * "." + "G\n", encoding="utf-8")
-    words = [
-        "train",
-        corridor,
-        "--act",
-        act,
-        "--episodes",
-        "50",
-        "--format",
-        "Q4.4",
-        "--gamma",
-        "1",
-    ]
-    result = run(*words, "--out", tmp_path / "run", "--json", tmp_path / "run.json")
+    options = f"--act {act} --episodes 50 --format Q4.4 --gamma 1 --out {tmp_path}/run".split()
+    result = invoke("train", corridor, *options, "--json", tmp_path / "run.json")
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     count, steps = report["saturations"], report["steps"]
@@ -192,7 +175,7 @@ def test_text_of_a_run_tells_its_saturations(act: str, tmp_path: Path) -> None:
 
 def test_sweep_tells_the_saturations_of_its_worst_point(windy_file: Path, tmp_path: Path) -> None:
     axes = ["--alpha", "1", "--gamma", "0.5,1", "--format", "Q4.4", "--seeds", "2"]
-    result = run("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
+    result = invoke("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     points = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))["points"]
     count = sum(
@@ -213,6 +196,6 @@ def test_replay_tells_its_saturations(tmp_path: Path) -> None:
         reward=np.full(9, 7.0),
         terminated=np.zeros(9, np.bool_),
     )
-    words = ["replay", tmp_path / "walk.npz", "--out", tmp_path / "table.npz", "--states", "2"]
-    result = run(*words, "--actions", "2", "--format", "Q4.4", "--alpha", "1", "--gamma", "1")
+    options = "--states 2 --actions 2 --format Q4.4 --alpha 1 --gamma 1 --out"
+    result = invoke(f"replay {tmp_path}/walk.npz {options}", tmp_path / "table.npz")
     assert "saturated: 8 of 9 updates (88.89%) did not fit Q4.4, -8 to 7.9375" in result.stdout
