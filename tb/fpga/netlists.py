@@ -203,7 +203,6 @@ def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
         this,
         sources=(_OURS / "netlist.vlt", netlist, *cells(family), *bench),
         build_args=("--no-public-flat-rw", "-DQS_NETLIST", *this.build_args),
-        options={**this.options, "netlist": "1"},
     )
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
+from numpy.typing import NDArray
 
 from qstep import Config, QFormat, Rounding
+from qstep.acting.agent import AgentCounters
 from qstep.acting.config import SWITCHES, Acting, Algorithm
-from qstep.acting.registers import table_index
+from qstep.acting.registers import Access, counters_from, table_index
+from qstep.protocol import Region
 
-__all__ = ["CLOCK_NS", "ActingPort", "built_config", "table_places"]
+__all__ = ["CLOCK_NS", "ActingPort", "AgentsPort", "built_config"]
 
 CLOCK_NS = 10
 _PATIENCE_NS = 100_000
@@ -46,17 +50,6 @@ def built_config(dut: Any) -> Config:
     )
 
 
-def table_places(config: Config) -> list[int]:
-    """Return the index of each value of all tables, in the order of the model's."""
-    acting = config.acting
-    assert acting is not None
-    tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
-    owners = 1 if acting.shared_table else acting.agents
-    return [
-        table_index(*place) for place in np.ndindex(owners, tables, config.states, config.actions)
-    ]
-
-
 class ActingPort:
     """The ports that ``qs_acting`` and ``qs_lockstep`` have in common.
 
@@ -66,6 +59,8 @@ class ActingPort:
         The module.
     """
 
+    bus = ("bus_valid_i", "bus_write_i", "bus_region_i", "bus_index_i", "bus_data_i")
+
     def __init__(self, dut: Any) -> None:
         self.dut, self.edge = dut, FallingEdge(dut.clk_i)
 
@@ -73,9 +68,8 @@ class ActingPort:
         """Start the clock, and reset the module."""
         dut = self.dut
         Clock(dut.clk_i, CLOCK_NS, unit="ns").start()
-        for name in ("bus_valid", "bus_write", "bus_region", "bus_index", "bus_data"):
-            getattr(dut, f"{name}_i").value = 0
-        dut.run_i.value = dut.run_steps_i.value = dut.stop_i.value = 0
+        for name in (*self.bus, "run_i", "run_steps_i", "stop_i"):
+            getattr(dut, name).value = 0
         await self.reset(3)
 
     async def reset(self, clocks: int = 1) -> None:
@@ -91,10 +85,10 @@ class ActingPort:
         for _ in range(count):
             await self.edge
 
-    async def idle(self) -> None:
-        """Wait for the end of a run."""
+    async def idle(self, clocks: int = _PATIENCE_NS // CLOCK_NS) -> None:
+        """Wait for the end of a run, so many clocks at most."""
         if self.dut.busy_o.value:
-            await with_timeout(FallingEdge(self.dut.busy_o), _PATIENCE_NS, "ns")
+            await with_timeout(FallingEdge(self.dut.busy_o), clocks * CLOCK_NS, "ns")
             await self.edge
 
     def ask(self, region: int, index: int, word: int | None = None) -> None:
@@ -128,3 +122,44 @@ class ActingPort:
         await self.edge
         self.dut.stop_i.value = 0
         await self.idle()
+
+
+class AgentsPort(ActingPort):
+    """A module of agents, and the configuration that it was built from."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut)
+        self.config = built_config(dut)
+        assert self.config.acting is not None
+        self.acting = self.config.acting
+
+    @property
+    def places(self) -> list[int]:
+        """The index of each value of all tables, in the order of the model's."""
+        tables = 2 if self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        owners = 1 if self.acting.shared_table else self.acting.agents
+        shape = owners, tables, self.config.states, self.config.actions
+        return [table_index(*place) for place in np.ndindex(*shape)]
+
+    async def write(self, accesses: Iterable[Access]) -> None:
+        for access in accesses:
+            await self.access(*access)
+
+    async def load_table(self, table: NDArray[np.int32]) -> None:
+        """Write all tables."""
+        places = zip(self.places, table.ravel().tolist(), strict=True)
+        await self.write(Access(Region.TABLE, *place) for place in places)
+
+    async def table(self) -> NDArray[np.int32]:
+        """Read all tables."""
+        values = [await self.access(Region.TABLE, place) for place in self.places]
+        return np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape)
+
+    async def context(self, agent: int) -> list[int]:
+        """Read the words of an agent's state."""
+        return [await self.access(Region.CONTEXT, agent << 3 | field) for field in range(5)]
+
+    async def counters(self, agent: int) -> AgentCounters:
+        """Read an agent's counters."""
+        words = [await self.access(Region.COUNTERS, agent << 4 | word) for word in range(16)]
+        return counters_from(agent, lambda _, index: words[index & 15])

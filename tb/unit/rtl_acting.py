@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.utils import get_sim_time
-from numpy.typing import NDArray
 from tb.random_world import random_world
-from tb.unit.acting_port import CLOCK_NS, ActingPort, built_config, table_places
+from tb.unit.acting_port import CLOCK_NS, AgentsPort
 
 from qstep import Config
 from qstep.acting import registers
@@ -26,18 +24,8 @@ _ROUNDS = 16
 _MOST_LIMIT = (1 << 16) - 1
 
 
-class _Agents(ActingPort):
-    """The lane of agents, and what it was built with."""
-
-    def __init__(self, dut: Any) -> None:
-        super().__init__(dut)
-        self.config = built_config(dut)
-        assert self.config.acting is not None
-        self.acting = self.config.acting
-
-    async def write(self, accesses: Iterable[registers.Access]) -> None:
-        for access in accesses:
-            await self.access(*access)
+class _Agents(AgentsPort):
+    """The lane of agents."""
 
     async def load(self, model: FastActingModel) -> None:
         """Make world, settings, states, counters and tables the model's."""
@@ -46,23 +34,13 @@ class _Agents(ActingPort):
             await self.write(registers.settings_writes(agent, own))
             await self.write(registers.state_writes(agent, model.states[agent]))
             await self.write(registers.counters_writes(agent, model.counters[agent]))
-        places = zip(table_places(self.config), model.table.ravel().tolist(), strict=True)
-        await self.write(registers.Access(Region.TABLE, *place) for place in places)
-
-    async def table(self) -> NDArray[np.int32]:
-        values = [await self.access(Region.TABLE, place) for place in table_places(self.config)]
-        return np.array(values, np.uint32).view(np.int32).reshape(self.config.table_shape)
+        await self.load_table(model.table)
 
     async def parts(self, agent: int) -> tuple[AgentState, AgentCounters]:
         """Return state and counters of an agent."""
-        places = [(Region.CONTEXT, agent << 3 | field) for field in range(5)]
-        places += [(Region.COUNTERS, agent << 4 | word) for word in range(16)]
-        words = {place: await self.access(*place) for place in places}
-
-        def read(region: int, index: int) -> int:
-            return words[Region(region), index]
-
-        return registers.state_from(agent, read), registers.counters_from(agent, read)
+        words = await self.context(agent)
+        state = registers.state_from(agent, lambda _, index: words[index & 7])
+        return state, await self.counters(agent)
 
 
 def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, AgentCounters]:

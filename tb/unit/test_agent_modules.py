@@ -14,6 +14,7 @@ from tb.unit.unit_runs import AGENT_UNITS
 pytestmark = pytest.mark.rtl
 
 UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first of each
+UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("Schedules") == 0)
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,10 @@ UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first of each
         ("qs_agent_blocks_bench", faults("rtl_agent_store")),
         ("qs_agent_choice_bench", faults("qs_agent_choice_bench")),
         ("qs_agent_update", faults("qs_agent_update")),
+        ("qs_acting", faults("qs_acting")),
         *(("qs_world_bench", (fault,)) for fault in faults("qs_world_bench")),
     ],
-    ids=["blocks", "store", "choice", "update", "split", "address"],
+    ids=["blocks", "store", "choice", "update", "acting", "split", "address"],
 )
 def test_unit_bench_finds_the_fault_planted_in_its_block(
     top: str, planted: tuple[Fault, ...], tmp_path: Path

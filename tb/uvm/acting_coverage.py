@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from itertools import product
 
 import numpy as np
-from pyuvm import ConfigDB, uvm_subscriber
 from tb.uvm.acting_items import Checked, Compared
 from tb.uvm.acting_order import Reach, Slot, distances
+from tb.uvm.components import Coverage
 from tb.uvm.covergroup import Covergroup
 
 from qstep import Config
@@ -16,7 +16,7 @@ from qstep.acting.config import Algorithm
 from qstep.acting.epsilon import EpsilonCode
 from qstep.acting.world_table import WorldTable
 
-__all__ = ["ActingCoverage", "ActingLooks", "ActingSlots", "acting_bins", "order_bins", "reachable"]
+__all__ = ["ActingCoverage", "acting_bins", "order_bins", "reachable"]
 
 _SCHEDULES = ("constant", "linear", "exponential")
 
@@ -87,16 +87,26 @@ def order_bins(config: Config, reach: Reach) -> dict[str, list[Hashable]]:
     }
 
 
-class ActingCoverage(uvm_subscriber):
-    """Samples steps that the scoreboard found correct."""
+class ActingCoverage(Coverage):
+    """Samples what the scoreboard found correct: steps, runs, and slots of a shared table."""
 
     def build_phase(self) -> None:
-        self.config: Config = ConfigDB().get(self, "", "CONFIG")
-        bins = acting_bins(self.config, ConfigDB().get(self, "", "WORLD"))
-        reach = ConfigDB().get(self, "", "REACH")
-        self.group = Covergroup({**bins, **order_bins(self.config, reach)} if reach else bins)
+        self.config: Config = self.cdb_get("CONFIG")
+        bins = acting_bins(self.config, self.cdb_get("WORLD"))
+        self.reach = self.cdb_get("REACH")
+        more = order_bins(self.config, self.reach) if self.reach else {}
+        self.group = Covergroup({**bins, **more})
 
-    def write(self, checked: Checked) -> None:
+    def write(self, found: Checked | Slot | Compared) -> None:
+        match found:
+            case Checked():
+                self._step(found)
+            case Slot():
+                self._slot(found)
+            case Compared():
+                self._look(found)
+
+    def _step(self, checked: Checked) -> None:
         step, hit = checked.step, self.group.hit
         acting = self.config.acting
         assert acting is not None
@@ -127,12 +137,8 @@ class ActingCoverage(uvm_subscriber):
         elif epsilon[0] == code.end:
             self.group.hit("epsilon", (kind, unit, "at its end"))
 
-
-class ActingSlots(uvm_subscriber):
-    """Samples slots of a shared table that acted, or were held correctly."""
-
-    def write(self, slot: Slot) -> None:
-        hit = self.parent.coverage.group.hit
+    def _slot(self, slot: Slot) -> None:
+        hit = self.group.hit
         if not slot.turn:
             hit("slot", "behind a truncated step" if slot.second else "not its turn")
             return
@@ -148,13 +154,9 @@ class ActingSlots(uvm_subscriber):
         for distance in slot.entry:
             hit("entry distance", distance)
 
-
-class ActingLooks(uvm_subscriber):
-    """Samples runs, and what stops left behind."""
-
-    def write(self, compared: Compared) -> None:
-        look, hit = compared.look, self.parent.coverage.group.hit
-        if ConfigDB().get(self, "", "REACH"):
+    def _look(self, compared: Compared) -> None:
+        look, hit = compared.look, self.group.hit
+        if self.reach:
             hit("run", "from the agent that waited" if compared.first else "from agent 0")
             if look.steps is None:
                 hit("stop", "within a turn" if compared.turn else "after whole turns")

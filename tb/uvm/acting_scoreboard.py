@@ -7,7 +7,6 @@ from dataclasses import astuple, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from pyuvm import ConfigDB, uvm_analysis_port, uvm_scoreboard, uvm_subscriber
 from tb.uvm.acting_items import (
     ACTS,
     ASKED,
@@ -27,70 +26,45 @@ from tb.uvm.acting_items import (
 from tb.uvm.acting_model import Agents, after_setup
 from tb.uvm.acting_order import Order
 from tb.uvm.acting_rest import Rest
+from tb.uvm.components import EdgeScoreboard
 
 from qstep.acting.model import Step
 
 __all__ = ["ActingScoreboard"]
 
 
-class _Inbox(uvm_subscriber):
-    """Takes what the driver publishes."""
-
-    def build_phase(self) -> None:
-        self.events: deque[Setting | Look | Emptied] = deque()
-
-    def write(self, event: Setting | Look | Emptied) -> None:
-        self.events.append(event)
-
-
-class ActingScoreboard(uvm_scoreboard):
+class ActingScoreboard(EdgeScoreboard):
     """Compares each question to the world, each step, and the state of all agents after each run.
 
     Agents of a shared table must also act in the clocks that :class:`Order` predicts, and in no others.
-    Clocks come from the monitor, settings and looks from the driver; both are merged by the number of
-    the clock edge.
     """
 
     def build_phase(self) -> None:
-        self.config = ConfigDB().get(self, "", "CONFIG")
-        self.world = ConfigDB().get(self, "", "WORLD")
-        self.inbox = _Inbox("inbox", self)
-        self.clocks_in = _Clocks("clocks_in", self)
-        self.ap = uvm_analysis_port("ap", self)
-        self.looks_out = uvm_analysis_port("looks_out", self)
-        self.slots_out = uvm_analysis_port("slots_out", self)
-        self.passed: bool | None = None
+        super().build_phase()
+        self.world = self.cdb_get("WORLD")
         self.steps = self.looks = 0
         self._name = "before the first setting"
         self._model: Agents | None = None
-        self._reach = ConfigDB().get(self, "", "REACH")
+        self._reach = self.cdb_get("REACH")
         self._order = Order(self.config, self._reach) if self._reach else None
         self._rest = Rest(self.config)
         self._slots: deque[np.void] = deque()
         self._where = ""
 
-    def write(self, clocks: NDArray[np.void]) -> None:
-        """Take clocks from the monitor and check all that is complete."""
+    def add(self, clocks: NDArray[np.void]) -> None:
         self._slots.extend(clocks[(clocks["flags"] & ASKED != 0) | (clocks["deed"] != 0)])
-        self._settle(int(clocks["edge"][-1]))
 
-    def check_phase(self) -> None:
-        self._settle(1 << 32)
+    def check_until(self, edge: int) -> None:
+        while self._slots and int(self._slots[0]["edge"]) <= edge:
+            self._check(self._slots.popleft())
+
+    def conclude(self) -> None:
+        super().conclude()
         assert not self._slots, "the world is asked after the last look"
         assert self.steps, "no step was checked"
         assert self.looks, "nothing was read back"
-        self.passed = True
 
-    def _settle(self, edge: int) -> None:
-        """Check what is complete when all clocks up to an edge are known."""
-        events = self.inbox.events
-        while events and events[0].edge <= edge:
-            event = events.popleft()
-            while self._slots and int(self._slots[0]["edge"]) <= event.edge:
-                self._check(self._slots.popleft())
-            self._take(event)
-
-    def _take(self, event: Setting | Look | Emptied) -> None:
+    def take_event(self, event: Setting | Look | Emptied) -> None:
         if isinstance(event, Setting):
             self._set(event.setup)
         elif isinstance(event, Emptied):
@@ -131,7 +105,7 @@ class ActingScoreboard(uvm_scoreboard):
         self._made = [0] * len(self._made)
         self.looks += 1
         turn = self._order.turn if self._order else 0
-        self.looks_out.write(Compared(look, self._first, turn))
+        self.ap.write(Compared(look, self._first, turn))
         self._first = turn
 
     def _compare_turns(self, look: Look) -> None:
@@ -179,7 +153,7 @@ class ActingScoreboard(uvm_scoreboard):
                 f"{self._where} {'acts' if acts else 'is held'}; next is {self._order.turn}, "
                 f"writes due for its row are {slot.row} slots ahead, for its entry {slot.entry}"
             )
-            self.slots_out.write(slot)
+            self.ap.write(slot)
         return acts
 
     def _question(self, model: Agents, agent: int, clock: np.void) -> None:
@@ -227,10 +201,3 @@ class ActingScoreboard(uvm_scoreboard):
         tables = self._model._tables_of(agent)
         value = tables[step.table][step.state][step.action]
         return "up" if value == self.config.format.maximum else "down"
-
-
-class _Clocks(uvm_subscriber):
-    """Takes what the monitor publishes, for the scoreboard that holds it."""
-
-    def write(self, clocks: NDArray[np.void]) -> None:
-        self.parent.write(clocks)

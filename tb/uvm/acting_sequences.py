@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from pyuvm import uvm_sequence, uvm_sequence_item
+from pyuvm import ConfigDB, uvm_sequence_item
 from tb.uvm.acting_coverage import reachable
 from tb.uvm.acting_edges import edges
 from tb.uvm.acting_items import Job, Reset, Setup
+from tb.uvm.components import ItemSequence
 
 from qstep import Config
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
-from qstep.acting.world_table import WorldTable
 
-__all__ = ["ItemSequence", "jobs", "setup"]
+__all__ = ["GreedyJobs", "Jobs"]
 
 _EPSILONS = (
     Epsilon(0.5),
@@ -31,20 +31,9 @@ _MANY = 0xA53C_69F0_C396
 _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 
 
-class ItemSequence(uvm_sequence):
-    """Sends items one after the other."""
-
-    def __init__(self, name: str, items: Iterable[uvm_sequence_item]) -> None:
-        super().__init__(name)
-        self.items = items
-
-    async def body(self) -> None:
-        for item in self.items:
-            await self.start_item(item)
-            await self.finish_item(item)
-
-
-def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = "") -> Setup:
+def setup(
+    rng: np.random.Generator, config: Config, turn: int, epsilon: Epsilon | None = None
+) -> Setup:
     """Return agents with random tables; each `turn` gives them other schedules and rates."""
     acting = config.acting
     assert acting is not None
@@ -59,44 +48,56 @@ def setup(rng: np.random.Generator, config: Config, turn: int, epsilon: str = ""
         if alpha == gamma == 1 and not acting.shared_table:
             # From here the next reward of the same sign saturates.
             table[agent] = ends[turn % 2]
-        own = Epsilon(float(epsilon)) if epsilon else _EPSILONS[(agent + turn) % len(_EPSILONS)]
+        own = epsilon or _EPSILONS[(agent + turn) % len(_EPSILONS)]
         settings.append(AgentSettings(alpha, gamma, own, seed=int(rng.integers(1 << 62))))
     return Setup(f"setup {turn}", settings, table)
 
 
-def jobs(
-    rng: np.random.Generator, config: Config, world: WorldTable, epsilon: str = ""
-) -> Iterator[uvm_sequence_item]:
-    """Yield short and long runs, some of them stopped, in a world that is in time or late."""
-    acting = config.acting
-    assert acting is not None
-    turns = max(2, -(-2 * len(_EPSILONS) // acting.agents))
-    for turn in range(turns):
-        yield setup(rng, config, turn, epsilon)
-        if not turn:
-            after = int(rng.integers(200, 900))
-            yield Job("one step", 1)
-            yield Job("a stopped run", _MANY, stop_after=after)
-            # A stop may happen to come between two turns of a shared table.
-            for stop in range(4 if acting.shared_table else 1):
-                late_after = after + 16 * stop
-                steps = _MANY ^ (1 << 48) - 1
-                yield Job("a stopped run in a late world", steps, late=230, stop_after=late_after)
-                yield Job("what goes on after the stop", 20 if not acting.shared_table else 3)
-        # All agents of a shared table wait for each that is late.
-        steps = 6 if acting.shared_table else 30
-        yield Job("a run in a late world", steps, late=int(rng.choice([60, 200])))
-        yield Job("a run until epsilon is at its end", int(rng.integers(140, 180)))
+class Jobs(ItemSequence):
+    """Short and long runs, some of them stopped, in a world that is in time or late."""
+
+    epsilon: Epsilon | None = None
+    """Of all agents; by default they have different ones."""
+
+    def items(self) -> Iterator[uvm_sequence_item]:
+        rng, config, epsilon = self.rng, self.config, self.epsilon
+        acting, world = config.acting, ConfigDB().get(None, "", "WORLD")
+        assert acting is not None
+        turns = max(2, -(-2 * len(_EPSILONS) // acting.agents))
+        for turn in range(turns):
+            yield setup(rng, config, turn, epsilon)
+            if not turn:
+                after = int(rng.integers(200, 900))
+                yield Job("one step", 1)
+                yield Job("a stopped run", _MANY, stop_after=after)
+                # A stop may happen to come between two turns of a shared table.
+                for stop in range(4 if acting.shared_table else 1):
+                    late_after = after + 16 * stop
+                    steps = _MANY ^ (1 << 48) - 1
+                    yield Job(
+                        "a stopped run in a late world", steps, late=230, stop_after=late_after
+                    )
+                    yield Job("what goes on after the stop", 20 if not acting.shared_table else 3)
+            # All agents of a shared table wait for each that is late.
+            steps = 6 if acting.shared_table else 30
+            yield Job("a run in a late world", steps, late=int(rng.choice([60, 200])))
+            yield Job("a run until epsilon is at its end", int(rng.integers(140, 180)))
+            if acting.shared_table:
+                yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
         if acting.shared_table:
-            yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
-    if acting.shared_table:
-        # Agents that roam seldom hold one another: many slots act one after the other.
-        yield setup(rng, config, turns, "1")
-        yield Job("a walk at random", 120)
-    if not epsilon:
-        yield from edges(rng, config, sorted(reachable(world)))
-    yield Reset("a reset")
-    again = setup(rng, config, 0, epsilon)
-    again.limit = world.max_episode_steps  # a reset leaves no limit
-    yield again
-    yield Job("a run after the reset", 30)
+            # Agents that roam seldom hold one another: many slots act one after the other.
+            yield setup(rng, config, turns, Epsilon(1.0))
+            yield Job("a walk at random", 120)
+        if not epsilon:
+            yield from edges(rng, config, sorted(reachable(world)))
+        yield Reset("a reset")
+        again = setup(rng, config, 0, epsilon)
+        again.limit = world.max_episode_steps  # a reset leaves no limit
+        yield again
+        yield Job("a run after the reset", 30)
+
+
+class GreedyJobs(Jobs):
+    """The same with agents that never explore."""
+
+    epsilon = Epsilon(0.0)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from pyuvm import uvm_sequence_item
 
-__all__ = ["Bytes", "Clock"]
-
-_RX_VALID, _RX_READY, _TX_VALID, _TX_READY, _RESET = (1 << bit for bit in range(8, 13))
+__all__ = ["Answered", "Bytes", "Given", "Reset", "Taken"]
 
 
 class Bytes(uvm_sequence_item):
@@ -23,6 +21,8 @@ class Bytes(uvm_sequence_item):
         Probability of a clock without a byte before each byte, 0..1.
     stall : float
         Probability that an answer's byte is not taken in a clock, 0..1; holds until the next item.
+    answers : int
+        Frames among them that the device answers.
     alone : bool
         Wait for all answers before and after: then no count depends on timing.
     reset : bool
@@ -34,41 +34,58 @@ class Bytes(uvm_sequence_item):
         name: str,
         data: bytes,
         *,
+        answers: int = 0,
         idle: float = 0.0,
         stall: float = 0.0,
         alone: bool = False,
         reset: bool = False,
     ) -> None:
         super().__init__(name)
-        self.data = data
+        self.data, self.answers = data, answers
         self.idle = idle
         self.stall = stall
         self.alone = alone
         self.reset = reset
 
 
-class Clock(NamedTuple):
-    """The activity of both streams at one rising edge."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A frame that the device has taken, with its delimiter; `idle` if a clock inside it had no byte."""
 
-    edge: int
-    rx_valid: bool
-    rx_ready: bool
-    rx_data: int
-    tx_valid: bool
-    tx_ready: bool
-    tx_data: int
-    reset: bool
+    data: bytes
+    idle: bool
 
-    @classmethod
-    def from_word(cls, word: int) -> Clock:
-        """Split ``seen_o`` into its fields."""
-        return cls(
-            edge=word >> 24,
-            rx_valid=bool(word & _RX_VALID),
-            rx_ready=bool(word & _RX_READY),
-            rx_data=word & 0xFF,
-            tx_valid=bool(word & _TX_VALID),
-            tx_ready=bool(word & _TX_READY),
-            tx_data=word >> 16 & 0xFF,
-            reset=bool(word & _RESET),
-        )
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A frame that the device has sent, with its delimiter; `stalled` if a byte had to wait."""
+
+    data: bytes
+    stalled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A reset, after which the device sends a delimiter; `inside` a frame that it was taking."""
+
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer that the scoreboard found correct, for coverage.
+
+    Attributes
+    ----------
+    seen, right : bytes
+        The answer, and that of the reference: counts that depend on the clocks of the lane may differ.
+    outstanding : int
+        Requests that were waiting for an answer.
+    dropped : int
+        Frames that the device has dropped since the answer before.
+    """
+
+    seen: bytes
+    right: bytes
+    outstanding: int
+    dropped: int

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from pyuvm import uvm_sequence
+import cocotb
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
+from tb.uvm.components import ItemSequence
 from tb.uvm.device_items import Bytes
 
 from qstep import Config
 from qstep.link.frames import decode_frame, encode_frame
 from qstep.protocol import COMMON, REFUSALS, Request, StatusCode, max_payload
 
-__all__ = ["BytesSequence", "Host"]
+__all__ = ["Everything", "Host"]
 
 _UNKNOWN = (0x00, 0x0D, 0x7F, 0x80, 0xFF)
-
-
-class BytesSequence(uvm_sequence):
-    """Sends items one after the other."""
-
-    def __init__(self, name: str, items: Iterable[Bytes]) -> None:
-        super().__init__(name)
-        self.items = items
-
-    async def body(self) -> None:
-        for item in self.items:
-            await self.start_item(item)
-            await self.finish_item(item)
 
 
 class Host:
@@ -63,14 +51,16 @@ class Host:
         return self.status in REFUSALS
 
     def item(self, name: str, data: bytes, *, alone: bool = False, reset: bool = False) -> Bytes:
-        for frame in filter(None, self._device.receive(data).split(b"\0")):
+        frames = list(filter(None, self._device.receive(data).split(b"\0")))
+        for frame in frames:
             answer = decode_frame(frame)
             assert answer is not None
             status, self.expected, _ = COMMON.unpack(answer.payload)
             self.status = StatusCode(status)
         if reset:
             self._device.reset()
-        return Bytes(name, data, idle=self.idle, stall=self.stall, alone=alone, reset=reset)
+        how = {"idle": self.idle, "stall": self.stall, "alone": alone, "reset": reset}
+        return Bytes(name, data, answers=len(frames), **how)
 
     def hello(self) -> Bytes:
         return self.item("HELLO", encode_frame(Request.HELLO, 0, 0, self.rng.randbytes(4)))
@@ -222,3 +212,24 @@ class Host:
             yield self.ask(Request.STATUS, b"")  # no session
             yield self.hello()
             yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, self.config.actions))
+
+
+class Everything(ItemSequence):
+    """Every request with every answer, random ones on a bad line, resets.
+
+    The plusarg ``+requests=N`` sets the length of the random part.
+    """
+
+    def items(self) -> Iterator[Bytes]:
+        host = Host(self.config, self.rng)
+        yield host.ask(0x0A, b"")  # before any session
+        yield from host.start()
+        yield from host.every_answer()
+        yield from host.anything(int(cocotb.plusargs.get("requests", 300)))
+        yield from host.read_all()
+        yield from host.drops_while_totals_wait()
+        yield from host.resets()
+        host.idle, host.stall = 0.2, 0.5
+        yield from host.anything(30)
+        yield host.item("resynchronise", b"\0", alone=True)
+        yield from host.read_all()

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from pyuvm import ConfigDB, uvm_subscriber
 from tb.uvm import lane_timing
+from tb.uvm.components import Coverage
 from tb.uvm.covergroup import Covergroup
 from tb.uvm.lane_items import Checked
 from tb.uvm.lane_pins import flag
@@ -80,11 +80,11 @@ def _class_of_ties(ties: int, actions: int) -> Hashable:
     return {1: "one", 2: "two"}.get(count, "three or more")
 
 
-class LaneCoverage(uvm_subscriber):
+class LaneCoverage(Coverage):
     """Samples the transitions that the scoreboard has checked."""
 
     def build_phase(self) -> None:
-        self.config: Config = ConfigDB().get(self, "", "CONFIG")
+        self.config: Config = self.cdb_get("CONFIG")
         self.group = Covergroup(lane_bins(self.config))
 
     def write(self, checked: Checked) -> None:

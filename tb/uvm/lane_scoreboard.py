@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pyuvm import ConfigDB, uvm_analysis_port, uvm_scoreboard, uvm_subscriber
 from tb.uvm import lane_timing
+from tb.uvm.components import EdgeScoreboard
 from tb.uvm.lane_items import Checked, Readback, Setting
 from tb.uvm.lane_pins import CLOCK, flag
 
@@ -39,30 +38,11 @@ class BatchFigures:
         return self.accepted / self.offered_clocks if self.offered_clocks else 0.0
 
 
-class _Inbox(uvm_subscriber):
-    """Takes what the driver publishes."""
+class LaneScoreboard(EdgeScoreboard):
+    """Compares every clock, and each table that is read back, with :class:`qstep.model.Model`."""
 
     def build_phase(self) -> None:
-        self.events: deque[Setting | Readback] = deque()
-
-    def write(self, event: Setting | Readback) -> None:
-        self.events.append(event)
-
-
-class LaneScoreboard(uvm_scoreboard):
-    """Compares the lane with :class:`qstep.model.Model`.
-
-    Clocks come from the monitor, in any portions; settings and read-back tables from the driver, each
-    with the number of the clock edge after which it holds. Both are merged by that number, so what is
-    compared does not depend on the order in which the processes of the bench run.
-    """
-
-    def build_phase(self) -> None:
-        self.config = ConfigDB().get(self, "", "CONFIG")
-        self.inbox = _Inbox("inbox", self)
-        self.clocks_in = _Clocks("clocks_in", self)
-        self.ap = uvm_analysis_port("ap", self)
-        self.passed: bool | None = None
+        super().build_phase()
         self.transitions = 0
         self.readbacks = 0
         self.figures: list[BatchFigures] = []
@@ -72,24 +52,21 @@ class LaneScoreboard(uvm_scoreboard):
         self._batch = "before the first setting"
         self._clocks = np.zeros(0, CLOCK)
 
-    def write(self, clocks: NDArray[np.void]) -> None:
-        """Take clocks from the monitor and check all that is complete."""
+    def add(self, clocks: NDArray[np.void]) -> None:
         self._clocks = np.append(self._clocks, clocks)
-        events = self.inbox.events
-        while events and len(self._clocks) and events[0].edge <= self._clocks["edge"][-1]:
-            cut = np.searchsorted(self._clocks["edge"], events[0].edge, side="right")
-            self._check_clocks(self._clocks[:cut])
-            self._clocks = self._clocks[cut:]
-            self._take(events.popleft())
 
-    def check_phase(self) -> None:
+    def check_until(self, edge: int) -> None:
+        cut = np.searchsorted(self._clocks["edge"], edge, side="right")
+        self._check_clocks(self._clocks[:cut])
+        self._clocks = self._clocks[cut:]
+
+    def conclude(self) -> None:
+        super().conclude()
         self._check_clocks(self._clocks)
-        assert not self.inbox.events, "the monitor ended before the driver"
         assert self.transitions, "no transition was checked"
         assert self.readbacks, "the table was never read back"
-        self.passed = True
 
-    def _take(self, event: Setting | Readback) -> None:
+    def take_event(self, event: Setting | Readback) -> None:
         if isinstance(event, Setting):
             self._batch = event.batch
             if event.hyper is not None:
@@ -230,10 +207,3 @@ class LaneScoreboard(uvm_scoreboard):
             f"{self._batch}: {what} is {seen[first]}, not {right[first]}, for number {first} "
             f"({len(wrong)} such) with {self._hyper}: {offer}"
         )
-
-
-class _Clocks(uvm_subscriber):
-    """Takes what the monitor publishes, for the scoreboard that holds it."""
-
-    def write(self, clocks: NDArray[np.void]) -> None:
-        self.parent.write(clocks)

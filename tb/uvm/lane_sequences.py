@@ -1,4 +1,4 @@
-"""Stimuli of the lane: sequences of batches, each drawn from one seeded generator."""
+"""Stimuli of the lane: batches, each drawn from one seeded generator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyuvm import uvm_sequence
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
@@ -15,11 +14,11 @@ from qstep.fixed import COEFFICIENT_ONE
 from qstep_rtl.timing import write_stage
 
 __all__ = [
-    "BatchSequence",
     "corner_batches",
     "every_pair_batch",
     "hazard_batches",
     "independent_batch",
+    "is_small",
     "random_batches",
     "random_hyper",
     "reset_batches",
@@ -33,26 +32,9 @@ Generator = np.random.Generator
 _SMALL = 512
 """Entries of a table that may be loaded and read back for every batch: each costs a clock."""
 
-_READ_EVERY = 16
 
-
-def _is_small(config: Config) -> bool:
+def is_small(config: Config) -> bool:
     return config.states * config.actions <= _SMALL
-
-
-class BatchSequence(uvm_sequence):
-    """Sends batches one after the other; a large table is read back only after some of them."""
-
-    def __init__(self, name: str, config: Config, batches: Iterable[Batch]) -> None:
-        super().__init__(name)
-        self.config = config
-        self.batches = batches
-
-    async def body(self) -> None:
-        for number, batch in enumerate(self.batches):
-            batch.read_back |= _is_small(self.config) or number % _READ_EVERY == _READ_EVERY - 1
-            await self.start_item(batch)
-            await self.finish_item(batch)
 
 
 def _transitions(config: Config, **columns: Any) -> Transitions:
@@ -170,7 +152,7 @@ def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[
             "hazards",
             _transitions(config, **columns),
             hyper=_learning_hyper(rng),
-            table=random_table(rng, config) if _is_small(config) else None,
+            table=random_table(rng, config) if is_small(config) else None,
             gaps=gaps,
         )
 
@@ -203,7 +185,7 @@ def tie_batches(
                 terminated=False,
             ),
             hyper=Hyperparameters(0.0, rounding=Rounding.NEAREST),
-            table=table + np.int32(low) if _is_small(config) or density == 0.5 else None,
+            table=table + np.int32(low) if is_small(config) or density == 0.5 else None,
         )
 
 
@@ -260,7 +242,7 @@ def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
 
 def every_pair_batch(rng: Generator, config: Config) -> Batch:
     """Return one transition for every pair of a small table, or for its corners, in random order."""
-    if _is_small(config):
+    if is_small(config):
         state, action = (x.ravel() for x in np.indices((config.states, config.actions)))
     else:
         state, action = (

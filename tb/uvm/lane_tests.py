@@ -1,23 +1,28 @@
 """The pyuvm tests of the lane, run by cocotb on ``qs_lane_bench``.
 
-Plusargs: ``+transitions=N`` sets the length of the random part, ``+report=PATH`` has figures and
-coverage written as JSON.
+The plusarg ``+transitions=N`` sets the length of the random part.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import cocotb
 import numpy as np
 import pyuvm
-from cocotb.clock import Clock
-from pyuvm import ConfigDB, uvm_env, uvm_test
-from tb.uvm import lane_sequences as sequences
-from tb.uvm.lane_agent import LaneAgent
+from tb.uvm import lane_sequences as stimuli
+from tb.uvm.components import (
+    ClockMonitor,
+    Coverage,
+    Driver,
+    ItemSequence,
+    PinMonitor,
+    Scoreboard,
+    SuiteTest,
+)
+from tb.uvm.lane_bfm import LaneBfm, LaneDriver
 from tb.uvm.lane_coverage import LaneCoverage
 from tb.uvm.lane_draws import draw_batches
 from tb.uvm.lane_items import Batch
@@ -25,7 +30,9 @@ from tb.uvm.lane_scoreboard import LaneScoreboard
 
 from qstep import Config, QFormat
 
-_SIMULATOR_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
+_SEED = int(os.environ["COCOTB_RANDOM_SEED"])
+_READ_EVERY = 16
+"""A large table is read back only after each of so many batches."""
 
 
 def _config() -> Config:
@@ -39,118 +46,68 @@ def _config() -> Config:
     )
 
 
-class LaneEnv(uvm_env):
-    """Agent, scoreboard, coverage."""
-
-    def build_phase(self) -> None:
-        self.agent = LaneAgent("agent", self)
-        self.scoreboard = LaneScoreboard("scoreboard", self)
-        self.coverage = LaneCoverage("coverage", self)
-
-    def connect_phase(self) -> None:
-        self.agent.driver.ap.connect(self.scoreboard.inbox.analysis_export)
-        self.agent.monitor.ap.connect(self.scoreboard.clocks_in.analysis_export)
-        self.scoreboard.ap.connect(self.coverage.analysis_export)
+def _transitions() -> int:
+    """Return the length of the random part, from the command line."""
+    return int(cocotb.plusargs.get("transitions", 20_000))
 
 
-class LaneTest(uvm_test):
-    """Runs the batches of a subclass; fails unless the scoreboard compared all and found it correct."""
-
-    def build_phase(self) -> None:
-        self.config = _config()
-        self.rng = np.random.default_rng(_SIMULATOR_SEED)
-        ConfigDB().set(None, "*", "DUT", cocotb.top)
-        ConfigDB().set(None, "*", "CONFIG", self.config)
-        ConfigDB().set(None, "*", "SEED", _SIMULATOR_SEED)
-        self.env = LaneEnv("env", self)
-
-    async def run_phase(self) -> None:
-        self.raise_objection()
-        Clock(cocotb.top.clk_i, 10, unit="ns").start()
-        walk = sequences.walker_batch(self.rng, self.config, 16)
-        walk.table = np.zeros((self.config.states, self.config.actions), np.int32)
-        last = sequences.walker_batch(self.rng, self.config, 16)
-        last.read_back = True
-        for batches in ([walk], self.batches(), [last]):
-            sequence = sequences.BatchSequence("batches", self.config, batches)
-            await sequence.start(self.env.agent.sequencer)
-        self.drop_objection()
+class Batches(ItemSequence):
+    """Walks before and after the batches of a subclass."""
 
     def batches(self) -> Iterator[Batch]:
         raise NotImplementedError
 
-    @property
-    def transitions(self) -> int:
-        """Length of the random part, from the command line."""
-        return int(cocotb.plusargs.get("transitions", 20_000))
-
-    def report_phase(self) -> None:
-        scoreboard = self.env.scoreboard
-        assert scoreboard.passed is True, "the scoreboard has not come to a verdict"
-        group = self.env.coverage.group
-        total = {
-            "transitions": scoreboard.transitions,
-            "readbacks": scoreboard.readbacks,
-            "clocks": int(cocotb.top.seen_o.value) & 0xFFFFFFFF,
-            "offered_clocks": sum(f.offered_clocks for f in scoreboard.figures),
-            "held": sum(f.held for f in scoreboard.figures),
-            "forwarded": sum(f.forwarded for f in scoreboard.figures),
-            "rates": {
-                f.name: f.throughput
-                for f in scoreboard.figures
-                if f.name in ("independent", "walker") and f.accepted > 1000
-            },
-            **group.report(),
-        }
-        self.logger.info(
-            f"{total['transitions']} transitions exact, {total['readbacks']} tables exact, "
-            f"{total['forwarded']} forwarded, {total['held']} clocks held"
-        )
-        if "report" in cocotb.plusargs:
-            Path(cocotb.plusargs["report"]).write_text(json.dumps(total), encoding="utf-8")
+    def items(self) -> Iterator[Batch]:
+        walk, last = (stimuli.walker_batch(self.rng, self.config, 16) for _ in range(2))
+        walk.table = np.zeros((self.config.states, self.config.actions), np.int32)
+        walk.read_back = is_small = stimuli.is_small(self.config)
+        yield walk
+        for number, batch in enumerate(self.batches()):
+            batch.read_back |= is_small or number % _READ_EVERY == _READ_EVERY - 1
+            yield batch
+        last.read_back = True
+        yield last
 
 
-@pyuvm.test()
-class LaneSuite(LaneTest):
+class DirectedBatches(Batches):
     """Directed and random batches that reach every bin of the coverage."""
 
     def batches(self) -> Iterator[Batch]:
-        yield from sequences.corner_batches(self.rng, self.config)
-        yield from sequences.saturation_batches(self.rng, self.config)
-        yield from sequences.tie_batches(self.rng, self.config)
-        yield from sequences.hazard_batches(self.rng, self.config)
-        yield sequences.every_pair_batch(self.rng, self.config)
-        yield from sequences.random_batches(self.rng, self.config, self.transitions, length=1000)
-        yield from sequences.reset_batches(self.rng, self.config)
-        yield sequences.walker_batch(self.rng, self.config, 2000)
-        yield from sequences.tie_batches(self.rng, self.config, [0.5], low=-2)
-        yield from draw_batches(self.rng, self.config)
-
-    def report_phase(self) -> None:
-        super().report_phase()
-        group = self.env.coverage.group
-        self.logger.info(f"coverage\n{group.table()}")
-        assert not group.holes(), f"{len(group.holes())} bins were never hit: {group.holes()[:20]}"
+        given = self.rng, self.config
+        yield from stimuli.corner_batches(*given)
+        yield from stimuli.saturation_batches(*given)
+        yield from stimuli.tie_batches(*given)
+        yield from stimuli.hazard_batches(*given)
+        yield stimuli.every_pair_batch(*given)
+        yield from stimuli.random_batches(*given, _transitions(), length=1000)
+        yield from stimuli.reset_batches(*given)
+        yield stimuli.walker_batch(*given, 2000)
+        yield from stimuli.tie_batches(*given, [0.5], low=-2)
+        yield from draw_batches(*given)
 
 
-@pyuvm.test()
-class LaneRandom(LaneTest):
-    """Long random batches: the run that is measured in transitions."""
+class RandomBatches(Batches):
+    """Long random batches."""
 
     def batches(self) -> Iterator[Batch]:
-        yield from sequences.random_batches(self.rng, self.config, self.transitions)
+        yield from stimuli.random_batches(self.rng, self.config, _transitions())
 
 
-@pyuvm.test()
-class LaneThroughput(LaneTest):
-    """Updates per offered clock, from the handshake: 1 if nothing has to wait."""
+class MeasuredBatches(Batches):
+    """One batch that never has to wait, and one that often does.
+
+    Attributes
+    ----------
+    predicted : dict of str to int
+        The clocks of each batch.
+    """
 
     def batches(self) -> Iterator[Batch]:
         # Brings Numba with it, which takes longer to load than most runs of the other tests.
         from qstep.throughput import issue_clocks
 
         self.predicted: dict[str, int] = {}
-        for draw in (sequences.independent_batch, sequences.walker_batch):
+        for draw in (stimuli.independent_batch, stimuli.walker_batch):
             batch = draw(self.rng, self.config, 5000)
             columns = batch.transitions
             issue = issue_clocks(
@@ -160,15 +117,69 @@ class LaneThroughput(LaneTest):
             self.predicted[batch.get_name()] = int(issue[-2]) + 2
             yield batch
 
+
+@pyuvm.test()
+class LaneSuite(SuiteTest):
+    """Everything is exact, and every bin of the coverage is hit."""
+
+    types = (
+        (Driver, LaneDriver),
+        (PinMonitor, ClockMonitor),
+        (Scoreboard, LaneScoreboard),
+        (Coverage, LaneCoverage),
+        (ItemSequence, DirectedBatches),
+    )
+
+    def handles(self) -> dict[str, Any]:
+        config = _config()
+        return {
+            "BFM": LaneBfm(cocotb.top, config, _SEED),
+            "CONFIG": config,
+            "RNG": np.random.default_rng(_SEED),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        scoreboard = self.env.scoreboard
+        of_batches = scoreboard.figures
+        return {
+            "transitions": scoreboard.transitions,
+            "readbacks": scoreboard.readbacks,
+            "clocks": self.bfm.edge,
+            "offered_clocks": sum(f.offered_clocks for f in of_batches),
+            "held": sum(f.held for f in of_batches),
+            "forwarded": sum(f.forwarded for f in of_batches),
+            "rates": {
+                f.name: f.throughput
+                for f in of_batches
+                if f.name in ("independent", "walker") and f.accepted > 1000
+            },
+        }
+
+
+@pyuvm.test()
+class LaneRandom(LaneSuite):
+    """The run that is measured in transitions."""
+
+    types = (*LaneSuite.types, (ItemSequence, RandomBatches))
+    needs_every_bin = False
+
+
+@pyuvm.test()
+class LaneThroughput(LaneSuite):
+    """Updates per offered clock, from the handshake: 1 if nothing has to wait."""
+
+    types = (*LaneSuite.types, (ItemSequence, MeasuredBatches))
+    needs_every_bin = False
+
     def check_phase(self) -> None:
         figures = {f.name: f for f in self.env.scoreboard.figures if f.accepted > 1000}
         for name in ("independent", "walker"):
             self.logger.info(f"throughput {name}: {figures[name].throughput:.3f} updates/clock")
-            assert figures[name].offered_clocks == self.predicted[name]
+            assert figures[name].offered_clocks == self.sequence.predicted[name]
         assert figures["independent"].throughput == 1
         assert figures["independent"].forwarded == 0
         assert figures["walker"].forwarded > 0
-        if self.config.loop_depth == 1:
+        if self.bfm.config.loop_depth == 1:
             assert all(figure.throughput == 1 for figure in figures.values())
         else:
             assert 0.5 < figures["walker"].throughput < 1

@@ -5,7 +5,8 @@
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
 //             what the slot in stage 10 asked and was answered, what it is to do, and whether it
 //             acts. Fields are those of CLOCK in uvm/acting_items.py. steps_o: the steps that agents with own
-//             tables do not hold yet, just after a run or a stop; then it is shifted as they are counted.
+//             tables do not hold yet, just after a run or a stop; then it is shifted as they are counted. A shared
+//             table has no such steps, and in a netlist nobody sees them: then steps_known_o is 0.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Handshake   as qs_agents
 // Reset       as qs_agents; clocks in reset are numbered too.
@@ -45,7 +46,8 @@ module qs_agents_bench
     input logic [7:0] late_i,
 
     output logic [15:0][127:0] seen_o,
-    output logic [47:0]        steps_o
+    output logic [47:0]        steps_o,
+    output logic               steps_known_o
 );
 
   localparam int unsigned OrderStage = 10;
@@ -187,8 +189,9 @@ module qs_agents_bench
   always_ff @(posedge clk_i) seen_o <= {seen_o[14:0], now};
 
 `ifdef QS_NETLIST
-  assign steps_o = '0;  // a netlist has other registers
+  assign {steps_known_o, steps_o} = '0;  // a netlist has other registers
 `else
+  assign steps_known_o = !SharedTable || Agents == 1;
   if (SharedTable && Agents > 1) begin : gen_no_steps
     assign steps_o = '0;
   end else begin : gen_steps

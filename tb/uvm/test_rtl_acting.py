@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from tb.bench import TB, BenchError, Run, parameter_id, run
-from tb.planted import Fault, faults, plant_all
+from tb.bench import BenchError, Run, parameter_id, run
 from tb.uvm.acting_runs import ACTING, OWNING, SHARING
 
 pytestmark = pytest.mark.rtl
-
-BENCH = TB / "uvm/qs_agents_bench.sv"
-FEW = OWNING[2]
 
 
 def _name(this: Run) -> str:
@@ -35,22 +30,14 @@ def test_every_algorithm_and_every_rounding_is_covered() -> None:
         assert {suite.parameters["Rounding"] for suite in suites} == set(range(3))
 
 
-def test_agents_that_never_explore_leave_bins_empty() -> None:
-    with pytest.raises(BenchError, match=r"bins were never hit: .*choice: explored") as caught:
-        run(replace(FEW, options={"epsilon": "0"}))
-    assert "differ" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
-    ("suite", "fault"),
+    ("test", "message"),
     [
-        *((FEW, fault) for fault in faults("ActingSuite-few")),
-        *((SHARING[1], fault) for fault in faults("ActingSuite-some")),
-        *((SHARING[0], fault) for fault in faults("ActingSuite-many")),
+        ("NoExploration", "bins were never hit: .*choice: explored"),
+        ("WrongRewards", "is answered"),
     ],
-    ids=lambda value: getattr(value, "name", ""),
 )
-def test_scoreboard_finds_the_planted_fault(suite: Run, fault: Fault, tmp_path: Path) -> None:
-    rtl = plant_all(tmp_path, [fault], [BENCH])
-    with pytest.raises(BenchError, match=str(fault.seen)):
-        run(replace(suite, rtl=rtl))
+def test_suite_fails_with_other_stimuli_and_with_a_wrong_monitor(test: str, message: str) -> None:
+    with pytest.raises(BenchError, match=message) as caught:
+        run(replace(OWNING[2], test=test))
+    assert "differ" not in str(caught.value)

@@ -1,45 +1,56 @@
-"""The bench can fail: each fault planted in a copy of the RTL must be found."""
+"""The suites can fail: each fault planted in a copy of the hardware must be found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tb.bench import TB, BenchError, Run, run
 from tb.planted import Fault, faults, plant_all
+from tb.uvm.acting_runs import OWNING, SHARING
+from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import lane_run
 
 pytestmark = pytest.mark.rtl
 
-BENCH = TB / "uvm/qs_lane_bench.sv"
-SUITES = {
-    name: lane_run("LaneSuite", 64, 4, 16, int(name[-1]), 5000)
-    for name in ("LaneSuite-1", "LaneSuite-2", "LaneSuite-3")  # each has its loop depth
+SUITES: dict[str, Callable[[], Run]] = {
+    "LaneSuite-1": partial(lane_run, "LaneSuite", 64, 4, 16, 1, 5000),
+    "LaneSuite-2": partial(lane_run, "LaneSuite", 64, 4, 16, 2, 5000),
+    "LaneSuite-3": partial(lane_run, "LaneSuite", 64, 4, 16, 3, 5000),
+    "ActingSuite-few": lambda: OWNING[2],
+    "ActingSuite-some": lambda: SHARING[1],
+    "ActingSuite-many": lambda: SHARING[0],
+    "DeviceSuite-0": partial(device_run, CONFIGS[0]),
+    "DeviceSuite-2": partial(device_run, CONFIGS[2]),
 }
 
 
 def planted() -> Iterator[Any]:
-    """Yield each fault with its suite; each message of the bench is seen in every test run."""
+    """Yield each fault; each message of a suite is seen in every test run."""
     seen = set()
-    for name, suite in SUITES.items():
+    for name in SUITES:
         for fault in faults(name):
-            marks = [pytest.mark.slow] if fault.seen in seen else []
-            yield pytest.param(suite, fault, id=fault.name, marks=marks)
-            seen.add(fault.seen)
+            message = name.partition("-")[0], fault.seen
+            marks = [pytest.mark.slow] if message in seen else []
+            yield pytest.param(fault, id=fault.name, marks=marks)
+            seen.add(message)
 
 
-@pytest.mark.parametrize(("suite", "fault"), list(planted()))
-def test_bench_finds_the_planted_fault(suite: Run, fault: Fault, tmp_path: Path) -> None:
-    rtl = plant_all(tmp_path, [fault], [BENCH])
+@pytest.mark.parametrize("fault", list(planted()))
+def test_bench_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
+    suite = SUITES[fault.finder]()
+    rtl = plant_all(tmp_path, [fault], suite.sources or [TB / f"uvm/{suite.top}.sv"])
+    sources = tuple(tmp_path / source.name for source in suite.sources)
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
-        run(replace(suite, rtl=rtl))
-    assert "failed" in str(caught.value)
-    assert str(fault.seen) in str(caught.value)
+        run(replace(suite, rtl=rtl, sources=sources))
+    assert re.search(str(fault.seen), str(caught.value))
 
 
 def test_the_unchanged_rtl_passes_where_the_mutants_fail() -> None:
-    run(SUITES["LaneSuite-1"])
-    run(SUITES["LaneSuite-2"])
+    run(SUITES["LaneSuite-1"]())
+    run(SUITES["LaneSuite-2"]())

@@ -1,0 +1,185 @@
+"""The pins of the interleaved lane and their driver: what the host does, and every clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.queue import Queue
+from cocotb.triggers import Timer as Wait
+from numpy.typing import NDArray
+from tb.random_world import random_world
+from tb.unit.acting_port import CLOCK_NS, AgentsPort
+from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting, Setup
+from tb.uvm.components import Driver
+
+from qstep.acting.agent import AgentCounters
+from qstep.acting.registers import (
+    BEGUN,
+    DRAWN,
+    HOLDS,
+    PLACE,
+    counters_writes,
+    limit_write,
+    settings_writes,
+    state_from,
+    state_writes,
+    world_writes,
+)
+from qstep.protocol import Region
+
+__all__ = ["ActingBfm", "ActingDriver"]
+
+_ITEMS = 16
+_DEED = 8 * CLOCK.fields["deed"][1]
+_HELD = 16
+"""Clocks of a reset in which every slot under way comes to its end."""
+_BEHIND = 3
+"""Clocks from a step until a reset: the step's slot has left all stages in which flags are cleared."""
+
+
+class ActingBfm(AgentsPort):
+    """Owns the pins of ``qs_agents_bench``, whether it has RTL or a netlist inside.
+
+    Attributes
+    ----------
+    events : Queue of Setting, Look or Emptied
+        What the host did.
+    seen : Queue of ndarray of CLOCK
+        Every clock, in portions of 16.
+    """
+
+    bus = ("bus_valid_i", "bus_i", "late_i")
+
+    def __init__(self, dut: Any, limit: int) -> None:
+        super().__init__(dut)
+        # The world is fixed, because its pairs are bins.
+        self.world = random_world(self.config, limit, seed=5)
+        self.shares = self.acting.shared_table and self.acting.agents > 1
+        self.events: Queue[Setting | Look | Emptied] = Queue()
+        self.seen: Queue[NDArray[np.void]] = Queue()
+
+    async def start(self) -> None:
+        """Start the clock, reset the lane, and write the world."""
+        cocotb.start_soon(self._watch())
+        await super().start()
+        await self.write(world_writes(self.config, self.world))
+
+    def ask(self, region: int, index: int, word: int | None = None) -> None:
+        write, data = word is not None, (word or 0) & 0xFFFFFFFF
+        self.dut.bus_i.value = write << 65 | region << 62 | index << 32 | data
+        self.dut.bus_valid_i.value = 1
+
+    async def _watch(self) -> None:
+        await self.edge
+        while True:
+            await Wait(_ITEMS * CLOCK_NS, unit="ns")
+            data = int(self.dut.seen_o.value).to_bytes(_ITEMS * CLOCK.itemsize, "little")
+            self.seen.put_nowait(np.frombuffer(data, CLOCK)[::-1])
+
+    def flush(self) -> None:
+        """No clock is missing in the queue that the last look could need."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last clock seen."""
+        return int(self.dut.seen_o.value) & 0xFFFFFFFF
+
+    async def set_up(self, setup: Setup) -> None:
+        """Write settings and states, and with tables counters too."""
+        if setup.limit is not None:
+            await self.write([limit_write(setup.limit)])
+        for agent, (settings, state) in enumerate(zip(setup.settings, setup.states, strict=True)):
+            await self.write(settings_writes(agent, settings))
+            writes = state_writes(agent, state)
+            await self.write(writes if setup.table is not None else reversed(writes))
+            if setup.table is not None:
+                await self.write(counters_writes(agent, AgentCounters()))
+        if setup.table is not None:
+            await self.load_table(setup.table)
+        self.events.put_nowait(Setting(self.number, setup))
+
+    async def begin(self, steps: int) -> None:
+        await super().begin(steps)
+        self._compare_steps(steps)
+
+    def _compare_steps(self, right: int) -> None:
+        if self.dut.steps_known_o.value:
+            seen = int(self.dut.steps_o.value)
+            assert seen == right, f"agents are to make {seen} steps, not {right}"
+
+    async def break_off(self) -> None:
+        """Reset the lane within a run, just after a step."""
+        dut = self.dut
+        dut.late_i.value = 128  # some agents have drawn, and wait
+        await self.begin(1 << 40)
+        await Wait(500 * CLOCK_NS, unit="ns")
+        await self.edge
+        while not int(dut.seen_o.value) & STEP << _DEED:
+            await self.edge
+        await self.clock(_BEHIND)
+        dut.rst_i.value = 1
+        # A shorter reset leaves an agent of a shared table that is held just then begun and drawn.
+        await self.clock(_HELD if self.shares else 1)
+        dut.rst_i.value = 0
+        edge = self.number
+        await self.idle(1000)
+        rests = self.number
+        places = [
+            await self.access(Region.CONTEXT, agent << 3 | PLACE)
+            for agent in range(self.acting.agents)
+        ]
+        self.events.put_nowait(Emptied(edge, rests, [place >> BEGUN for place in places]))
+
+    async def run(self, job: Job) -> None:
+        """Make a run, and look at all agents."""
+        dut = self.dut
+        dut.late_i.value = job.late
+        await self.begin(job.steps)
+        began, stopped = self.number, None
+        if job.stop_after is not None:
+            await Wait(max(1, job.stop_after) * CLOCK_NS, unit="ns")
+            await self.edge
+            dut.stop_i.value = 1
+            await self.edge
+            dut.stop_i.value = 0
+            self._compare_steps(0)
+            stopped = self.number
+        await self.idle(300 * (min(job.steps, 1000) + 200))
+        self.events.put_nowait(await self._look(job, began, stopped))
+
+    async def _look(self, job: Job, began: int, stopped: int | None) -> Look:
+        edge, agents = self.number, range(self.acting.agents)
+        states, drawn, counters = [], [], []
+        for agent in agents:
+            words = await self.context(agent)
+            states.append(state_from(agent, lambda _, index, own=words: own[index & 7]))
+            drawn.append(bool(words[PLACE] >> DRAWN))
+            if not job.states_only:
+                counters.append(await self.counters(agent))
+        return Look(
+            edge,
+            job.get_name(),
+            began,
+            job.steps if stopped is None else None,
+            stopped,
+            states,
+            drawn,
+            counters,
+            np.zeros(0, np.int32) if job.states_only else await self.table(),
+            await self.access(Region.COUNTERS, HOLDS) if self.shares else 0,
+        )
+
+
+class ActingDriver(Driver):
+    """Sets agents up, lets them run, and resets them."""
+
+    async def drive(self, item: Setup | Job | Reset) -> None:
+        match item:
+            case Setup():
+                await self.bfm.set_up(item)
+            case Reset():
+                await self.bfm.break_off()
+            case Job():
+                await self.bfm.run(item)
