@@ -1,6 +1,7 @@
 """DQN refuses what it cannot learn, and says what would be legal."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner
 
 from qstep.deep.dqn import Dqn
+from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.pqn import Pqn
 from qstep.deep.run import Run
@@ -59,15 +61,6 @@ def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
         form(*given)
 
 
-def test_environments_that_reset_in_the_next_step_are_refused() -> None:
-    envs = SyncVectorEnv([lambda: gym.make("CartPole-v1")])
-    with pytest.raises(
-        EnvironmentSpaceError,
-        match=r"autoreset_mode of the environments is AutoresetMode\.NEXT_STEP; it must be .*SAME_STEP",
-    ):
-        Dqn(envs, SMALL, CPU)
-
-
 @pytest.mark.parametrize(
     ("space", "given", "numbers"),
     [
@@ -86,54 +79,60 @@ def test_network_reads_a_discrete_as_one_number_a_value_and_a_box_row_by_row(
     assert spaces.inputs == len(numbers[0])
 
 
+def small(**changes: Any) -> DqnConfig:
+    return replace(SMALL, **changes)
+
+
+POLE = gym.make("CartPole-v1")
+
+
+def stateless(mode: AutoresetMode) -> SyncVectorEnv:
+    """Return environments that cannot save their state."""
+    return SyncVectorEnv([partial(gym.make, "CartPole-v1")] * 2, autoreset_mode=mode)
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("call", "error", "text"),
     [
-        ({"batch_size": 600}, "batch_size is 600, larger than buffer_size, 512; make it smaller"),
-        (
-            {"learning_starts": 15},
-            "learning_starts is 15; it must be from batch_size, 16, to buffer_size, 512",
-        ),
-        ({"learning_starts": 513}, "learning_starts is 513; it must be from batch_size"),
-        ({"total_timesteps": 0}, "total_timesteps is 0; it must be 1 or more"),
-        ({"gradient_steps": 0}, "gradient_steps is 0; it must be 1 or more"),
-        ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
-        ({"tau": -0.1}, "tau is -0.1; it must be from 0 to 1"),
-        ({"learning_rate": float("nan")}, "learning_rate is nan; it must be finite, 0 or more"),
-        ({"reward_scale": float("inf")}, "reward_scale is inf; it must be finite"),
-        ({"hidden": ()}, r"hidden is \(\); it must be one layer or more"),
-        ({"hidden": (8, 0)}, r"hidden is \(8, 0\); it must be one layer or more"),
-        ({"variant": "triple"}, "variant is 'triple'; it must be one of single, target, double"),
-        ({"seed": -1}, r"seed is -1; it must be an integer from 0 to 2\^64-1"),
+        (lambda: small(batch_size=600), ConfigError,
+         "batch_size is 600, larger than buffer_size, 512; make it smaller"),
+        (lambda: small(learning_starts=15), ConfigError,
+         "learning_starts is 15; it must be from batch_size, 16, to buffer_size, 512"),
+        (lambda: small(learning_starts=513), ConfigError,
+         "learning_starts is 513; it must be from batch_size"),
+        (lambda: small(total_timesteps=0), ConfigError,
+         "total_timesteps is 0; it must be 1 or more"),
+        (lambda: small(gradient_steps=0), ConfigError, "gradient_steps is 0; it must be 1 or more"),
+        (lambda: small(gamma=1.5), ConfigError, "gamma is 1.5; it must be from 0 to 1"),
+        (lambda: small(tau=-0.1), ConfigError, "tau is -0.1; it must be from 0 to 1"),
+        (lambda: small(learning_rate=float("nan")), ConfigError,
+         "learning_rate is nan; it must be finite, 0 or more"),
+        (lambda: small(reward_scale=float("inf")), ConfigError,
+         "reward_scale is inf; it must be finite"),
+        (lambda: small(hidden=()), ConfigError, r"hidden is \(\); it must be one layer or more"),
+        (lambda: small(hidden=(8, 0)), ConfigError,
+         r"hidden is \(8, 0\); it must be one layer or more"),
+        (lambda: small(variant="triple"), ConfigError,
+         "variant is 'triple'; it must be one of single, target, double"),
+        (lambda: small(seed=-1), ConfigError,
+         r"seed is -1; it must be an integer from 0 to 2\^64-1"),
+        (lambda: PlainDqn(POLE, small(prioritised=True), CPU, num_envs=8), ConfigError,
+         "prioritised replay is for the fast form"),
+        (lambda: PlainDqn(POLE, SMALL, CPU, num_envs=3), ConfigError,
+         "num_envs is 3; it must be a multiple of gradient_steps"),
+        (lambda: learner(num_envs=600), ConfigError,
+         r"there are 600 environments; a step of theirs must fit .* 512"),
+        (lambda: Dqn(stateless(AutoresetMode.SAME_STEP), SMALL, CPU).checkpoint(), ConfigError,
+         "has no checkpoints: a Gymnasium environment cannot"),
+        (lambda: Dqn(stateless(AutoresetMode.NEXT_STEP), SMALL, CPU), EnvironmentSpaceError,
+         r"autoreset_mode of the environments is AutoresetMode\.NEXT_STEP; it must be .*SAME_STEP"),
     ],
-)
-def test_illegal_configuration_is_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        replace(SMALL, **changes)
-
-
-def test_plain_form_says_what_it_lacks() -> None:
-    env = gym.make("CartPole-v1")
-    with pytest.raises(ConfigError, match="prioritised replay is for the fast form"):
-        PlainDqn(env, replace(SMALL, prioritised=True), CPU, num_envs=8)
-    with pytest.raises(ConfigError, match="num_envs is 3; it must be a multiple of gradient_steps"):
-        PlainDqn(env, SMALL, CPU, num_envs=3)
-
-
-def test_more_environments_than_the_replay_has_rows_are_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"there are 600 environments; a step of theirs must fit .* 512"
-    ):
-        learner(num_envs=600)
-
-
-def test_environments_that_keep_no_state_have_no_checkpoint() -> None:
-    one = partial(gym.make, "CartPole-v1")
-    envs = SyncVectorEnv([one, one], autoreset_mode=AutoresetMode.SAME_STEP)
-    made = Dqn(envs, SMALL, CPU)
-    assert not made.resumable
-    with pytest.raises(ConfigError, match="has no checkpoints: a Gymnasium environment cannot"):
-        made.checkpoint()
+)  # fmt: skip
+def test_illegal_dqn_is_refused(
+    call: Callable[[], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
 
 
 def test_another_error_of_pytorch_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,3 +142,7 @@ def test_another_error_of_pytorch_comes_through(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("qstep.deep.run.Dqn", fails)
     with pytest.raises(RuntimeError, match="no kernel"):
         Run("cartpole", "fast", SMALL, CPU, evaluate_every=50)
+
+
+def test_environments_that_keep_no_state_are_not_resumable() -> None:
+    assert not Dqn(stateless(AutoresetMode.SAME_STEP), SMALL, CPU).resumable

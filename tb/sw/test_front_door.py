@@ -2,8 +2,7 @@
 
 import inspect
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -193,35 +192,44 @@ def test_train_and_sweep_take_an_environment_that_has_a_table() -> None:
     assert plan.world.digest == World.named("FrozenLake-v1").digest
 
 
+def train(**given: Any) -> object:
+    return qstep.train(**{"world": "gridworld", "steps": 200, **given})
+
+
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("call", "error", "text"),
     [
-        (
-            {"world": None},
-            WorldError,
-            "world is None; it must be a World, the name of one, or an env",
-        ),
-        ({"world": 5}, WorldError, "world is 5; it must be a World"),
-        ({"world": gym.make("CartPole-v1")}, NoTableError, "host can act in it, which the command"),
-        ({"config": "x"}, ConfigError, "configuration is 'x'; it must be a Config"),
-        ({"config": CONFIG}, ConfigError, "acting is None; "),
-        ({"settings": []}, ConfigError, "settings is empty; it must be one AgentSettings or more"),
-        ({"settings": [1, 2]}, ConfigError, r"settings\[0\] is 1; it must be an AgentSettings"),
-        ({"settings": Hyperparameters()}, ConfigError, "settings is Hyperparameters"),
-        ({"agents": 2.5}, ConfigError, r"agents is 2\.5; it must be an integer from 1 to 2048"),
-        ({"progress": "x"}, ConfigError, "progress is 'x'; it must be a function, or None"),
+        (lambda: train(world=None), WorldError,
+         "world is None; it must be a World, the name of one, or an env"),
+        (lambda: train(world=5), WorldError, "world is 5; it must be a World"),
+        (lambda: train(world=gym.make("CartPole-v1")), NoTableError,
+         "host can act in it, which the command"),
+        (lambda: train(config="x"), ConfigError, "configuration is 'x'; it must be a Config"),
+        (lambda: train(config=CONFIG), ConfigError, "acting is None; "),
+        (lambda: train(settings=[]), ConfigError,
+         "settings is empty; it must be one AgentSettings or more"),
+        (lambda: train(settings=[1, 2]), ConfigError,
+         r"settings\[0\] is 1; it must be an AgentSettings"),
+        (lambda: train(settings=Hyperparameters()), ConfigError, "settings is Hyperparameters"),
+        (lambda: train(agents=2.5), ConfigError,
+         r"agents is 2\.5; it must be an integer from 1 to 2048"),
+        (lambda: train(progress="x"), ConfigError,
+         "progress is 'x'; it must be a function, or None"),
+        (lambda: qstep.open("model:", Config(25, 4, acting=Acting())), ConfigError,
+         "a device with agents takes no transitions from"),
+        (lambda: qstep.open("model:", Config(25, 4, acting=Acting(3))), ConfigError,
+         "a device with agents takes no transitions from"),
+        (lambda: qstep.open("model:", Config(25, 4, acting=Acting(world="live"))), ConfigError,
+         "a device with agents takes no transitions from"),
+        (lambda: qstep.open_live("model:", LIVE, [AgentSettings(), None]), ConfigError,
+         r"settings\[1\] is None; it must be an AgentSettings"),
     ],
-    ids=lambda own: re.sub(r"\W+", "-", str(own))[:24],
-)
-def test_train_is_refused(arguments: dict[str, Any], error: type[QStepError], message: str) -> None:
-    with pytest.raises(error, match=message):
-        qstep.train(**{"world": "gridworld", "steps": 200, **arguments})
-
-
-@pytest.mark.parametrize("acting", [Acting(), Acting(3), Acting(world="live")], ids=str)
-def test_a_device_of_agents_is_not_opened_as_a_lane(acting: Acting) -> None:
-    with pytest.raises(ConfigError, match="a device with agents takes no transitions from"):
-        qstep.open("model:", Config(25, 4, acting=acting))
+)  # fmt: skip
+def test_wrong_calls_are_refused(
+    call: Callable[[], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
 
 
 @pytest.mark.parametrize("reward", [np.array([1.0]), [1.0], np.zeros(0), "1", None], ids=repr)
@@ -232,9 +240,3 @@ def test_a_reward_is_one_number(reward: Any) -> None:
         device.act(reward, 1, False)
     assert device.states == before
     device.act(np.array(1.0), 1, np.bool_(False))
-
-
-def test_settings_are_one_for_each_agent() -> None:
-    wrong: Sequence[Any] = [AgentSettings(), None]
-    with pytest.raises(ConfigError, match=r"settings\[1\] is None; it must be an AgentSettings"):
-        qstep.open_live("model:", LIVE, wrong)

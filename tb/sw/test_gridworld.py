@@ -162,27 +162,27 @@ def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> N
     assert world.rows == ("S.", ".G")
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xff"], ids=["absent", "no-text"])
-def test_map_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, r"board\.txt: cannot be read as a map"),
+        (b"\xff\xff", r"board\.txt: cannot be read as a map"),
+        (b"S?\n", r"board\.txt, line 1, column 2: '\?' is no cell"),
+    ],
+    ids=["absent", "no-text", "no-cell"],
+)
+def test_map_file_that_is_no_map_is_refused(
+    tmp_path: Path, content: bytes | None, text: str
+) -> None:
     path = tmp_path / "board.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(EnvironmentSpaceError, match=r"board\.txt: cannot be read as a map"):
-        make(str(path), 0)
-
-
-def test_error_in_a_map_file_names_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "board.txt"
-    path.write_text("S?\n", encoding="utf-8")
-    with pytest.raises(
-        EnvironmentSpaceError, match=r"board\.txt, line 1, column 2: '\?' is no cell"
-    ):
+    with pytest.raises(EnvironmentSpaceError, match=text):
         make(str(path), 0)
 
 
 @pytest.mark.parametrize("text", [["S.", "..G"], None, b"SG"], ids=repr)
 def test_map_that_is_no_text_is_refused(text: Any) -> None:
-    with pytest.raises(
-        EnvironmentSpaceError, match=r"map is .*; it must be text, one line for each"
-    ):
+    said = r"map is .*; it must be text, one line for each"
+    with pytest.raises(EnvironmentSpaceError, match=said):
         GridWorld(text)

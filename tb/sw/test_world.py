@@ -335,30 +335,22 @@ def fickle() -> gym.Env[Any, Any]:
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        (
-            TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward)),
-            "TransformReward may change what GridWorld does, and its transition table would not",
-        ),
+        (TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward)),
+         "TransformReward may change what GridWorld does, and its transition table would not"),
         (Unknown(gym.make("FrozenLake-v1")), "Unknown may change what FrozenLakeEnv does"),
         (TimeAwareObservation(gym.make("FrozenLake-v1")), "TimeAwareObservation may change"),
         (fickle(), "fickle_passenger is true; the passenger then changes the destination, which"),
         (Windy(), r"Windy replaces step of FrozenLakeEnv, so its .* table may be of another game"),
-        (
-            newer(),
-            "CliffWalkingEnv was made with gusts, and it is not known whether the transition",
-        ),
+        (newer(),
+         "CliffWalkingEnv was made with gusts, and it is not known whether the transition"),
         (patched(), "FrozenLakeEnv replaces reset of FrozenLakeEnv, so its transition table may"),
-        (
-            Tabled({0: PAIR, 1: PAIR}, reward=1.5),
-            r"step gave state [01], reward [12].5, terminated \w+ for action [01] in state 0, which",
-        ),
-        (
-            Tabled({0: PAIR, 1: PAIR}, start=1),
-            "Tabled: reset gave state 1, in which no episode starts",
-        ),
+        (Tabled({0: PAIR, 1: PAIR}, reward=1.5),
+         r"step gave state [01], reward [12].5, terminated \w+ for action [01] in state 0, which"),
+        (Tabled({0: PAIR, 1: PAIR}, start=1),
+         "Tabled: reset gave state 1, in which no episode starts"),
     ],
     ids=lambda own: "" if isinstance(own, str) else type(own).__name__,
-)
+)  # fmt: skip
 def test_a_table_that_may_not_be_the_game_is_refused(env: gym.Env[Any, Any], message: str) -> None:
     with pytest.raises(WorldError, match=message) as caught:
         World.from_env(TimeLimit(env, 50))
