@@ -33,7 +33,6 @@ __all__ = [
     "CORNERS",
     "ISLAND_CORNERS",
     "LANE_WRAPPER",
-    "LOCKSTEP_CORNERS",
     "PARAMETERS_WAIVER",
     "RTL",
     "SLOTS_WAIVER",
@@ -45,7 +44,6 @@ __all__ = [
     "lint_axi_lane",
     "lint_board",
     "lint_lane_wrapper",
-    "lint_lockstep",
     "lint_pins",
     "lint_style",
     "lint_tile",
@@ -104,13 +102,6 @@ ISLAND_CORNERS = [
     {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
 ]
 """Parameters of `qs_island`, in addition to those of its `qs_acting`."""
-
-LOCKSTEP_CORNERS = [
-    {"Lanes": 1, "States": 2},
-    {"Lanes": 3, "States": 25, "Rounding": 1},
-    {"Lanes": 4, "States": 16},
-]
-"""Parameters of `qs_lockstep`: each at its limits."""
 
 AXI_CORNERS = [
     {"States": 2, "Actions": 2, "Width": 8, "StreamBytes": 4},
@@ -196,12 +187,6 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
     packages = [rtl / "qs_agents_pkg.sv", rtl / "qs_chain_pkg.sv"]
     options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
     return lint(top, parameters, rtl, [*packages, rtl / f"{top}.sv"], options)
-
-
-def lint_lockstep(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
-    """Lint ``qs_lockstep``, as :func:`lint` does; its slots keep running through a reset."""
-    files = [rtl / "qs_lockstep_pkg.sv", rtl / "qs_lockstep.sv"]
-    return lint("qs_lockstep", parameters, rtl, files, ["-Wno-UNUSEDPARAM"])
 
 
 def lint_lane_wrapper() -> str:
@@ -314,7 +299,6 @@ def main() -> int:
     runs += [
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
-    runs += [(f"qs_lockstep with {c}", partial(lint_lockstep, c)) for c in LOCKSTEP_CORNERS]
     runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
     runs += [

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 from qstep import cache
 from qstep.config import Config
-from qstep.errors import BuildError
 from qstep.protocol import ANSWERS, Request
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
@@ -125,22 +124,14 @@ def _identity_of(
 
 
 def copies_lanes(board: Board, config: Config) -> bool:
-    """Whether the lanes are copies of one placed lane: several on an ECP5, each with its own control."""
-    in_lockstep = config.acting is not None and config.acting.lockstep
-    return config.lanes > 1 and board.family == "ecp5" and not in_lockstep
+    """Whether the lanes are copies of one placed lane: several on an ECP5."""
+    return config.lanes > 1 and board.family == "ecp5"
 
 
 def _synthesis(board: Board, config: Config) -> str:
     """Return the yosys command that maps a device, or the parts of a farm with copied lanes."""
-    family, acting = FAMILIES[board.family], config.acting
-    if acting is None or not acting.lockstep:
-        return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
-    if not family.lockstep:
-        raise BuildError(
-            f"acting.lockstep is true; {board.title} must be a board with an iCE40 UP5K, whose "
-            "multipliers it uses"
-        )
-    return family.lockstep
+    family = FAMILIES[board.family]
+    return family.synthesis + (family.free_lanes if config.lanes > 1 else "")
 
 
 def versions(board: Board) -> dict[str, str]:

@@ -33,7 +33,6 @@ from qstep_rtl.counters import Counters, wide_counter
 from qstep_rtl.crc32 import RecordDigest
 from qstep_rtl.crossing import LANES, Crossing, lanes_clock
 from qstep_rtl.farm import Farm
-from qstep_rtl.lockstep import Lockstep
 from qstep_rtl.pins import connect_pins, pins_of
 from qstep_rtl.receiver import Receiver
 from qstep_rtl.record_decoder import RecordDecoder, full_record
@@ -156,13 +155,7 @@ class ByteDevice(Component):
 
     def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
         """Add the agents, which act on their own."""
-        acting = self._config.acting
-        assert acting is not None
-        core: Lockstep | Farm | Agents
-        if acting.lockstep:
-            core = Lockstep(self._config)
-        else:
-            core = (Farm if self._config.lanes > 1 else Agents)(self._config)
+        core: Farm | Agents = (Farm if self._config.lanes > 1 else Agents)(self._config)
         if lanes_clock(self._config):
             m.domains += (lanes := ClockDomain(LANES))
             m.submodules.crossing = crossing = Crossing(self._config.lanes)

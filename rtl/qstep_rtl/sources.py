@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import qstep.acting.config
-import qstep.acting.lockstep
 import qstep.checks
 import qstep.config
 import qstep.errors
@@ -43,10 +42,6 @@ _AGENTS = (
     *("qs_agents", "qs_world", "qs_acting"),
 )
 _FARM = ("qs_chain_pkg", "qs_stop", "qs_island")
-_LOCKSTEP = (
-    *("qs_pkg", "qs_lockstep_pkg", "qs_lockstep_mac", "qs_lockstep_draw", "qs_lockstep_choice"),
-    *("qs_lockstep_lane", "qs_lockstep_run", "qs_lockstep_tally", "qs_lockstep_bus", "qs_lockstep"),
-)
 
 _DEFINITION = re.compile(r"\b(?:module|package|interface) (\w+)")
 _WORD = re.compile(r"\w+")
@@ -63,8 +58,8 @@ def rtl_files(config: Config | None = None) -> list[Path]:
     config : Config, optional
         The configuration to build; without one, the lane ``qs_lane`` alone. The files of agents, with
         ``qs_acting`` at their top, are included only if `config` has agents, and those of a farm
-        only if it has several lanes, so other builds do not depend on them; those of lanes in
-        lockstep take the place of both. A world that is a circuit in Verilog comes last.
+        only if it has several lanes, so other builds do not depend on them. A world that is a circuit
+        in Verilog comes last.
 
     Returns
     -------
@@ -85,9 +80,7 @@ def rtl_files(config: Config | None = None) -> list[Path]:
     """
     if config is None or config.acting is None:
         return [INCLUDE_FOLDER / f"{name}.sv" for name in _LANE]
-    names: tuple[str, ...] = _LOCKSTEP
-    if not config.acting.lockstep:
-        names = (*_LANE, *_AGENTS, *(_FARM if config.lanes > 1 else ()))
+    names = (*_LANE, *_AGENTS, *(_FARM if config.lanes > 1 else ()))
     own = [INCLUDE_FOLDER / f"{name}.sv" for name in names]
     return [*own, *(path for path in circuit(config) if path.suffix != ".py")]
 
@@ -123,7 +116,6 @@ def generator() -> list[Path]:
     """Return the Python that turns a configuration into Verilog: this package and its dependencies."""
     description = (
         qstep.acting.config,
-        qstep.acting.lockstep,
         qstep.checks,
         qstep.config,
         qstep.errors,

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import tomli_w
 
 from qstep.acting.config import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
-from qstep.acting.lockstep import check_lockstep
 from qstep.checks import integer, shown
 from qstep.errors import ConfigError, FileFormatError
 from qstep.files import read_text
@@ -148,8 +147,6 @@ class Config:
         _set_integer(self, "", "lanes", 1, MOST_LANES)
         if self.lanes > 1:
             self._check_lanes()
-        if self.acting is not None and self.acting.lockstep:
-            check_lockstep(self)
 
     def _check_lanes(self) -> None:
         """Raise ConfigError if the agents cannot be spread over the lanes."""
@@ -224,8 +221,6 @@ class Config:
             for name in SWITCHES:
                 if tree["acting"][name]:
                     del tree["acting"][name]  # likewise
-            if not self.acting.lockstep:
-                del tree["acting"]["lockstep"]
         if self.lanes == 1:
             del tree["lanes"]  # keeps the digest of devices from before there were several lanes
         return tree

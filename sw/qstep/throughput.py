@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.acting.config import Algorithm
-from qstep.acting.lockstep import AGENTS
 from qstep.compiled import compiled
 from qstep.config import Config
 from qstep.errors import ConfigError
@@ -45,8 +44,8 @@ def steps_per_clock(config: Config) -> float:
     """Return the steps per clock of all agents of a device, from 1/20 to 1 per lane.
 
     Each agent has one clock of its lane's rotation, which is as long as an update takes in ``qs_agents``
-    (``qs_agents_pkg``: `slots`), but at least 16, and 9 in lockstep. Agents that share a table make at
-    most as many steps, and fewer when they meet.
+    (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most as many steps,
+    and fewer when they meet.
 
     Raises
     ------
@@ -56,8 +55,6 @@ def steps_per_clock(config: Config) -> float:
     acting = config.acting
     if acting is None:
         raise ConfigError("acting is None; only agents make steps")
-    if acting.lockstep:
-        return acting.agents / AGENTS
     rotation = 10 + config.action_bits
     if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
         rotation += 1

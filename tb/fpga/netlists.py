@@ -143,12 +143,10 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
 
 def _device(family: str, config: Config, options: str, *then: str) -> Path:
     reading = read("qstep_device", "qstep_device.v", config=config)
-    in_lockstep = config.acting is not None and config.acting.lockstep
     return _mapped(
         *(family, "qstep_device", reading, lambda folder: stage(config, folder), options),
         *then,
         agents=config.acting is not None,
-        synthesis=FAMILIES[family].lockstep if in_lockstep else FAMILIES[family].synthesis,
     )
 
 
@@ -214,13 +212,12 @@ def _mapped(
     options: str,
     *then: str,
     agents: bool = False,
-    synthesis: str | None = None,
 ) -> Path:
     """Return what yosys synthesises in a folder that `prepare` fills, changed by the commands `then`.
 
     The family's refinements come last, as in a build.
     """
-    mapping = f"{synthesis or FAMILIES[family].synthesis} -top {top} {options}"
+    mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
     # A register appears here under any of its net's names; cleaning moves its power-up value to that
     # name.

@@ -10,7 +10,6 @@ import pytest
 
 from qstep import Acting, Config, World
 from qstep.acting.config import LANE_AGENTS
-from qstep.acting.lockstep import AGENTS
 from qstep.errors import ConfigError
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
@@ -20,10 +19,7 @@ from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 pytestmark = pytest.mark.unit
 
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
-FARMS = [
-    *("icebreaker-farm", "tang-nano-20k-farm", "tang-nano-9k-farm"),
-    *("ulx3s-12f-farm", "ulx3s-85f-farm"),
-]
+FARMS = ["tang-nano-20k-farm", "tang-nano-9k-farm", "ulx3s-12f-farm", "ulx3s-85f-farm"]
 BOARDS = [load(name) for name in names()]
 TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_text("utf-8")
 
@@ -87,7 +83,7 @@ def test_a_farm_has_full_lanes_and_room_for_a_world(name: str) -> None:
     assert farm == replace(base, name=name, config=farm.config)
     acting = farm.config.acting
     assert acting is not None
-    assert acting.agents == (AGENTS if acting.lockstep else LANE_AGENTS) * farm.config.lanes
+    assert acting.agents == LANE_AGENTS * farm.config.lanes
     lanes_are_faster = farm.config.lane_clock_hz > farm.config.link.clock_hz
     assert lanes_are_faster == (base.family != "gowin")  # whose PLL makes one clock
     world = World.named("gridworld").limited(0).table(farm.config)

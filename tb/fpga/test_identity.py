@@ -19,7 +19,6 @@ from qstep_fpga import netlist, tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5 import ECP5
 from qstep_fpga.families.gowin import Gowin
-from qstep_fpga.families.ice40 import ICE40
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
@@ -229,18 +228,6 @@ def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
     monkeypatch.setattr(Gowin, "free_lanes", "")
     after = netlist.identity(farm, farm.config), netlist.identity(board, board.config)
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, True]
-
-
-@pytest.mark.unit
-def test_lanes_in_lockstep_have_a_command_of_their_own_and_need_an_ice40() -> None:
-    farm = load("icebreaker-farm")
-    assert netlist._synthesis(farm, farm.config) == ICE40.lockstep
-    for other in ("ulx3s-12f", "tang-nano-20k"):
-        assert not netlist.copies_lanes(load(other), farm.config)
-        with pytest.raises(
-            BuildError, match=r"acting\.lockstep is true; .* must be a board with an iC"
-        ):
-            netlist.identity(load(other), farm.config)
 
 
 @pytest.mark.rtl

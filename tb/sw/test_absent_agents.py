@@ -39,11 +39,6 @@ CONFIGS = {
         link=Link(buffer_bytes=512),
         lanes=3,
     ),
-    "lockstep": Config(
-        *(25, 4, "Q4.4"),
-        acting=Acting(agents=18, lockstep=True, schedules=False, step_limit=False),
-        lanes=2,
-    ),
 }
 
 
@@ -62,8 +57,7 @@ def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(confi
         return frame.payload[COMMON.size :]
 
     assert config.acting is not None
-    in_lockstep = config.acting.lockstep
-    world = random_world(config, 0 if in_lockstep else 20, 3)
+    world = random_world(config, 20, 3)
     settings = [AgentSettings(0.5, 0.9, Epsilon(0.3), n) for n in range(config.acting.agents)]
     device = LinkAgents(port, config, world, settings, 0.05)
     model = FastActingModel(config, world, settings)
@@ -76,8 +70,6 @@ def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(confi
                 where = (region, agent << first | word, 1, 0, 1)
                 got = ask(Request.FETCH, layouts[Request.FETCH].pack(*where, *lane))
                 assert len(got) == WORD_BYTES
-                if in_lockstep:
-                    continue  # what lanes share is set by a write to any agent
                 lanes = [ALL_LANES] if lane else []
                 payload = layouts[Request.STORE].pack(*where, *lanes) + b"\x55" * WORD_BYTES
                 assert ask(Request.STORE, payload) == b""

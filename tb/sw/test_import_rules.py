@@ -18,7 +18,6 @@ OURS = {"qstep", "qstep_rtl", "qstep_sim", "qstep_fpga"}
 DESCRIPTION = {
     "qstep",
     "qstep.acting.config",
-    "qstep.acting.lockstep",
     "qstep.checks",
     "qstep.config",
     "qstep.errors",

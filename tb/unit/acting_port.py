@@ -51,7 +51,7 @@ def built_config(dut: Any) -> Config:
 
 
 class ActingPort:
-    """The ports that ``qs_acting`` and ``qs_lockstep`` have in common.
+    """The host's ports of ``qs_acting``.
 
     Parameters
     ----------

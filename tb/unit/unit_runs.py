@@ -20,11 +20,9 @@ __all__ = [
     "BOARD_RUN",
     "EXHAUSTIVE",
     "FARMS",
-    "LOCKSTEP",
     "STAND_IN",
     "UNITS",
     "chain_run",
-    "lockstep_run",
 ]
 
 
@@ -82,20 +80,6 @@ AGENT_UNITS = [
 """The modules of the interleaved lane."""
 
 
-def lockstep_run(lanes: int, states: int, rounding: int, rtl: Path = RTL) -> Run:
-    """Return the run of the tests of lanes in lockstep."""
-    return Run(
-        "qs_lockstep",
-        "tb.unit.rtl_lockstep",
-        {"Lanes": lanes, "States": states, "Rounding": rounding},
-        rtl=rtl,
-        sources=(rtl / "qs_lockstep_pkg.sv", rtl / "qs_lockstep.sv"),
-    )
-
-
-LOCKSTEP = [lockstep_run(2, 25, 0), lockstep_run(4, 17, 1)]
-"""Lanes in lockstep: all states, and the most lanes with all bits of a state."""
-
 UNITS = [
     _run("qs_max_tree_bench", "rtl_max_tree", Width=8),
     _run("qs_max_tree_bench", "rtl_max_tree", Width=32),
@@ -111,7 +95,6 @@ UNITS = [
     EXHAUSTIVE,
     BOARD_RUN,
     *AGENT_UNITS,
-    *LOCKSTEP,
 ]
 
 

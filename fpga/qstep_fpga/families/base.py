@@ -29,8 +29,6 @@ class Family(Protocol):
         Yosys command that maps to the family.
     free_lanes : str
         Options of `synthesis` for several lanes that nextpnr places freely.
-    lockstep : str
-        Yosys command for lanes in lockstep; empty if the family does not have their multipliers.
     refinements : tuple of callable
         Improvements on yosys: each changes a module of a JSON netlist in place before placement.
     agents_refinements : tuple of callable
@@ -52,7 +50,6 @@ class Family(Protocol):
     packages: ClassVar[tuple[str, ...]]
     synthesis: ClassVar[str]
     free_lanes: ClassVar[str]
-    lockstep: ClassVar[str]
     refinements: ClassVar[tuple[Refinement, ...]]
     agents_refinements: ClassVar[tuple[Refinement, ...]]
     resources: ClassVar[dict[str, tuple[str, ...]]]

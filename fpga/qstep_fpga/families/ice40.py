@@ -37,8 +37,6 @@ class ICE40:
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     )
     free_lanes: ClassVar[str] = ""
-    # Multipliers are the RTL's own cells, which yosys would change with -dsp.
-    lockstep: ClassVar[str] = "synth_ice40 -abc9 -spram -device u -dffe_min_ce_use 5"
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {

@@ -54,7 +54,7 @@ def checked_agents(
     ------
     ConfigError
         `config` has no agents, the number of settings is not that of its agents, it lacks the
-        schedules or the limit of steps that they need, or agents in lockstep have different ones.
+        schedules or the limit of steps that they need.
     """
     acting = checked_config(config).acting
     if not isinstance(acting, Acting):
@@ -70,8 +70,6 @@ def checked_agents(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
                 "acting.schedules is false"
             )
-    for name in ("alpha", "gamma", "epsilon") if acting.lockstep else ():
-        _check_equal(name, settings, "where acting.lockstep is true")
     if max_episode_steps and not acting.step_limit:
         raise ConfigError(
             f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
@@ -116,8 +114,8 @@ def checked_parts(
         The table does not fit `config`.
     ConfigError
         The states or counters are not one per agent; a value is out of range, which may depend on the
-        agent's settings and the limit of steps; only some agents in lockstep have begun; or agents of a
-        shared table have made different numbers of steps, so a turn is incomplete.
+        agent's settings and the limit of steps; or agents of a shared table have made different numbers
+        of steps, so a turn is incomplete.
     """
     acting = config.acting
     assert acting is not None
@@ -136,8 +134,6 @@ def checked_parts(
         ],
         [_checked_counters(acting, agent, own) for agent, own in enumerate(counters)],
     )
-    if acting.lockstep:
-        _check_equal("begun", found.states, "where acting.lockstep is true")
     if acting.shared_table and not acting.is_live:
         # In a live world the host decides who acts, so there are no turns.
         _check_equal("steps", found.counters, "where agents share a table; run(1) ends their turn")

@@ -100,9 +100,6 @@ class Acting:
         Each agent's epsilon may fall; otherwise it is constant, and hardware is smaller.
     step_limit : bool
         Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
-    lockstep : bool
-        All lanes make their steps together; hardware is much smaller, and has fixed sizes
-        (docs/lockstep.md).
     """
 
     agents: int = 1
@@ -115,12 +112,11 @@ class Acting:
     clock_hz: int | None = None
     schedules: bool = True
     step_limit: bool = True
-    lockstep: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
         object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
-        for name in ("shared_table", "lockstep", *SWITCHES):
+        for name in ("shared_table", *SWITCHES):
             object.__setattr__(self, name, boolean(f"acting.{name}", getattr(self, name)))
         for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
             value = integer(f"acting.{name}", getattr(self, name), 1, most)

@@ -74,7 +74,7 @@ class AgentsPlan:
         assert acting is not None
         settings = [asdict(own) for own in self.settings]
         # How hardware lays out the agents does not affect the result.
-        config = replace(self.config, lanes=1, acting=replace(acting, lockstep=False))
+        config = replace(self.config, lanes=1)
         return {
             "command": "train on the device",
             "world": None if self.world is None else self.world.digest,

@@ -164,7 +164,6 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
         | world.reward.astype(object) & ((1 << width) - 1)
     )
     bits = width + state_bits + 1
-    # The start first: lanes in lockstep store it with each outcome that ends an episode.
     starts = world.start_state.astype(object)
     for slot in range(len(starts)):
         word = _word(starts, world.start_split, slot, state_bits, "start states")

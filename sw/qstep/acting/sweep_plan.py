@@ -138,7 +138,7 @@ class SweepPlan:
         if config is not None and config.acting is not None:
             acting = replace(config.acting, agents=len(settings))
             if acting != config.acting:  # fewer agents, on the model
-                config = replace(config, acting=replace(acting, lockstep=False), lanes=1)
+                config = replace(config, acting=acting, lanes=1)
         return planned(
             self.world,
             budget=Budget(steps=self.steps),
