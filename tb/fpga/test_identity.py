@@ -14,7 +14,6 @@ from tb.generated import generated
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
-from qstep.errors import BuildError
 from qstep_fpga import netlist, tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5 import ECP5
@@ -112,16 +111,14 @@ def test_identity_tells_boards_configurations_pins_and_tools_apart(
 
 
 LANE, AGENTS, FARMS = {"icebreaker"}, {"icebreaker-agents"}, {"tang-nano-9k-farm", "ulx3s-12f-farm"}
-LOCKSTEP = {"icebreaker-farm"}
-BOARDS = [load(name) for name in sorted(LANE | AGENTS | FARMS | LOCKSTEP)]
+BOARDS = [load(name) for name in sorted(LANE | AGENTS | FARMS)]
 EDITS = {
     "*.sv": ("// module none\n/* assign a = b; */", set()),
     "qs_update.sv": ("`define ANY", LANE),
     "qs_agent_update.sv": ("`define ANY", AGENTS | FARMS),
     "qs_stop.sv": ("`define ANY", FARMS),
-    "qs_lockstep.sv": ("`define ANY", LOCKSTEP),
-    "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS | LOCKSTEP),
-    "qs_assert.svh": ("`define ANY", LANE | AGENTS | FARMS | LOCKSTEP),
+    "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS),
+    "qs_assert.svh": ("`define ANY", LANE | AGENTS | FARMS),
 }
 """Files of the hardware, what is written in front of each, and the boards whose identity it changes."""
 
