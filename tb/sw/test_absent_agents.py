@@ -1,7 +1,7 @@
 """Words of agents that a device does not have are answered, and a STORE of them changes nothing."""
 
 import pytest
-from tb.on_chip import differing
+from tb.equal_agents import differing
 from tb.random_world import random_world
 from tb.unit.device_pair import exchange
 

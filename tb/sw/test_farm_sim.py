@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tb.equal_agents import differing
 from tb.generated import generated
-from tb.on_chip import differing
 from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from tb.learning import AGENTS, CASES, Case, learnt
+from tools.learning import AGENTS, CASES, Case, learnt
 
 QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "FrozenLake-v1"]
-"""`python -m tb.learning` runs them all."""
+"""`python -m tools.learning` runs them all."""
 
 
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: f"{case.world}-{case.algorithm.value}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tb.replay_everywhere import DEVICES, draw_case, replay_case
+from tools.replay_everywhere import DEVICES, draw_case, replay_case
 
 from qstep.cli.replay import command
 
@@ -40,9 +40,11 @@ def test_one_case_makes_the_lane_hold(tmp_path: Path) -> None:
 
 def test_another_stream_gives_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The comparison above can fail: one transition less, and the files differ.
-    monkeypatch.setattr("tb.replay_everywhere.DEVICES", ("model",))
+    monkeypatch.setattr("tools.replay_everywhere.DEVICES", ("model",))
     whole = replay_case(2, TRANSITIONS, tmp_path)
     options, columns = draw_case(2, TRANSITIONS)
     cut = {name: column[:-1] for name, column in columns.items()}
-    monkeypatch.setattr("tb.replay_everywhere.draw_case", lambda seed, transitions: (options, cut))
+    monkeypatch.setattr(
+        "tools.replay_everywhere.draw_case", lambda seed, transitions: (options, cut)
+    )
     assert replay_case(2, TRANSITIONS, tmp_path) != whole

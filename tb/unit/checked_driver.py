@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 import pytest
-from tb.on_chip import Held, differing
+from tb.equal_agents import Held, differing
 from tb.random_world import random_world
 
 from qstep.acting.agent import AgentSettings

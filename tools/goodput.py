@@ -1,4 +1,4 @@
-"""Transitions a second over a line that flips bits: `python -m tb.sw.goodput --plot FILE`.
+"""Transitions a second over a line that flips bits: `python -m tools.goodput --plot FILE`.
 
 The driver, the reference device and a serial line made of time (:mod:`tb.sw.line`): nothing is measured
 on hardware. Each table that was learnt over the noise is compared with the model's.

@@ -1,6 +1,6 @@
 """A farm against the compiled model, ten million steps of all agents: as a whole, then lane by lane.
 
-    python -m tb.farm_on_chip [LANES [STEPS]]
+    python -m tools.farm_on_chip [LANES [STEPS]]
 
 The whole farm has four lanes on one simulated chip. A farm of LANES is too large for that, but its
 islands are identical and share only the chain, so a simulated chip with one lane plays each of them in
@@ -14,7 +14,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tb.on_chip import differing, plan_of
+from tb.equal_agents import Held, differing
+from tools.on_chip import plan_of
 
 from qstep.acting.agent import AgentCounters
 from qstep.acting.config import LANE_AGENTS, Algorithm
@@ -54,12 +55,8 @@ def lane_by_lane(lanes: int, steps: int) -> list[str]:
         chip = open_agents("sim:", config, table, plan.settings[own])
         chip.restore(zero[own], first[own], [AgentCounters()] * LANE_AGENTS)
         chip.run(steps // len(plan.settings), trace=False)
-        equal = {
-            "table": (chip.table == model.table[own]).all(),
-            "states": chip.states == model.states[own],
-            "counters": chip.counters == model.counters[own],
-        }
-        wrong += [f"{what} of lane {lane}" for what, is_equal in equal.items() if not is_equal]
+        held = Held(model.table[own], model.states[own], model.counters[own])
+        wrong += [f"{what} of lane {lane}" for what in differing(held, chip)]
         chip.close()
     return wrong
 

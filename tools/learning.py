@@ -1,6 +1,6 @@
 """Every algorithm on every kind of world, until its greedy policy equals value iteration's.
 
-    python -m tb.learning
+    python -m tools.learning
 
 prints the table of docs/training.md. All runs have eight agents on the compiled model, and seed 0.
 """

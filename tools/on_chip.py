@@ -1,6 +1,6 @@
 """Agents on the simulated chip against both models: ten million steps per algorithm and world.
 
-    python -m tb.on_chip [STEPS]
+    python -m tools.on_chip [STEPS]
 
 STEPS counts all agents together. The plain model, which is the definition, makes the first hundredth.
 """
@@ -10,21 +10,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from tb.equal_agents import differing
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
+from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Algorithm
-from qstep.acting.device import AgentsDevice, open_agents
+from qstep.acting.device import open_agents
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.acting.plan import AgentsPlan, planned
 from qstep.acting.training import Budget
 
-__all__ = ["WORLDS", "Held", "differing", "plan_of"]
+__all__ = ["WORLDS", "plan_of"]
 
 WORLDS = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3", "gridworld-32x32")
 AGENTS = 16
@@ -44,26 +42,6 @@ def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPla
         for number in range(agents)
     ]
     return planned(world, budget=Budget(1), settings=settings, algorithm=algorithm)
-
-
-class Held(NamedTuple):
-    """What agents hold at some moment."""
-
-    table: NDArray[np.int32]
-    states: list[AgentState]
-    counters: list[AgentCounters]
-
-
-def differing(
-    one: AgentsDevice | ActingModel | Held, other: AgentsDevice | ActingModel
-) -> list[str]:
-    """Return everything that is not equal bit for bit."""
-    equal = {
-        "table": (one.table == other.table).all(),
-        "states": one.states == other.states,
-        "counters": one.counters == other.counters,
-    }
-    return [what for what, is_equal in equal.items() if not is_equal]
 
 
 def main(arguments: Sequence[str]) -> int:

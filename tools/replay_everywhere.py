@@ -1,6 +1,6 @@
 """Replays drawn streams on every device and compares the files: model, byte link, UART, pty, TCP.
 
-    python -m tb.replay_everywhere --cases 5 --seed 1
+    python -m tools.replay_everywhere --cases 5 --seed 1
 
 Each case draws states, actions, format, rounding, alpha, gamma and a kind of stream, hazards included,
 and runs ``qstep replay`` as a user would. All files must be equal byte for byte. A failing case prints
@@ -115,7 +115,8 @@ def main(cases: int, seed: int, transitions: int) -> None:
         if different:
             click.echo(f"  differs on {', '.join(different)}; replay it with")
             click.echo(
-                f"  python -m tb.replay_everywhere --cases 1 --seed {case} --transitions {transitions}"
+                f"  python -m tools.replay_everywhere --cases 1 --seed {case} "
+                f"--transitions {transitions}"
             )
             sys.exit(1)
         click.echo(f"  {transitions} transitions, {len(DEVICES)} identical files")

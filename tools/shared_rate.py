@@ -1,4 +1,4 @@
-"""Measure the steps per clock of agents with a shared table: python -m tb.shared_rate."""
+"""Measure the steps per clock of agents with a shared table: python -m tools.shared_rate."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A farm's clock, and the time to place it: lanes copied, and the same netlist placed freely.
 
-    python -m tb.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
+    python -m tools.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
 
 BOARD is a farm on an ECP5. The netlists are those of `qstep build`, for each number of lanes, with the
 board's clocks. Times are the processor's, of everything after synthesis, and nothing is taken from the
