@@ -65,16 +65,6 @@ module qs_lane_bench #(
       .Width    (Width),
       .LoopDepth(LoopDepth)
   ) u_lane (
-      .clk_i,
-      .rst_i,
-      .alpha_i,
-      .kappa_i,
-      .rounding_i,
-      .noise_load_i,
-      .noise_x_i,
-      .noise_w_i,
-      .noise_x_o,
-      .noise_w_o,
       .tr_valid_i     (valid),
       .tr_ready_o     (ready),
       .tr_state_i     (state),
@@ -94,7 +84,8 @@ module qs_lane_bench #(
       .host_data_i    (host_i[0+:Width]),
       .host_data_o    (host_data),
       .hold_o         (hold),
-      .busy_o         (busy)
+      .busy_o         (busy),
+      .*
   );
 
   assign host_data_o = 32'(host_data);
