@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from qstep import cli
 
-__all__ = ["after_pieces", "ctrl_c", "fails", "files_below", "invoke", "refused", "told"]
+__all__ = ["after_pieces", "ctrl_c", "fails", "files_below", "invoke", "ran", "refused", "told"]
 
 
 def invoke(words: str, *more: object) -> Result:
@@ -21,11 +21,16 @@ def invoke(words: str, *more: object) -> Result:
     return CliRunner().invoke(cli._qstep, [*words.split(), *map(str, more)])
 
 
+def ran(words: str, *more: object) -> Result:
+    """Run a command that must succeed."""
+    result = invoke(words, *more)
+    assert result.exit_code == 0, result.output
+    return result
+
+
 def told(words: str, *more: object) -> Any:
     """Run a command that must succeed; return its JSON."""
-    result = invoke(words, *more, "--json=-")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    return json.loads(ran(words, *more, "--json=-").stdout)
 
 
 def files_below(folder: Path) -> dict[Path, bytes]:

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
+from tb.sw.command_line import ran, refused, told
 
 from qstep.acting.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
 from qstep.acting.advise_views import render, sentence
 from qstep.acting.world import World
-from qstep.cli.advise import command
-from qstep.cli.train import command as train
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.fixed import QFormat, Rounding, coefficients
 from qstep.model import exact_value
@@ -140,55 +138,51 @@ def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() ->
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("reward", "options", "text"),
     [
-        ({"gamma": 1.0}, r"gamma is 1\.0; value iteration needs it from 0 to below 1"),
-        ({"most_width": 7}, "width is 7; it must be an integer from 8 to 32"),
-        ({"steps": 0}, "steps is 0; it must be an integer from 1 to"),
-        ({"alpha": 1.5}, "alpha is 1.5"),
+        (1, {"gamma": 1.0}, r"gamma is 1\.0; value iteration needs it from 0 to below 1"),
+        (1, {"most_width": 7}, "width is 7; it must be an integer from 8 to 32"),
+        (1, {"steps": 0}, "steps is 0; it must be an integer from 1 to"),
+        (1, {"alpha": 1.5}, "alpha is 1.5"),
+        (1000, {"most_width": 9}, "width is 9; rewards of 1 to 1000 need 11 bits"),
     ],
 )
-def test_values_out_of_range_are_refused(options: dict[str, Any], text: str) -> None:
+def test_values_out_of_range_are_refused(reward: int, options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
-        advise(endless(), **options)
-
-
-def test_a_width_that_cannot_hold_the_rewards_is_refused() -> None:
-    with pytest.raises(ConfigError, match="width is 9; rewards of 1 to 1000 need 11 bits"):
-        advise(endless(1000), most_width=9)
+        advise(endless(reward), **options)
 
 
 def test_the_command_answers_in_words_json_and_a_picture_that_train_takes(tmp_path: Path) -> None:
     picture, file = tmp_path / "advice.png", tmp_path / "advice.json"
-    words = ["gridworld", "--width", "9", "--steps", "20000", "--plot", str(picture)]
-    told = CliRunner().invoke(command, [*words, "--json", str(file)])
-    assert told.exit_code == 0, told.output
+    words = f"advise gridworld --width 9 --steps 20000 --plot {picture}"
+    said = ran(words, "--json", file).output
     assert picture.read_bytes().startswith(b"\x89PNG")
     tree = json.loads(file.read_text(encoding="utf-8"))
     best = tree["narrowest"]
     assert {trial["rounding"] for trial in tree["trials"]} == {"nearest", "floor", "stochastic"}
     assert tree["agents"] == AGENTS
-    (line,) = [line for line in told.output.splitlines() if line.startswith("Try: ")]
+    (line,) = [line for line in said.splitlines() if line.startswith("Try: ")]
     assert f"--format {best['format']} --rounding {best['rounding']} --alpha 0.5 --gamma" in line
-    *_, after = line.partition("qstep train ")
-    out = ["--episodes", "500", "--out", str(tmp_path / "run")]
-    trained = CliRunner().invoke(train, [*after.split(), *out])
-    assert trained.exit_code == 0, trained.output
-    alone = CliRunner().invoke(command, [*words, "--rounding", "nearest", "--json=-"])
-    assert {trial["rounding"] for trial in json.loads(alone.stdout)["trials"]} == {"nearest"}
+    *_, after = line.partition("qstep ")
+    ran(after, "--episodes", "500", "--out", tmp_path / "run")
+    alone = told(f"{words} --rounding nearest")
+    assert {trial["rounding"] for trial in alone["trials"]} == {"nearest"}
 
 
 def test_the_command_tries_nothing_where_no_format_is_enough(tmp_path: Path) -> None:
-    words = ["gridworld", "--width", "8", "--steps", "64", "--plot", str(tmp_path / "advice.png")]
-    told = CliRunner().invoke(command, words)
-    assert told.exit_code == 0, told.output
-    assert "Try: " not in told.output
+    result = ran("advise gridworld --width 8 --steps 64 --plot", tmp_path / "advice.png")
+    assert "Try: " not in result.output
 
 
-def test_the_command_refuses_what_it_cannot_learn_or_draw(tmp_path: Path) -> None:
-    refused = CliRunner().invoke(command, ["snake", "--plot", str(tmp_path / "a.png")])
-    assert isinstance(refused.exception, WorldError)
-    refused = CliRunner().invoke(command, ["gridworld", "--plot", "a.doc"])
-    assert isinstance(refused.exception, FileFormatError)
-    assert "no picture ends with '.doc'" in str(refused.exception)
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ("snake --plot a.png", WorldError, "snake"),
+        ("gridworld --plot a.doc", FileFormatError, "no picture ends with '.doc'"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_learn_or_draw(
+    words: str, error: type[Exception], text: str, own_folder: Path
+) -> None:
+    refused(f"advise {words}", error, text)
+    assert not list(own_folder.iterdir())

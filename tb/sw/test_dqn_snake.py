@@ -1,7 +1,6 @@
 """Snake learnt by DQN: both forms, the summary of a long run, and exact resuming."""
 
 import gc
-import json
 import weakref
 from dataclasses import replace
 from itertools import islice
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
+from tb.sw.command_line import ran, told
 
 from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.cli import dqn as cli
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import PHASES
@@ -196,9 +194,7 @@ def test_interval_holds_the_mean_as_often_as_it_says() -> None:
 
 
 def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
-    words = "snake --seeds 2 --episodes 300 --evaluate-every 300 --out"
-    result = CliRunner().invoke(cli.command, [*words.split(), str(tmp_path)])
-    assert result.exit_code == 0, result.output
+    result = ran("dqn snake --seeds 2 --episodes 300 --evaluate-every 300 --out", tmp_path)
     assert result.stdout.count("greedy score of the last network: mean") == 2
     assert "2 seeds: mean score" in result.stdout
     assert "(95 % interval)" in result.stdout
@@ -207,10 +203,7 @@ def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
 
 def test_command_gives_the_same_score_for_the_same_seed(tmp_path: Path) -> None:
     def run(out: str) -> Any:
-        words = f"snake-features --episodes 300 --seed 5 --json --out {tmp_path / out}"
-        result = CliRunner().invoke(cli.command, words.split())
-        assert result.exit_code == 0, result.output
-        report = json.loads(result.stdout)
+        report = told("dqn snake-features --episodes 300 --seed 5 --out", tmp_path / out)
         return report["score"]["mean"], report["steps_played"]
 
     assert run("a") == run("b")

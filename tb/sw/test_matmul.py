@@ -1,15 +1,13 @@
 """`qstep matmul` counts correctly, checks the product, and skips absent devices with a message."""
 
-import json
 import re
 import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke, ran, refused, told
 
 torch = pytest.importorskip("torch")
 
@@ -88,38 +86,36 @@ def test_a_gpu_is_measured_beside_the_processor(device: str) -> None:
     assert {(row.device, row.size) for row in found.rows} >= {(device, 64), ("cpu", 512)}
 
 
-def run(*words: str | Path) -> Any:
-    return CliRunner().invoke(command, [str(word) for word in words])
-
-
 def test_the_command_prints_rates_and_omissions(processor_only: None, tmp_path: Path) -> None:
-    result = run("--sizes", "16,8", "--rounds", "1", "--plot", tmp_path / "new" / "a.png")
-    assert result.exit_code == 0, result.output
+    result = ran("matmul --sizes 16,8 --rounds 1 --plot", tmp_path / "new" / "a.png")
     assert re.search(r"^ +8 +\d", result.stdout, re.MULTILINE)
     assert "cuda: left out, PyTorch finds no NVIDIA GPU on this machine" in result.stdout
     assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("words", "error", "text"),
     [
-        ("a.foo", "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
-        ("", "cannot be written: it is a folder"),
+        ("--plot a.foo", FileFormatError,
+         "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
+        ("--plot .", FileFormatError, "cannot be written: it is a folder"),
+        ("--sizes 8,x", SystemExit, "'8,x' is not a list of integers"),
+        ("--sizes 0", SystemExit, "0 is not a legal size; sizes go from 1 to 16384"),
     ],
-)
-def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_multiplied(
-    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+)  # fmt: skip
+@pytest.mark.usefixtures("own_folder")
+def test_what_cannot_be_multiplied_or_drawn_is_refused(
+    words: str, error: type[BaseException], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matmul, "compare", lambda *given, **options: pytest.fail("it measured"))
-    with pytest.raises(FileFormatError, match=re.escape(message)):
-        command.main(["--plot", str(tmp_path / name)], standalone_mode=False)
+    refused(f"matmul {words}", error, text)
 
 
 def test_json_has_machine_versions_and_every_round(processor_only: None) -> None:
-    told = json.loads(run("--sizes", "8", "--rounds", "3", "--json").stdout)
-    assert [len(row["rates"]) for row in told["rows"]] == [3]
-    assert told["versions"]["torch"] == version("torch")
-    assert told["machine"]["cores"] >= 1
+    report = told("matmul --sizes 8 --rounds 3")
+    assert [len(row["rates"]) for row in report["rows"]] == [3]
+    assert report["versions"]["torch"] == version("torch")
+    assert report["machine"]["cores"] >= 1
 
 
 def test_two_devices_stand_side_by_side_with_their_ratio(
@@ -127,7 +123,7 @@ def test_two_devices_stand_side_by_side_with_their_ratio(
 ) -> None:
     both = two_devices(report)
     monkeypatch.setattr(matmul, "compare", lambda *given, **options: both)
-    text = run("--sizes", "8").stdout
+    text = invoke("matmul --sizes 8").stdout
     assert "cuda to cpu" in text
     assert len(re.findall(r" 10\.0 *$", text, re.MULTILINE)) == 2
     (axes,) = matmul.draw(both).axes
@@ -135,19 +131,6 @@ def test_two_devices_stand_side_by_side_with_their_ratio(
         f"cpu: {report.devices['cpu']}",
         "cuda: a GPU",
     ]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ("8,x", "'8,x' is not a list of integers"),
-        ("0", "0 is not a legal size; sizes go from 1 to 16384"),
-    ],
-)
-def test_sizes_that_are_none_are_refused(sizes: str, message: str) -> None:
-    result = run("--sizes", sizes)
-    assert result.exit_code == 2
-    assert message in result.stderr
 
 
 def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,28 +7,20 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke, ran
+from tb.sw.command_line import told as report_of
 from tb.sw.test_import_rules import loaded_by
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 
 import qstep
-from qstep import cli
 from qstep.acting.point import Point
-from qstep.cli import dqn, pqn, train
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.metrics import CsvMetrics, write_metrics
 
 Told = dict[str, list[tuple[int, float]]]
-
-
-def invoke(command: Any, words: str, *more: Path | str) -> Any:
-    result = CliRunner().invoke(command, [*words.split(), *map(str, more)])
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def read(path: Path) -> Told:
@@ -139,11 +131,11 @@ def test_missing_tensorboard_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         write(tmp_path / "events")
 
 
-@pytest.mark.parametrize(("command", "form"), [(dqn.command, "fast"), (pqn.command, "pqn")])
-def test_networks_tell_what_their_history_holds(command: Any, form: str, tmp_path: Path) -> None:
-    words = "cartpole --total-timesteps 2048 --evaluate-every 60 --json --metrics"
-    result = invoke(command, words, tmp_path / "m.csv", "--out", tmp_path / "run")
-    said, told = json.loads(result.stdout), read(tmp_path / "m.csv")
+@pytest.mark.parametrize(("command", "form"), [("dqn", "fast"), ("pqn", "pqn")])
+def test_networks_tell_what_their_history_holds(command: str, form: str, tmp_path: Path) -> None:
+    words = f"{command} cartpole --total-timesteps 2048 --evaluate-every 60 --metrics"
+    said = report_of(words, tmp_path / "m.csv", "--out", tmp_path / "run")
+    told = read(tmp_path / "m.csv")
     assert said["form"] == form
     history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
     assert told["greedy_score"] == [(e["steps"], e["mean"]) for e in history["evaluations"]]
@@ -158,9 +150,9 @@ def test_networks_tell_what_their_history_holds(command: Any, form: str, tmp_pat
 
 def test_seeds_have_metrics_of_their_own(tmp_path: Path) -> None:
     words = "cartpole --total-timesteps 512 --seeds 2 --learning-starts 500 --out"
-    invoke(dqn.command, words, tmp_path / "a", "--metrics", tmp_path / "m.csv")
+    ran(f"dqn {words}", tmp_path / "a", "--metrics", tmp_path / "m.csv")
     assert {path.name for path in tmp_path.glob("*.csv")} == {"m-seed-0.csv", "m-seed-1.csv"}
-    invoke(dqn.command, words, tmp_path / "b", "--metrics", tmp_path / "events")
+    ran(f"dqn {words}", tmp_path / "b", "--metrics", tmp_path / "events")
     for number in (0, 1):
         in_table = read(tmp_path / f"m-seed-{number}.csv")
         assert read_events(tmp_path / "events" / f"seed-{number}").keys() == in_table.keys()
@@ -168,9 +160,9 @@ def test_seeds_have_metrics_of_their_own(tmp_path: Path) -> None:
 
 def test_host_tells_every_episode_and_evaluation_and_goes_on_where_it_was(tmp_path: Path) -> None:
     words = "gridworld --act host --evaluate-every 10 --out"
-    where = (tmp_path / "run", "--metrics", tmp_path / "m.csv", "--json")
-    result = invoke(train.command, words, *where, "--episodes", "25")
-    report, told = json.loads(result.stdout), read(tmp_path / "m.csv")
+    where = (tmp_path / "run", "--metrics", tmp_path / "m.csv")
+    report = report_of(f"train {words}", *where, "--episodes", "25")
+    told = read(tmp_path / "m.csv")
     assert len(told["episode_return"]) == len(told["epsilon"]) == 25
     lengths = [length for _, length in told["episode_length"]]
     assert [step for step, _ in told["episode_return"]] == [
@@ -180,13 +172,13 @@ def test_host_tells_every_episode_and_evaluation_and_goes_on_where_it_was(tmp_pa
     assert told["greedy_return"][-1] == (report["steps"], report["evaluation"]["mean_return"])
     assert len(told["greedy_success"]) == 3
     again = ("--resume", "--episodes", "40", "--epsilon-episodes", "25")
-    invoke(train.command, words, *where, *again)
+    ran(f"train {words}", *where, *again)
     assert len(read(tmp_path / "m.csv")["episode_return"]) == 40
 
 
 def test_agents_tell_every_look(tmp_path: Path) -> None:
     words = "gridworld --agents 3 --steps 2000 --out"
-    invoke(train.command, words, tmp_path / "run", "--metrics", tmp_path / "m.csv")
+    ran(f"train {words}", tmp_path / "run", "--metrics", tmp_path / "m.csv")
     told = read(tmp_path / "m.csv")
     points = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))["points"]
     assert told["greedy_value"] == [(p["steps"], sorted(p["value"])[1]) for p in points]
@@ -199,13 +191,8 @@ def test_function_tells_what_the_command_does(tmp_path: Path) -> None:
     qstep.train(
         "gridworld", agents=3, steps=2000, metrics=lambda step, values: told.append((step, values))
     )
-    invoke(
-        train.command,
-        "gridworld --agents 3 --steps 2000 --out",
-        tmp_path / "run",
-        "--metrics",
-        tmp_path / "m.csv",
-    )
+    where = (tmp_path / "run", "--metrics", tmp_path / "m.csv")
+    ran("train gridworld --agents 3 --steps 2000 --out", *where)
     wanted = read(tmp_path / "m.csv")
     assert [(step, values["episodes"]) for step, values in told] == wanted["episodes"]
 
@@ -213,9 +200,9 @@ def test_function_tells_what_the_command_does(tmp_path: Path) -> None:
 def test_refused_run_leaves_the_metrics_that_are_there(tmp_path: Path) -> None:
     words = "gridworld --agents 2 --steps 200 --out"
     where = (tmp_path / "run", "--metrics", tmp_path / "m.csv")
-    invoke(train.command, words, *where)
+    ran(f"train {words}", *where)
     before = (tmp_path / "m.csv").read_bytes()
-    assert CliRunner().invoke(train.command, [*words.split(), *map(str, where)]).exit_code != 0
+    assert invoke(f"train {words}", *where).exit_code != 0
     assert (tmp_path / "m.csv").read_bytes() == before
 
 
@@ -232,8 +219,7 @@ def test_metrics_that_fail_cost_nothing_else(
 
     monkeypatch.setattr(CsvMetrics, "__call__", full)
     folder, target = tmp_path / "run", tmp_path / "m.csv"
-    more = ["--episodes", "20", "--out", str(folder), "--metrics", str(target)]
-    done = CliRunner().invoke(cli._qstep, [*words.split(), *more])
+    done = invoke(f"{words} --episodes 20 --out", folder, "--metrics", target)
     assert (
         str(done.exception)
         == f"{target}: metrics are incomplete: [Errno 28] No space left on device"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tb.sw.command_line import after_pieces, ctrl_c, fails, invoke, refused, told
+from tb.sw.command_line import after_pieces, ctrl_c, fails, invoke, ran, refused, told
 
 from qstep.errors import CheckpointError, FileFormatError, LinkError, RunFolderError, SchedulerError
 
@@ -140,8 +140,7 @@ class Whole(NamedTuple):
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     command = COMMANDS[request.param]
     place = tmp_path_factory.mktemp(request.param)
-    result = invoke(command.typed, "--out", place / "run", "--json", place / "said.json")
-    assert result.exit_code == 0, result.output
+    result = ran(command.typed, "--out", place / "run", "--json", place / "said.json")
     return Whole(
         command, place / "run", result.stdout, json.loads((place / "said.json").read_bytes())
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tb.sw.command_line import invoke, refused, told
+from tb.sw.command_line import invoke, ran, refused, told
 
 from qstep import World
 from qstep.config import Config
@@ -91,16 +91,14 @@ def test_c_header_compiles_without_a_warning_to_every_raw_value() -> None:
 def test_export_writes_the_file(name: str, write: object) -> None:
     config = Config(25, 4)
     q_raw = saved("table.npz", config)
-    result = invoke(f"export table.npz --format {name} --out new/table.txt")
-    assert result.exit_code == 0, result.output
+    result = ran(f"export table.npz --format {name} --out new/table.txt")
     assert result.stdout == "25 states x 4 actions, Q8.8: new/table.txt\n"
     assert Path("new/table.txt").read_text(encoding="utf-8") == write(q_raw, config)  # type: ignore[operator]
 
 
 @pytest.fixture
 def learnt() -> Path:
-    result = invoke("train gridworld --agents 2 --episodes 300 --out run")
-    assert result.exit_code == 0, result.output
+    ran("train gridworld --agents 2 --episodes 300 --out run")
     return Path("run/table.npz")
 
 
@@ -147,8 +145,7 @@ def test_what_cannot_be_exported_or_played_is_refused(
 
 
 def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:
-    result = invoke(f"play {learnt} --watch --delay 0 --episodes 10")
-    assert result.exit_code == 0, result.output
+    result = ran(f"play {learnt} --watch --delay 0 --episodes 10")
     *shown, end, score = result.stdout.splitlines()
     assert score == ("gridworld: 10 greedy episodes, mean return -6.00, success 100%, length 8.0")
     assert end == "terminated in state 24 after 8 steps, return -6"
@@ -193,8 +190,7 @@ def test_play_takes_a_map_and_a_world_file_that_train_took(act: str) -> None:
     Path("mine.TXT").write_text("S..\n.#G\n", encoding="utf-16")
     World.named("mine.TXT").save("mine.NPZ")
     for world in ("mine.TXT", "mine.NPZ"):
-        result = invoke(f"train {world} --act {act} --episodes 300 --out {act} --overwrite")
-        assert result.exit_code == 0, result.output
+        ran(f"train {world} --act {act} --episodes 300 --out {act} --overwrite")
         words = f"play {act}/table.npz {world} --episodes 5 --watch --delay 0"
         assert invoke(words).stdout.splitlines()[-2:] == [
             "terminated in state 5 after 3 steps, return -1",
@@ -207,8 +203,7 @@ def test_play_takes_a_map_and_a_world_file_that_train_took(act: str) -> None:
 def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) -> None:
     Path("own.txt").write_text("S..\n.HG\n", encoding="utf-8")
     World.named("own.txt").save("own.npz")
-    result = invoke(f"train {name} --act {act} --episodes 20 --out run")
-    assert result.exit_code == 0, result.output
+    ran(f"train {name} --act {act} --episodes 20 --out run")
     by_default = invoke("play run/table.npz --episodes 5").stdout
     assert by_default.startswith(f"{name}: 5 greedy episodes")
     assert invoke(f"play run/table.npz {name} --episodes 5").stdout == by_default

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tb.sw.command_line import invoke
+from tb.sw.command_line import ran
 
 from qstep.npz import load_arrays
 
@@ -25,8 +25,7 @@ HOST = "--act host --sync-steps 256"
 )
 def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) -> None:
     for device in ("model", "sim"):
-        result = invoke(f"train {options} --device {device} --out", tmp_path / device)
-        assert result.exit_code == 0, result.output
+        ran(f"train {options} --device {device} --out", tmp_path / device)
     names = {path.name for path in (tmp_path / "model").iterdir()}
     always = {"checkpoint.npz", "history.json", "learning_curve.png", "table.npz"}
     assert names - {"policy.png"} == always

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tb.sw.command_line import invoke, told
+from tb.sw.command_line import invoke, ran, told
 
 import qstep
 from qstep import AgentSettings, Epsilon, World
@@ -162,8 +162,7 @@ def test_text_of_a_run_tells_its_saturations(act: str, tmp_path: Path) -> None:
     corridor = tmp_path / "corridor.txt"
     corridor.write_text("S" + 20 * "." + "G\n", encoding="utf-8")
     options = f"--act {act} --episodes 50 --format Q4.4 --gamma 1 --out {tmp_path}/run".split()
-    result = invoke("train", corridor, *options, "--json", tmp_path / "run.json")
-    assert result.exit_code == 0, result.output
+    result = ran("train", corridor, *options, "--json", tmp_path / "run.json")
     report = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     count, steps = report["saturations"], report["steps"]
     assert count > 0
@@ -175,8 +174,7 @@ def test_text_of_a_run_tells_its_saturations(act: str, tmp_path: Path) -> None:
 
 def test_sweep_tells_the_saturations_of_its_worst_point(windy_file: Path, tmp_path: Path) -> None:
     axes = ["--alpha", "1", "--gamma", "0.5,1", "--format", "Q4.4", "--seeds", "2"]
-    result = invoke("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    result = ran("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
     points = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))["points"]
     count = sum(
         agent["counters"]["saturations"]
