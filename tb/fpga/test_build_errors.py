@@ -43,31 +43,45 @@ def test_a_design_that_fits_exactly_is_accepted(tmp_path: Path) -> None:
     )
 
 
-def test_too_much_memory_is_refused_with_the_states_that_would_fit(tmp_path: Path) -> None:
-    config = Config(1024, 4)
-    with pytest.raises(BuildError) as caught:
-        check_fit(BOARD, config, netlist(tmp_path, SB_RAM40_4K=31))
-    assert str(caught.value) == (
-        "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more than "
-        "the 30 there are. There is block RAM for about 512 states"
-    )
+_EACH = "about 22 actions, as each takes a block at least"
+_LOGIC = {"SB_LUT4": 100, "SB_DFFE": 3000, "SB_DFFSR": 2300, "SB_MAC16": 9}
+_SHORT = (
+    "logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more than the 8 there "
+    "are. Logic grows with the actions and their width"
+)
 
 
 @pytest.mark.parametrize(
-    ("states", "actions", "blocks", "advice"),
+    ("config", "cells", "message"),
     [
-        (2, 64, 72, "about 22 actions, as each takes a block at least"),  # 7 blocks are the link's
-        (256, 28, 63, "about 22 actions, as each takes a block at least"),
-        (256, 16, 39, "about 64 states"),
-        (1024, 4, 61, "The link leaves no block RAM for a table; lower link.buffer_bytes"),
+        (
+            Config(1024, 4),
+            {"SB_RAM40_4K": 31},
+            "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more "
+            "than the 30 there are. There is block RAM for about 512 states",
+        ),
+        (Config(2, 64), {"SB_RAM40_4K": 72}, _EACH),  # 7 blocks are the link's
+        (Config(256, 28), {"SB_RAM40_4K": 63}, _EACH),
+        (Config(256, 16), {"SB_RAM40_4K": 39}, "about 64 states"),
+        (
+            Config(1024, 4),
+            {"SB_RAM40_4K": 61},
+            "The link leaves no block RAM for a table; lower link.buffer_bytes",
+        ),
+        (Config(64, 4), _LOGIC, f"{_SHORT}. The width alone decides on DSP"),
+        (
+            Config(16, 2, "Q4.4"),
+            _LOGIC,
+            f"{_SHORT}, which are the least already. The width alone decides on DSP",
+        ),
     ],
 )
-def test_too_much_memory_is_put_down_to_what_takes_it(
-    states: int, actions: int, blocks: int, advice: str, tmp_path: Path
+def test_what_does_not_fit_is_refused_with_what_is_short_and_what_would_fit(
+    config: Config, cells: dict[str, int], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BuildError) as caught:
-        check_fit(BOARD, Config(states, actions), netlist(tmp_path, SB_RAM40_4K=blocks))
-    assert str(caught.value).endswith(advice)
+        check_fit(BOARD, config, netlist(tmp_path, **cells))
+    assert str(caught.value).endswith(message)
 
 
 def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> None:
@@ -103,22 +117,6 @@ def test_a_world_that_cannot_be_led_out_is_refused_before_anything_is_built(
     with pytest.raises(BuildError, match=message):
         flow.build(load(board), config, [1], Threads(1), tmp_path, lambda *_: None)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("config", "also"),
-    [(Config(64, 4), ""), (Config(16, 2, "Q4.4"), ", which are the least already")],
-)
-def test_too_much_logic_is_refused_without_a_promise(
-    config: Config, also: str, tmp_path: Path
-) -> None:
-    cells = netlist(tmp_path, SB_LUT4=100, SB_DFFE=3000, SB_DFFSR=2300, SB_MAC16=9)
-    with pytest.raises(BuildError) as caught:
-        check_fit(BOARD, config, cells)
-    assert str(caught.value).endswith(
-        "logic cells: needs 5300, 20 more than the 5280 there are; DSP: needs 9, 1 more than the 8 "
-        f"there are. Logic grows with the actions and their width{also}. The width alone decides on DSP"
-    )
 
 
 @pytest.mark.parametrize(("lanes", "most"), [(8, 6), (3, 2), (2, 1)])
