@@ -12,10 +12,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from gymnasium.spaces import Box, Discrete
+from tb.sw.command_line import ran
 
-from qstep.cli import train
 from qstep.envs import STEP_CAP, GridWorld, make, make_any, table_size
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
@@ -101,11 +100,18 @@ def test_limit_of_an_environment_is_kept() -> None:
             "worlds/snake.sv",
             r"worlds/snake\.sv is a circuit, in which only the agents of its device",
         ),
+        (GridWorld("S.G"), r"environment is <.*; it must be the name of one"),
     ],
 )
-def test_unfit_environment_is_refused_by_name(env_id: str, message: str) -> None:
+def test_unfit_environment_is_refused_by_name(env_id: Any, message: str) -> None:
     with pytest.raises(EnvironmentSpaceError, match=message):
         make(env_id, 0)
+
+
+@pytest.mark.parametrize("seed", [-1, None, 0.5], ids=repr)
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ConfigError, match=f"seed is {seed}; it must be an integer of 0 or more"):
+        make("gridworld", seed)
 
 
 class Walk(gym.Env[Any, Any]):
@@ -163,22 +169,16 @@ BAD_RESULTS = [
     ({"terminated": None}, "its terminated is None; it must be true or false"),
     ({"truncated": 2}, "its truncated is 2; "),
     ({"info": None}, "its info is None; it must be a dictionary"),
-    (
-        {"truncated": ...},
-        "its step must return observation, reward, terminated, truncated and info",
-    ),
+    ({"truncated": ...},
+     "its step must return observation, reward, terminated, truncated and info"),
     ({"first": 0}, "its reset must return an observation and an info"),
     ({"first": (9, {})}, "its observation is 9; "),
-    (
-        {"space": Box(0.0, 4.0), "first": (np.full(1, np.nan), {})},
-        r"its observation is array\(\[nan",
-    ),
-    (
-        {"space": Box(0.0, 4.0), "first": (np.zeros(2), {})},
-        r"its observation is .* finite numbers of shape \(1,\)",
-    ),
+    ({"space": Box(0.0, 4.0), "first": (np.full(1, np.nan), {})},
+     r"its observation is array\(\[nan"),
+    ({"space": Box(0.0, 4.0), "first": (np.zeros(2), {})},
+     r"its observation is .* finite numbers of shape \(1,\)"),
     ({"space": None}, "it has no observation_space, which must be a space of Gymnasium"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD_RESULTS, ids=lambda own: str(own)[:24])
@@ -226,8 +226,7 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_of_any_type_are_learnt_alike(kind: str, walk: Any, tmp_path: Path) -> None:
     def learnt(folder: Path) -> list[bytes]:
-        args = [WALK, "--episodes", "60", "--overwrite", "--out", str(folder)]
-        assert CliRunner().invoke(train.command, args, catch_exceptions=False).exit_code == 0
+        ran(f"train {WALK} --episodes 60 --overwrite --out", folder)
         return [(folder / name).read_bytes() for name in ("table.npz", "history.json")]
 
     walk()
@@ -269,16 +268,3 @@ def test_module_in_the_current_folder_is_found_by_the_installed_command(tmp_path
     assert done.stderr == (
         "error: my_bad:My/Walk-v0: module 'my_bad' cannot be imported: No module named 'absent_thing'\n"
     )
-
-
-def test_an_environment_is_named_and_not_given() -> None:
-    with pytest.raises(
-        EnvironmentSpaceError, match=r"environment is <.*; it must be the name of one"
-    ):
-        make(GridWorld("S.G"), 0)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("seed", [-1, None, 0.5], ids=repr)
-def test_a_seed_is_a_whole_number(seed: Any) -> None:
-    with pytest.raises(ConfigError, match=f"seed is {seed}; it must be an integer of 0 or more"):
-        make("gridworld", seed)

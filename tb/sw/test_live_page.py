@@ -368,82 +368,87 @@ def test_missing_browser_is_named(
         pass
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
-def test_browser_shows_a_run_and_steers_it() -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """A browser that shows the page of a running program."""
     program = Program("gridworld", "--speed", "200")
     try:
         with chromium() as browser:
             browser.get(program.address)
-
-            def model(name: str, what: str) -> Any:
-                found = f"Bokeh.documents[0].get_model_by_name('{name}').{what}"
-                return browser.execute_script(f"return {found}")
-
-            def table() -> Any:
-                return model("table", "renderers[0].data_source.data.image[0]")
-
-            def tile(name: str) -> str:
-                text = model("tiles", "text")
-                return str(text).partition(f"</b><span>{name}")[0].rpartition("<b>")[2]
-
-            def click(name: str) -> None:
-                soon(lambda: deep(browser, f".{name}", "button")).click()
-
             soon(lambda: browser.execute_script("return !!(window.Bokeh && Bokeh.documents[0])"))
-            first = table()
-            soon(lambda: table() != first)
-            click("play")
-            soon(lambda: model("play", "label") == "Play")
-            soon(lambda: tile("updates/s") == "0")
-            rested, steps = table(), tile("steps of each agent")
-            time.sleep(0.5)
-            assert (table(), tile("steps of each agent")) == (rested, steps)
-
-            click("step")
-            after = f"{int(steps.replace(',', '')) + 100:,}"
-            soon(lambda: tile("steps of each agent") == after)
-
-            handle = deep(browser, ".alpha", ".noUi-handle")
-            handle.send_keys(Keys.HOME)
-            soon(lambda: model("alpha", "value") == 0)
-            time.sleep(0.3)  # until the device has it
-            click("step")
-            frozen = table()
-            soon(lambda: tile("steps of each agent") != after)
-            assert table() == frozen  # alpha is 0: nothing is learnt
-
-            here = "return Bokeh.documents[0].get_model_by_name('here').data_source.data.x.length"
-            assert browser.execute_script(here) == 0
-            canvas = browser.execute_script(
-                "return Bokeh.index.get_one(Bokeh.documents[0].get_model_by_name('table')).el"
-            )
-            ActionChains(browser).move_to_element(canvas).perform()
-            soon(lambda: browser.execute_script(here) == 1)
-            ActionChains(browser).move_to_element(handle).perform()
-            soon(lambda: browser.execute_script(here) == 0)
-
-            click("reset")
-            soon(lambda: tile("steps of each agent") == "0")
-            assert any(frozen)
-            soon(lambda: model("alpha", "value") == 0.5)
-            assert table() == [None] * 100  # nothing is learnt
-            assert requested_hosts(browser) == {"127.0.0.1"}
-            complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
-            assert complaints == []
-
-            # Both checks see a request to another host; the page's own policy refuses it.
-            browser.execute_script("new Image().src = 'http://localhost:1/'")
-            refused = soon(lambda: browser.get_log("browser"))
-            assert "Content Security Policy" in refused[0]["message"]
-            browser.get("about:blank")
-            browser.execute_script("new Image().src = 'http://localhost:1/'")
-            soon(lambda: "localhost" in requested_hosts(browser))
+            yield browser
     finally:
         program.ends(15)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
+def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    def model(name: str, what: str) -> Any:
+        found = f"Bokeh.documents[0].get_model_by_name('{name}').{what}"
+        return browser.execute_script(f"return {found}")
+
+    def table() -> Any:
+        return model("table", "renderers[0].data_source.data.image[0]")
+
+    def tile(name: str) -> str:
+        text = model("tiles", "text")
+        return str(text).partition(f"</b><span>{name}")[0].rpartition("<b>")[2]
+
+    def click(name: str) -> None:
+        soon(lambda: deep(browser, f".{name}", "button")).click()
+
+    first = table()
+    soon(lambda: table() != first)
+    click("play")
+    soon(lambda: model("play", "label") == "Play")
+    soon(lambda: tile("updates/s") == "0")
+    rested, steps = table(), tile("steps of each agent")
+    time.sleep(0.5)
+    assert (table(), tile("steps of each agent")) == (rested, steps)
+
+    click("step")
+    after = f"{int(steps.replace(',', '')) + 100:,}"
+    soon(lambda: tile("steps of each agent") == after)
+
+    handle = deep(browser, ".alpha", ".noUi-handle")
+    handle.send_keys(Keys.HOME)
+    soon(lambda: model("alpha", "value") == 0)
+    time.sleep(0.3)  # until the device has it
+    click("step")
+    frozen = table()
+    soon(lambda: tile("steps of each agent") != after)
+    assert table() == frozen  # alpha is 0: nothing is learnt
+
+    here = "return Bokeh.documents[0].get_model_by_name('here').data_source.data.x.length"
+    assert browser.execute_script(here) == 0
+    canvas = browser.execute_script(
+        "return Bokeh.index.get_one(Bokeh.documents[0].get_model_by_name('table')).el"
+    )
+    ActionChains(browser).move_to_element(canvas).perform()
+    soon(lambda: browser.execute_script(here) == 1)
+    ActionChains(browser).move_to_element(handle).perform()
+    soon(lambda: browser.execute_script(here) == 0)
+
+    click("reset")
+    soon(lambda: tile("steps of each agent") == "0")
+    assert any(frozen)
+    soon(lambda: model("alpha", "value") == 0.5)
+    assert table() == [None] * 100  # nothing is learnt
+    assert requested_hosts(browser) == {"127.0.0.1"}
+    complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
+    assert complaints == []
+
+    # Both checks see a request to another host; the page's own policy refuses it.
+    browser.execute_script("new Image().src = 'http://localhost:1/'")
+    refused = soon(lambda: browser.get_log("browser"))
+    assert "Content Security Policy" in refused[0]["message"]
+    browser.get("about:blank")
+    browser.execute_script("new Image().src = 'http://localhost:1/'")
+    soon(lambda: "localhost" in requested_hosts(browser))
 
 
 _VIEWS = """
@@ -463,45 +468,31 @@ _PAGE = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).m
 
 @pytest.mark.slow
 @pytest.mark.skipif(NO_BROWSER, reason="Chromium with its driver is not installed")
-def test_page_fits_a_phone_and_is_dark_where_it_should_be() -> None:
-    program = Program("gridworld", "--speed", "200")
-    try:
-        with chromium() as browser:
-            browser.get(program.address)
-            soon(lambda: browser.execute_script("return !!(window.Bokeh && Bokeh.documents[0])"))
-            soon(lambda: deep(browser, ".bk-Figure", "canvas"))
-            text = browser.execute_script("return document.body.innerText")
-            for part in ("agents", "agent whose table is shown", "not learnt", "hole", "median"):
-                assert part in text
-            assert "wall" not in text  # this map has none
-            for width in (1400, 480, 390):
-                size = {
-                    "width": width,
-                    "height": 800,
-                    "deviceScaleFactor": 1,
-                    "mobile": width < 600,
-                }
-                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-                soon(lambda width=width: browser.execute_script("return innerWidth") == width)
-                time.sleep(0.3)
-                parts = ["map", "returns", "values", "table", "play", "alpha", "epsilon"]
-                widths = browser.execute_script(_RIGHT, parts)
-                assert max(widths) <= width
-                assert (
-                    browser.execute_script("return document.documentElement.scrollWidth") <= width
-                )
-                if width == 1400:
-                    below = _VIEWS + "return views[0].el.getBoundingClientRect().bottom;"
-                    assert browser.execute_script(below, ["table"]) <= 1000  # without scrolling
-            deep(browser, ".play", "button").click()
-            shades = {}
-            for scheme in ("light", "dark"):
-                media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-                browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-                time.sleep(1)  # until all is drawn again, although the run is paused
-                corners = browser.execute_script(_CORNERS, ["map", "returns", "table"])
-                shades[scheme] = [browser.execute_script(_PAGE), *corners]
-            assert all(min(shade) > 200 for shade in shades["light"])
-            assert all(max(shade) < 60 for shade in shades["dark"])
-    finally:
-        program.ends(15)
+def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
+    soon(lambda: deep(browser, ".bk-Figure", "canvas"))
+    text = browser.execute_script("return document.body.innerText")
+    for part in ("agents", "agent whose table is shown", "not learnt", "hole", "median"):
+        assert part in text
+    assert "wall" not in text  # this map has none
+    for width in (1400, 480, 390):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        soon(lambda width=width: browser.execute_script("return innerWidth") == width)
+        time.sleep(0.3)
+        parts = ["map", "returns", "values", "table", "play", "alpha", "epsilon"]
+        widths = browser.execute_script(_RIGHT, parts)
+        assert max(widths) <= width
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        if width == 1400:
+            below = _VIEWS + "return views[0].el.getBoundingClientRect().bottom;"
+            assert browser.execute_script(below, ["table"]) <= 1000  # without scrolling
+    deep(browser, ".play", "button").click()
+    shades = {}
+    for scheme in ("light", "dark"):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        time.sleep(1)  # until all is drawn again, although the run is paused
+        corners = browser.execute_script(_CORNERS, ["map", "returns", "table"])
+        shades[scheme] = [browser.execute_script(_PAGE), *corners]
+    assert all(min(shade) > 200 for shade in shades["light"])
+    assert all(max(shade) < 60 for shade in shades["dark"])

@@ -72,6 +72,10 @@ def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
     assert len(view.points) >= len(result.points) - 1
 
 
+def run_of(plan: AgentsPlan) -> WatchedRun:
+    return WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+
+
 PLANS = {
     "own tables": plan_of(),
     "one table": plan_of(shared_table=True),
@@ -102,7 +106,7 @@ def test_another_run_is_noticed() -> None:
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6))
 def test_pieces_make_the_run(pieces: list[int]) -> None:
     plan = plan_of()
-    run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    run = run_of(plan)
     for piece in pieces:
         while piece:
             made = run.advance(piece)
@@ -199,7 +203,7 @@ def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
 
 def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None:
     plan = plan_of()
-    run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    run = run_of(plan)
     before = run.view(sample=True)
     assert before.recent == ()
     for number in range(MOST_POINTS + 3):
@@ -226,12 +230,7 @@ def sampled(run: WatchedRun | HostRun, steps: int) -> tuple[Mark, ...]:
 
 @pytest.mark.parametrize("on_host", [False, True])
 def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
-    plan = plan_of()
-    run: WatchedRun | HostRun
-    if on_host:
-        run, _, _ = host_run("cartpole")
-    else:
-        run = WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+    run = host_run("cartpole")[0] if on_host else run_of(plan_of())
     assert sampled(run, 100) == ()
     for epsilon in (0.3, 0.4, 0.5):  # a second each
         run.configure(epsilon=epsilon)
@@ -257,11 +256,11 @@ def test_end_of_the_optimal_policy_is_known(gamma: float, end: int | None) -> No
         assert controller.configure(gamma=gamma).result().optimal_end == end
 
 
-def test_policy_in_a_world_with_chance_has_no_one_end() -> None:
-    for world in (plan_of("FrozenLake-v1"), plan_of("Taxi-v3")):
-        with watched(world) as (controller, _):
-            assert controller.view.optimum is not None
-            assert controller.view.optimal_end is None
+@pytest.mark.parametrize("name", ["chance", "no map"])
+def test_policy_in_a_world_with_chance_has_no_one_end(name: str) -> None:
+    with watched(PLANS[name]) as (controller, _):
+        assert controller.view.optimum is not None
+        assert controller.view.optimal_end is None
 
 
 def test_sliders_between_steps_leave_a_step_exact() -> None:
@@ -330,16 +329,10 @@ def test_illegal_values_are_refused_and_change_nothing() -> None:
             controller.step(0)
         with pytest.raises(ConfigError, match=r"speed is 1000001; it must be .* to 1000000"):
             controller.pace(1_000_001)
+        with pytest.raises(ConfigError, match=r"speed is -1; it must be .* to 1000000"):
+            Controller(run_of(plan_of()), -1)
         assert controller.configure().result().settings == SETTINGS
         assert_trained(controller.step(10).result(), 10, plan_of())
-
-
-def test_speed_out_of_range_is_refused() -> None:
-    with (
-        pytest.raises(ConfigError, match=r"speed is -1; it must be .* to 1000000"),
-        watched(speed=-1),
-    ):
-        pass
 
 
 _Model = TypeVar("_Model", bound=FastActingModel)

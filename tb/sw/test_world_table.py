@@ -1,5 +1,6 @@
 """A world in the memories of a configuration: every draw, what does not fit, and learning in it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -197,46 +198,23 @@ def test_agents_have_the_least_room() -> None:
 
 
 FITS = Config(16, 4, acting=Acting(outcomes=4))
+TAXI = Config(500, 6, "Q5.3", acting=Acting(starts=256))
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"acting": None}, ConfigError, "acting is None; a world needs a configuration that has it"),
-        ({"states": 15}, WorldError, "has 16 states; the configuration has room for 15"),
-        ({"actions": 5}, WorldError, "has 4 actions; the configuration has 5 and must have as many"),
-        ({"acting": Acting(outcomes=2)}, WorldError,
-         "state 0, action 1 has 3 outcomes; the configuration's acting.outcomes is 2 and must be 4 at "
-         "least"),
-    ],
-)  # fmt: skip
-def test_a_configuration_without_the_room_is_refused(
-    change: dict[str, Any], error: type[QStepError], message: str
-) -> None:
+def lake(**change: Any) -> object:
     world = World.from_env(gym.make("FrozenLake-v1"))
     assert world.table(FITS).split.shape == (16, 4, 4)
-    with pytest.raises(error, match=message):
-        world.table(replace(FITS, **change))
+    return world.table(replace(FITS, **change))
 
 
-def test_starts_rewards_and_limits_that_do_not_fit_are_refused() -> None:
-    taxi = World.from_env(gym.make("Taxi-v4"))
-    room = Config(500, 6, "Q5.3", acting=Acting(starts=256))
-    with pytest.raises(WorldError, match=r"300 start states; .*starts is 256 and must be 512 at"):
-        taxi.table(room)
-    with pytest.raises(
-        WorldError, match=r"reward of state 0, action 5 is -10; Q4\.4 holds -8 to 7\.9375"
-    ):
-        taxi.table(replace(room, format="Q4.4", acting=taxi.acting()))
-    long = World.from_env(gym.make("FrozenLake-v1", max_episode_steps=65536))
-    with pytest.raises(WorldError, match="max_episode_steps is 65536; a device counts up to 65535"):
-        long.table(FITS)
+def taxi(**change: Any) -> object:
+    return World.from_env(gym.make("Taxi-v4")).table(replace(TAXI, **change))
 
 
-def test_more_outcomes_than_any_device_has_are_refused() -> None:
-    n = 65
+def many(n: int) -> World:
+    """Return a world in which action 1 of state 0 has n outcomes."""
     state, action = np.divmod(np.arange(2 * n), 2)
-    world = World.from_arrays(
+    return World.from_arrays(
         state=np.append(state, [0] * n),
         action=np.append(action, [1] * n),
         next_state=np.append(state, np.arange(n)),
@@ -245,10 +223,33 @@ def test_more_outcomes_than_any_device_has_are_refused() -> None:
         probability=[1.0, 0.0, *[1.0] * (2 * n - 2), *[1 / n] * n],
         start_state=[0],
     )
-    with pytest.raises(
-        WorldError, match="state 0, action 1 has 65 outcomes; a device has room for 64 at most"
-    ):
-        world.acting()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: lake(acting=None), ConfigError,
+         "acting is None; a world needs a configuration that has it"),
+        (lambda: lake(states=15), WorldError, "has 16 states; the configuration has room for 15"),
+        (lambda: lake(actions=5), WorldError,
+         "has 4 actions; the configuration has 5 and must have as many"),
+        (lambda: lake(acting=Acting(outcomes=2)), WorldError,
+         "state 0, action 1 has 3 outcomes; the configuration's acting.outcomes is 2 and must be 4 at "
+         "least"),
+        (taxi, WorldError, r"300 start states; .*starts is 256 and must be 512 at"),
+        (lambda: taxi(format="Q4.4", acting=Acting(starts=512)), WorldError,
+         r"reward of state 0, action 5 is -10; Q4\.4 holds -8 to 7\.9375"),
+        (lambda: World.from_env(gym.make("FrozenLake-v1", max_episode_steps=65536)).table(FITS),
+         WorldError, "max_episode_steps is 65536; a device counts up to 65535"),
+        (lambda: many(65).acting(), WorldError,
+         "state 0, action 1 has 65 outcomes; a device has room for 64 at most"),
+    ],
+)  # fmt: skip
+def test_a_world_that_does_not_fit_is_refused(
+    call: Callable[[], object], error: type[QStepError], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
 
 
 def test_rewards_fit_exactly_as_they_are_quantised() -> None:
