@@ -14,6 +14,7 @@ def _files(names: str) -> tuple[str, ...]:
     return tuple(name if name.endswith(".v") else f"{name}.sv" for name in names.split())
 
 
+# After the files: clocks of the induction, and clocks from power-up within which all covers are reached.
 _LINK = (
     Proof(
         "cobs",
