@@ -24,7 +24,7 @@ from tb.bus.axi_runs import (
 )
 from tb.coverage.points import ROOT, Point
 from tb.reads import read_files
-from tb.unit.unit_runs import EXHAUSTIVE, FARMS, UNITS, chain_run
+from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import ACTING
 from tb.uvm.device_runs import AGENTS, CONFIGS, agents_run, device_run
 from tb.uvm.lane_runs import EXACT, SUITES
@@ -43,8 +43,7 @@ _TRANSITIONS = 20_000
 def all_runs() -> list[Run]:
     """Return the runs of ``make sim`` and of the buses, none longer than coverage needs.
 
-    Left out is what only counts clocks, and ``qs_update_exhaustive``, which adds millions of operands
-    and no point.
+    Left out is what only counts clocks.
     """
     short = [replace(exact, options={"transitions": str(_TRANSITIONS)}) for exact in EXACT]
     return [
@@ -53,7 +52,7 @@ def all_runs() -> list[Run]:
         *(device_run(config) for config in CONFIGS),
         *(agents_run(config) for config in AGENTS),
         *ACTING,
-        *(unit for unit in UNITS if unit is not EXHAUSTIVE),
+        *UNITS,
         *(chain_run(config) for config in FARMS),
         *(axi_run(parameters) for parameters in (*AXI_LANES, MORE_AXI_LANES[0], MOST_ACTIONS)),
         *(axi_agents_run(stream_bytes=size) for size in (4, 8, 16)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,18 +70,25 @@ def random_stretch(rng: np.random.Generator, width: int) -> tuple[Coefficients, 
     return Coefficients(alpha, kappa), found
 
 
-def every_operand() -> Iterator[tuple[Coefficients, Arrays]]:
-    """Yield all entries, rewards and maxima of 8 bits, for two settings."""
+EXHAUSTED = [(0.5, 0.9, HALF), (0.93, 0.37, 0), (1.0, 1.0, 0), (0.1, 1.0, HALF)]
+"""alpha, gamma and bias with which all operands are tried."""
+
+
+def every_operand(
+    settings: Sequence[tuple[float, float, int]],
+) -> Iterator[tuple[Coefficients, Arrays]]:
+    """Yield all entries, rewards and maxima of 8 bits, for each of the settings."""
     size = CLOCKS * LANES
     none = np.zeros((CLOCKS, LANES), np.bool_)
-    for c, bias in ((coefficients(0.5, 0.9), HALF), (coefficients(0.93, 0.37), 0)):
+    for alpha, gamma, bias in settings:
         for first in range(0, 1 << 24, size):
             number = np.arange(first, first + size).reshape(CLOCKS, LANES)
             shifts = {"entry": 0, "reward": 8, "maximum": 16}
             given: Arrays = {
                 k: (number >> v).astype(np.int8).astype(int) for k, v in shifts.items()
             }
-            yield c, {**given, "bias": np.full_like(number, bias), **dict.fromkeys(FLAGS, none)}
+            given |= {"bias": np.full_like(number, bias), **dict.fromkeys(FLAGS, none)}
+            yield coefficients(alpha, gamma), given
 
 
 def expected(c: Coefficients, width: int, depth: int, given: Arrays) -> Arrays:
@@ -129,11 +136,16 @@ def simulated(
     return {k: v if k == "saturated" else v << unused >> unused for k, v in found.items()}
 
 
-def check(files: list[Path], width: int, stretches: Iterable[tuple[Coefficients, Arrays]]) -> None:
+def check(
+    files: list[Path],
+    width: int,
+    stretches: Iterable[tuple[Coefficients, Arrays]],
+    parameters: Sequence[str] = (),
+) -> None:
     """Compare the hardware in `files` with the model."""
-    harness = Path(__file__).with_name("update_verilated.cpp")
-    library = ctypes.CDLL(str(shared_library("qs_update", RTL, files, harness, optimise="-O2")))
-    depth = SHAPES[width]
+    harness, depth = Path(__file__).with_name("update_verilated.cpp"), SHAPES[width]
+    built = shared_library("qs_update", RTL, files, harness, parameters, optimise="-O2")
+    library = ctypes.CDLL(str(built))
     for c, given in stretches:
         seen, right = simulated(library, c, width, depth, given), expected(c, width, depth, given)
         for name, values in right.items():
@@ -171,7 +183,12 @@ def test_synthesised_update_is_exact_for_random_operands(
 @pytest.mark.release
 @pytest.mark.parametrize("family", FAMILIES)
 def test_synthesised_update_is_exact_for_all_operands_of_eight_bits(family: str) -> None:
-    check([*cells(family), netlist(family, 8)], 8, every_operand())
+    check([*cells(family), netlist(family, 8)], 8, every_operand(EXHAUSTED[:2]))
+
+
+def test_update_is_exact_for_all_operands_of_eight_bits() -> None:
+    files = [RTL / "qs_pkg.sv", RTL / "qs_update.sv"]
+    check(files, 8, every_operand(EXHAUSTED), ["-GWidth=8", f"-GLoopDepth={SHAPES[8]}"])
 
 
 @pytest.mark.release

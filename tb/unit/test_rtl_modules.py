@@ -9,7 +9,7 @@ import pytest
 from tb.bench import BenchError, Run, parameter_id, run
 from tb.lint_rtl import BOARD
 from tb.planted import Fault, faults, plant_all
-from tb.unit.unit_runs import BOARD_RUN, EXHAUSTIVE, STAND_IN, UNITS
+from tb.unit.unit_runs import BOARD_RUN, STAND_IN, UNITS
 
 pytestmark = pytest.mark.rtl
 
@@ -18,12 +18,7 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-OFTEN = [unit for unit in UNITS if unit is not EXHAUSTIVE]
-
-
-@pytest.mark.parametrize(
-    "unit", [*OFTEN, pytest.param(EXHAUSTIVE, marks=pytest.mark.slow)], ids=_name
-)
+@pytest.mark.parametrize("unit", UNITS, ids=_name)
 def test_module_matches_its_model(unit: Run) -> None:
     run(unit)
 

@@ -18,7 +18,6 @@ from qstep_rtl.invariants import GENERATED
 __all__ = [
     "AGENT_UNITS",
     "BOARD_RUN",
-    "EXHAUSTIVE",
     "FARMS",
     "STAND_IN",
     "UNITS",
@@ -40,11 +39,6 @@ BOARD_RUN = Run(
     {"ClockHz": 40 * 128},
     sources=(STAND_IN, BOARD),
     build_args=(BOARD_WAIVER,),
-)
-
-# Millions of clocks without Python between them: the compiler optimises here.
-EXHAUSTIVE = Run(
-    "qs_update_exhaustive", "tb.unit.rtl_update_exhaustive", build_args=("-CFLAGS", "-O2")
 )
 
 _BLOCKS = ",".join(
@@ -92,7 +86,6 @@ UNITS = [
     _run("qs_update", "rtl_update", Width=8, LoopDepth=1),
     _run("qs_update", "rtl_update", Width=16, LoopDepth=2),
     _run("qs_update", "rtl_update", Width=32, LoopDepth=3),
-    EXHAUSTIVE,
     BOARD_RUN,
     *AGENT_UNITS,
 ]
