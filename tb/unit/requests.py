@@ -10,7 +10,15 @@ from qstep.config import Config
 from qstep.link.frames import encode_frame
 from qstep.protocol import COMMON, RecordLayout, Request, max_payload
 
-__all__ = ["RequestMaker"]
+__all__ = ["RequestMaker", "packed_record"]
+
+
+def packed_record(layout: RecordLayout, **fields: int) -> bytes:
+    """Return a record, without range checks; with no state it continues the one before."""
+    full = "state" in fields
+    values = {"continues": not full, **fields}
+    bits = sum(value << layout.offsets[name] for name, value in values.items())
+    return bits.to_bytes(layout.size(full=full), "little")
 
 
 class RequestMaker:
@@ -134,18 +142,15 @@ class RequestMaker:
         layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
         states = 1 << config.state_bits if outside else config.states
         actions = 1 << config.action_bits if outside else config.actions
-        fields = [
-            (rng.randrange(actions), config.action_bits),
-            (rng.randrange(states), config.state_bits),
-            (int(rng.random() < 0.2), 1),
-            (rng.getrandbits(layout.reward_bits), layout.reward_bits),
-        ]
+        fields = {
+            "action": rng.randrange(actions),
+            "next_state": rng.randrange(states),
+            "terminated": int(rng.random() < 0.2),
+            "reward": rng.getrandbits(layout.reward_bits),
+        }
         if not continuing:
-            fields.append((rng.randrange(states), config.state_bits))
-        bits, width = int(continuing), 1
-        for value, size in fields:
-            bits |= value << width
-            width += size
-        padding = -width % 8
-        bits |= rng.getrandbits(padding) << width if padding else 0
-        return bits.to_bytes((width + padding) // 8, "little")
+            fields["state"] = rng.randrange(states)
+        record = packed_record(layout, **fields)
+        padding = -layout.offsets["state"] - len(fields.keys() & {"state"}) * config.state_bits & 7
+        noise = rng.getrandbits(padding) << 8 - padding if padding else 0
+        return record[:-1] + bytes([record[-1] | noise])

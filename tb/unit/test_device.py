@@ -7,6 +7,7 @@ import random
 import struct
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from cobs import cobs
 from tb.generated import generated
 from tb.unit.device_pair import Pair, agree_at_the_end, converse, exchange
-from tb.unit.requests import RequestMaker
+from tb.unit.requests import RequestMaker, packed_record
 from tb.verify.figures import Count
 
 from qstep.config import Config, Link
@@ -53,9 +54,8 @@ def config_id(config: Config) -> str:
 @pytest.fixture(params=CONFIGS, ids=config_id)
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     """Return a device that has just been reset, and its reference."""
-    port = SimPort(request.param)
-    yield Pair(port, request.param)
-    port.close()
+    with closing(SimPort(request.param)) as port:
+        yield Pair(port, request.param)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -70,9 +70,17 @@ def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int)
 @pytest.fixture
 def short_buffer() -> Iterator[Pair]:
     """Return a device with the shortest buffer, that has just been reset, and its reference."""
-    port = SimPort(CONFIGS[1])
-    yield Pair(port, CONFIGS[1])
-    port.close()
+    with closing(SimPort(CONFIGS[1])) as port:
+        yield Pair(port, CONFIGS[1])
+
+
+@pytest.fixture
+def line() -> Iterator[Pair]:
+    """Return a device behind its UART, in a session, and its reference."""
+    with closing(SimPort(CONFIGS[0], uart=True)) as port:
+        pair = Pair(port, CONFIGS[0])
+        pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+        yield pair
 
 
 @pytest.mark.release
@@ -95,17 +103,6 @@ def test_every_type_with_every_length_is_answered_as_the_reference_does(
     record_property("frames", 2 * 64 * len(lengths))
 
 
-def record(config: Config, state: int, action: int, next_state: int, terminated: int) -> bytes:
-    """Return a full raw record, without range checks; its reward is 1 unit."""
-    fields = [(0, 1), (action, config.action_bits), (next_state, config.state_bits)]
-    fields += [(terminated, 1), (1, config.format.width), (state, config.state_bits)]
-    bits = taken = 0
-    for value, width in fields:
-        bits |= value << taken
-        taken += width
-    return bits.to_bytes(-(-taken // 8), "little")
-
-
 @pytest.mark.release
 def test_every_state_and_action_is_answered_as_the_reference_does(
     short_buffer: Pair, record_property: Count
@@ -113,9 +110,13 @@ def test_every_state_and_action_is_answered_as_the_reference_does(
     pair = short_buffer
     config = pair.config
     states, actions = range(1 << config.state_bits), range(1 << config.action_bits)
+    layout = RecordLayout.raw(config)
     requests = [
-        (Request.APPLY_RAW, record(config, *fields))
-        for fields in itertools.product(states, actions, states, (0, 1))
+        (
+            Request.APPLY_RAW,
+            packed_record(layout, state=s, action=a, next_state=n, terminated=end, reward=1),
+        )
+        for s, a, n, end in itertools.product(states, actions, states, (0, 1))
     ]
     value = bytes(config.value_bytes)
     for place in (*itertools.product(range(65536), (0,)), *itertools.product((0,), range(256))):
@@ -216,17 +217,12 @@ def test_a_stream_of_full_frames_takes_about_as_many_clocks_as_bytes() -> None:
     port.close()
 
 
-def test_uart_changes_its_rate_after_the_answer() -> None:
-    config = CONFIGS[0]
-    port = SimPort(config, uart=True)
-    pair = Pair(port, config)
-    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    pair.ask(Request.BAUD, struct.pack("<H", 8))
-    port.set_baud(config.link.clock_hz // 8)
-    pair.ask(Request.STATUS)
-    port.set_baud(config.link.baud)
-    assert exchange(port, encode_frame(Request.STATUS, pair.expected, 0, b""), 1) == []
-    port.close()
+def test_uart_changes_its_rate_after_the_answer(line: Pair) -> None:
+    line.ask(Request.BAUD, struct.pack("<H", 8))
+    line.port.set_baud(line.config.link.clock_hz // 8)
+    line.ask(Request.STATUS)
+    line.port.set_baud(line.config.link.baud)
+    assert exchange(line.port, encode_frame(Request.STATUS, line.expected, 0, b""), 1) == []
 
 
 def test_sequence_numbers_wrap_around() -> None:
@@ -251,45 +247,31 @@ def test_every_bit_of_a_divisor_is_accepted(pair: Pair, divisor: int) -> None:
         pair.ask(Request.STATUS)
 
 
-def test_answers_wait_for_a_slow_line() -> None:
-    config = CONFIGS[0]
-    port = SimPort(config, uart=True)
-    pair = Pair(port, config)
-    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    pair.ask(Request.CLEAR)
-    seq, epoch = pair.expected, pair.reference.epoch
-    step = record(config, 1, 2, 3, 0)
+def test_answers_wait_for_a_slow_line(line: Pair) -> None:
+    line.ask(Request.CLEAR)
+    seq, epoch = line.expected, line.reference.epoch
+    step = packed_record(RecordLayout.raw(line.config), state=1, action=2, next_state=3, reward=1)
     frames = [encode_frame(Request.APPLY_RAW, seq + n, epoch, step) for n in range(120)]
-    pair.compare(b"".join(frames))
-    assert pair.reference.applied == len(frames)
-    pair.ask(Request.READ, struct.pack("<HBH", 0, 0, config.states * config.actions))
-    port.close()
+    line.compare(b"".join(frames))
+    assert line.reference.applied == len(frames)
+    line.ask(Request.READ, struct.pack("<HBH", 0, 0, line.config.states * line.config.actions))
 
 
-def test_a_break_puts_the_rate_back() -> None:
-    config = CONFIGS[0]
-    port = SimPort(config, uart=True)
-    pair = Pair(port, config)
-    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    pair.ask(Request.BAUD, struct.pack("<H", 40))
-    assert exchange(port, encode_frame(Request.STATUS, pair.expected, 0, b""), 1) == []
-    port.send_break()
-    pair.ask(Request.STATUS)
-    port.close()
+def test_a_break_puts_the_rate_back(line: Pair) -> None:
+    line.ask(Request.BAUD, struct.pack("<H", 40))
+    assert exchange(line.port, encode_frame(Request.STATUS, line.expected, 0, b""), 1) == []
+    line.port.send_break()
+    line.ask(Request.STATUS)
 
 
-def test_a_reset_puts_the_rate_back() -> None:
-    config = CONFIGS[0]
-    port = SimPort(config, uart=True)
-    pair = Pair(port, config)
+def test_a_reset_puts_the_rate_back(line: Pair) -> None:
     for divisor in (0x5555, 0xAAAA):
-        pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-        pair.ask(Request.BAUD, struct.pack("<H", divisor))
-        assert exchange(port, b"", 1) == []  # by then the device has changed its rate
-        port.reset()
-        pair.reference.reset()
-    pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
-    port.close()
+        line.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
+        line.ask(Request.BAUD, struct.pack("<H", divisor))
+        assert exchange(line.port, b"", 1) == []  # by then the device has changed its rate
+        line.port.reset()
+        line.reference.reset()
+    line.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
 
 
 def lint(folder: Path, top: str, *options: str) -> str:

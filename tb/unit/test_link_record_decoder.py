@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.unit.requests import packed_record
 from tb.unit.streams import PACES, collect, send, simulate
 
 from qstep.config import Config
@@ -137,15 +138,10 @@ def test_records_give_the_transitions_that_the_host_encoded(
 
 def raw_record(config: Config, action: int, next_state: int, state: int | None) -> bytes:
     """Return a raw record with reward 1, continuing where `state` is None."""
-    bits, width = int(state is None), 1
-    fields = [(action, config.action_bits), (next_state, config.state_bits), (0, 1)]
-    fields.append((1, config.format.width))
-    if state is not None:
-        fields.append((state, config.state_bits))
-    for value, size in fields:
-        bits |= value << width
-        width += size
-    return bits.to_bytes((width + 7) // 8, "little")
+    of = {} if state is None else {"state": state}
+    return packed_record(
+        RecordLayout.raw(config), action=action, next_state=next_state, reward=1, **of
+    )
 
 
 @pytest.mark.parametrize(
