@@ -391,6 +391,6 @@ def test_a_bench_that_never_makes_the_block_finds_nothing() -> None:
     block = BLOCKS["crc"]
     bench, contract = block.runs[0]
     assert isinstance(bench, Generated)
-    of_another = replace(bench, module="tb.unit.test_link_session", chosen="nonce")
+    of_another = replace(bench, module="tb.unit.test_link_session", chosen="rules")
     with pytest.raises(AssertionError, match="no test of the bench makes this block"):
         judge(replace(block, runs=((of_another, contract),)), 4, seed=3, jobs=1)

@@ -13,6 +13,7 @@ from amaranth.sim import Simulator
 
 __all__ = [
     "PACES",
+    "begin",
     "collect",
     "collect_pulses",
     "make_simulator",
@@ -59,6 +60,15 @@ async def send(
         ctx.set(stream.valid, 1)
         await ctx.tick().until(stream.ready)
         ctx.set(stream.valid, 0)
+
+
+async def begin(ctx: Any, port: Any, kind: int, payload: bytes = b"") -> None:
+    """Begin a request at the port of a handler."""
+    ctx.set(port.type, kind)
+    ctx.set(port.fields.as_value(), int.from_bytes(payload, "little"))
+    ctx.set(port.start, 1)
+    await ctx.tick()
+    ctx.set(port.start, 0)
 
 
 def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> Bench:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.lib.wiring import Out
 from tb.planted import Fault, faults, plant_python
-from tb.unit.streams import collect, simulate
+from tb.unit.streams import begin, collect, simulate
 
 from qstep.acting.config import Acting
 from qstep.config import Config
@@ -59,12 +59,8 @@ def check(module: ModuleType) -> None:
 
     async def request(ctx: Any, kind: Request, *values: int, again: bool = False) -> StatusCode:
         port = handler.request
-        ctx.set(port.type, kind)
-        ctx.set(port.fields.as_value(), int.from_bytes(ARGUMENTS[kind].pack(*values), "little"))
         ctx.set(handler.repeated, again)
-        ctx.set(port.start, 1)
-        await ctx.tick()
-        ctx.set(port.start, 0)
+        await begin(ctx, port, kind, ARGUMENTS[kind].pack(*values))
         for _ in range(200):
             if not ctx.get(port.busy):
                 return StatusCode(ctx.get(port.status))
@@ -128,22 +124,15 @@ def test_what_is_outside_or_comes_while_a_job_runs_is_refused_and_an_action_is_s
         agent, state, over = rng.getrandbits(8), rng.getrandbits(16), rng.getrandbits(8)
         cases.append(((agent, state, over, rng.getrandbits(32)), rng.random() < 0.5))
 
-    async def start(ctx: Any, kind: Request, *values: int) -> None:
-        ctx.set(port.type, kind)
-        ctx.set(port.fields.as_value(), int.from_bytes(ARGUMENTS[kind].pack(*values), "little"))
-        ctx.set(port.start, 1)
-        await ctx.tick()
-        ctx.set(port.start, 0)
-
     async def bench(ctx: Any) -> None:
         for values, busy in cases:
             ctx.set(handler.agents.busy, busy)
-            await start(ctx, Request.ACT, *values)
+            await begin(ctx, port, Request.ACT, ARGUMENTS[Request.ACT].pack(*values))
             await ctx.tick().until(~port.busy)
             found.append(StatusCode(ctx.get(port.status)))
         ctx.set(handler.agents.busy, 0)
         for number, action in enumerate((0, 3, 2, 1, 0), 1):
-            await start(ctx, Request.BEGIN, 1, 0)
+            await begin(ctx, port, Request.BEGIN, ARGUMENTS[Request.BEGIN].pack(1, 0))
             ctx.set(handler.world.agent, 1)
             ctx.set(handler.world.action, action)
             ctx.set(handler.world.valid, 1)
