@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,59 +47,35 @@ PATIENCE = 0.05
 
 
 WITHOUT = {"schedules": False, "step_limit": False}
-CASES = [
-    (Config(25, 4, "Q8.8", acting=Acting(16, "q-learning")), 11),
-    (Config(16, 4, "Q4.4", rounding="floor", acting=Acting(3, "sarsa", outcomes=4, starts=4)), 5),
-    (Config(7, 3, "Q8.8", rounding="stochastic", acting=Acting(1, "expected-sarsa", starts=8)), 9),
-    (Config(5, 2, "Q16.16", acting=Acting(16, "expected-sarsa", outcomes=8, **WITHOUT)), 0),
+KINDS = [
+    ("q-learning", 16, 25, 4, "Q8.8", "nearest", 11, {}),
+    ("q-learning", 16, 25, 4, "Q8.8", "nearest", 11, {"shared_table": True}),
+    ("sarsa", 3, 16, 4, "Q4.4", "floor", 5, {"outcomes": 4, "starts": 4}),
+    ("expected-sarsa", 1, 7, 3, "Q8.8", "stochastic", 9, {"starts": 8}),
+    ("expected-sarsa", 16, 5, 2, "Q16.16", "nearest", 0, {"outcomes": 8, **WITHOUT}),
+    ("expected-sarsa", 2, 33, 64, "Q4.8", "floor", 30, {"schedules": False}),
+    ("double-q", 5, 12, 4, "Q6.6", "stochastic", 7, {"outcomes": 2, "starts": 2}),
+    ("q-learning", 4, 500, 6, "Q12.4", "stochastic", 0, {"starts": 512, "step_limit": False}),
+    ("sarsa", 3, 16, 4, "Q4.4", "floor", 5, {"shared_table": True, "outcomes": 4, "starts": 4}),
     (
-        Config(
-            *(33, 64, "Q4.8"),
-            rounding="floor",
-            acting=Acting(2, "expected-sarsa", schedules=False),
-            link=CONFIG.link,
-        ),
-        30,
+        *("expected-sarsa", 2, 2, 2, "Q16.16", "nearest", 1),
+        {"shared_table": True, "outcomes": 8, "starts": 2},
+    ),
+    ("double-q", 5, 12, 4, "Q6.6", "stochastic", 7, {"shared_table": True, "starts": 2}),
+    (
+        *("expected-sarsa", 16, 50, 20, "Q4.8", "floor", 0),
+        {"shared_table": True, "starts": 64, **WITHOUT},
     ),
     (
-        Config(
-            *(12, 4, "Q6.6"),
-            rounding="stochastic",
-            acting=Acting(5, "double-q", outcomes=2, starts=2),
-        ),
-        7,
+        *("sarsa", 1, 7, 3, "Q8.8", "nearest", 9),
+        {"shared_table": True, "starts": 8, "schedules": False},
     ),
-    (
-        Config(
-            *(500, 6, "Q12.4"),
-            rounding="stochastic",
-            acting=Acting(4, "q-learning", starts=512, step_limit=False),
-        ),
-        0,
-    ),
-    (Config(25, 4, "Q8.8", acting=Acting(16, "q-learning", True)), 11),
-    (
-        Config(
-            *(16, 4, "Q4.4"),
-            rounding="floor",
-            acting=Acting(3, "sarsa", True, outcomes=4, starts=4),
-        ),
-        5,
-    ),
-    (Config(2, 2, "Q16.16", acting=Acting(2, "expected-sarsa", True, outcomes=8, starts=2)), 1),
-    (Config(12, 4, "Q6.6", rounding="stochastic", acting=Acting(5, "double-q", True, starts=2)), 7),
-    (
-        Config(
-            *(50, 20, "Q4.8"),
-            rounding="floor",
-            acting=Acting(16, "expected-sarsa", True, starts=64, **WITHOUT),
-        ),
-        0,
-    ),
-    (Config(7, 3, "Q8.8", acting=Acting(1, "sarsa", True, starts=8, schedules=False)), 9),
 ]
-"""Configurations, and the step limits of their worlds: each algorithm and rounding, tables of their own
-and a shared one, 1 to 16 agents, 2 to 64 actions."""
+"""Algorithm, agents, states, actions, format, rounding, limit of steps, and further parts of the
+configuration: tables of their own and a shared one, 1 to 16 agents, 2 to 64 actions."""
+
+OFTEN = KINDS[:2]
+"""The other ones are for ``make slow``."""
 
 EPSILONS = (
     Epsilon(0.5),
@@ -108,16 +85,6 @@ EPSILONS = (
     Epsilon(0.7, 0.2, "linear", 40, "episodes"),
     Epsilon(0.0),
 )
-
-
-def named(value: object) -> str | None:
-    """Return the name of a case: its algorithm, agents, states, actions and rounding."""
-    if not isinstance(value, Config):
-        return None
-    acting = value.acting
-    assert acting is not None
-    name = f"{acting.algorithm.value}{'-shared' * acting.shared_table}-p{acting.agents}"
-    return f"{name}-s{value.states}-a{value.actions}-{value.rounding.value}"
 
 
 def opened(port: SimPort | LossyPort) -> LinkAgents:
@@ -148,18 +115,15 @@ def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> No
     assert not rate or sum(line.hits.values()) > 10
 
 
-OFTEN = (CASES[0], CASES[7])
-"""A table of their own, and a shared one: the other cases are for ``make slow``."""
-
-
 @pytest.mark.parametrize(
-    ("config", "limit"),
-    [pytest.param(*case, marks=() if case in OFTEN else pytest.mark.slow) for case in CASES],
-    ids=named,
+    "kind",
+    [pytest.param(kind, marks=() if kind in OFTEN else pytest.mark.slow) for kind in KINDS],
+    ids=lambda kind: "-".join(map(str, kind[:6])) + "-shared" * ("shared_table" in kind[7]),
 )
-def test_agents_of_each_kind_make_the_steps_of_the_model(config: Config, limit: int) -> None:
-    acting = config.acting
-    assert acting is not None
+def test_agents_of_each_kind_make_the_steps_of_the_model(kind: tuple[Any, ...]) -> None:
+    algorithm, agents, states, actions, number, rounding, limit, parts = kind
+    acting = Acting(agents, algorithm, **parts)
+    config = Config(states, actions, number, rounding=rounding, acting=acting, link=CONFIG.link)
     alphas, gammas = (0.5, 0.25, 1.0, 0.1), (0.9, 1.0, 0.5)
     epsilons = EPSILONS if acting.schedules else [Epsilon(own.start) for own in EPSILONS]
     settings = [
@@ -169,8 +133,8 @@ def test_agents_of_each_kind_make_the_steps_of_the_model(config: Config, limit: 
     world, port = random_world(config, limit, seed=5), SimPort(config)
     device = LinkAgents(port, config, world, settings, PATIENCE)
     model = FastActingModel(config, world, settings)
-    number = config.format
-    table = np.random.default_rng(6).integers(number.minimum, number.maximum, config.table_shape)
+    ends = config.format.minimum, config.format.maximum
+    table = np.random.default_rng(6).integers(*ends, config.table_shape)
     for learner in (device, model):
         learner.load(table.astype(np.int32))
     for steps in (1, 2, 40, 1000 if acting.shared_table else 5000):
