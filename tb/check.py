@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tb.reads import read_files
 from tb.seconds import SECONDS
 
 ROOT = TB.parent
+
 _LONG_S = 15
 """A test that took longer is left to ``make test``."""
 
@@ -35,20 +36,16 @@ _FILES = 25
 """Test files of Python that are read, at most: the closest ones."""
 
 _LAST = 100
-"""More files than any simulation reads."""
+"""More files than any simulation reads: planted faults come last."""
 
 _VERILOG = (".sv", ".svh", ".v")
-_LATE = "no time was left"
 
 
 def _changed() -> list[Path]:
     """Return the files that differ from the last commit, new ones too."""
-    commands = (["diff", "--name-only", "HEAD"], ["ls-files", "--others", "--exclude-standard"])
-    text = "".join(
-        subprocess.run(["git", *words], cwd=ROOT, stdout=-1, text=True, check=True).stdout
-        for words in commands
-    )
-    return [path for name in text.splitlines() if (path := ROOT / name).exists()]
+    command = "git diff --name-only HEAD && git ls-files --others --exclude-standard"
+    names = subprocess.run(command, shell=True, cwd=ROOT, stdout=-1, text=True, check=True).stdout
+    return [path for name in names.splitlines() if (path := ROOT / name).exists()]
 
 
 def _modules() -> dict[str, Path]:
@@ -61,76 +58,70 @@ def _modules() -> dict[str, Path]:
     return found
 
 
-def importers(files: Sequence[Path]) -> dict[str, int]:
-    """Return the modules that reach `files` by imports, and over how many steps."""
-    modules = _modules()
-    texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
-    imports: dict[str, set[str]] = {}
-    for name, text in texts.items():
-        nodes = list(ast.walk(ast.parse(text)))
-        found = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom):
-                inside = {f"{node.module}.{each.name}" for each in node.names} & modules.keys()
-                found |= inside or {str(node.module)}
-        imports[name] = found
-    reached = {name: 0 for name, path in modules.items() if path in files}
-    # Commands are called by their names.
-    for package, _, command in [name.rpartition(".") for name in reached if ".cli." in name]:
-        called = re.compile(rf'"{command}[" ]')
-        callers = {name for name in modules if package in imports[name]}
-        callers |= {name for name in modules if imports[name] & callers}
-        reached |= {name: 1 for name in callers if called.search(texts[name])}
-    for distance in (1, 2, 3):
-        new = {name for name in modules if imports[name] & reached.keys()} - reached.keys()
-        reached |= dict.fromkeys(new, distance)
-    return reached
+def _imports(text: str, modules: Collection[str]) -> set[str]:
+    """Return the names of the modules that a text imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inside = {f"{node.module}.{each.name}" for each in node.names}
+            found |= inside & set(modules) or {str(node.module)}
+    return found
 
 
 class Choice:
     """The plugin of pytest that chooses the tests of `files`, by imports and by what they simulate."""
 
     def __init__(self, files: Sequence[Path], until: float) -> None:
-        reached = importers(files)
-        self.until = until
-        self.began = 0
-        self.names = {path.name for path in files if path.suffix in _VERILOG}
-        self.names |= {name for name in reached if name.startswith("tb.") and tests_of(name)}
+        self.until, self.began = until, 0
+        modules = _modules()
+        texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
+        imports = {name: _imports(text, modules) for name, text in texts.items()}
+        reached = {name: 0 for name, path in modules.items() if path in files}
+        for command in [name.rpartition(".")[2] for name in reached if ".cli." in name]:
+            # A command is called by its name.
+            callers = {name for name in modules if "qstep.cli" in imports[name]}
+            callers |= {name for name in modules if imports[name] & callers}
+            called = re.compile(rf'"{command}[" ]')
+            reached |= {name: 1 for name in callers if called.search(texts[name])}
+        for steps in (1, 2, 3):
+            new = {name for name in modules if imports[name] & reached.keys()} - reached.keys()
+            reached |= dict.fromkeys(new, steps)
+        self.names = {path.name: 0 for path in files if path.suffix in _VERILOG}
+        tests = {name: steps for name, steps in reached.items() if name.startswith("tb.")}
+        self.names |= {name: steps for name, steps in tests.items() if tests_of(name)}
         others = [path.name for path in files if path.suffix not in (".py", *_VERILOG)]
         near = {}
-        for name, path in _modules().items():
-            text = path.read_text(encoding="utf-8") if path.name.startswith("test_") else ""
-            if text and (name in reached or any(other in text for other in others)):
+        for name, path in modules.items():
+            named = name in reached or any(other in texts[name] for other in others)
+            if path.name.startswith("test_") and named:
                 same = any(file.stem in path.stem for file in files)
                 near[path] = 0 if same else reached.get(name, 1)
         order = sorted(near, key=lambda path: (near[path], path))
         self.near = {path: near[path] for path in order[:_FILES]}
         folders = ("unit", "uvm", "bus", "formal") if self.names else ()
         self.benches = {path for folder in folders for path in (TB / folder).glob("test_*.py")}
-        self.left = [(f"over {near[path]} imports", path) for path in order[_FILES:]]
+        self.told = Counter(f"left: {path}, {near[path]} imports away" for path in order[_FILES:])
 
-    def size(self, item: pytest.Item) -> int:
-        """Return how many files the test's simulation or proof reads, 0 if ours is none of them.
+    def place(self, item: pytest.Item) -> tuple[int, int] | None:
+        """Return how far a test is away, and how many files its simulation or proof reads.
 
-        A test with our file's name among its parameters, as that of a planted fault, comes last.
+        A fault planted in our file comes after all simulations; None is for a test of something else.
         """
-        given = list(item.callspec.params.values()) if hasattr(item, "callspec") else []
-        if planted := [each.file for each in given if isinstance(each, Fault)]:
-            return _LAST * (planted[0] in self.names)
-        proofs = getattr(item.module, "PROOFS", {})
-        reads = [
-            [mark.args[0], *(path.name for path in read_files([], RTL, mark.args[1]))]
-            for mark in item.iter_markers("bench")
-        ]
-        for value in given:
+        reads = [(m.args[0], read_files([], RTL, m.args[1])) for m in item.iter_markers("bench")]
+        for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+            if isinstance(value, Fault):
+                return (0, _LAST) if value.file in self.names else None
             if isinstance(value, Run):
-                files = read_files(value.files, RTL)
-                reads.append([*value.module.split(","), *(path.name for path in files)])
-            elif isinstance(value, str) and value in proofs:
-                reads.append(list(proofs[value].files))
-        sizes = [len(read) for read in reads if self.names & set(read)]
-        words = str([each for each in given if isinstance(each, str | tuple | list)])
-        return min(sizes) if sizes else _LAST * any(name in words for name in self.names)
+                reads.append((value.module, read_files(value.files, RTL)))
+            elif isinstance(value, str) and value in getattr(item.module, "PROOFS", ()):
+                reads.append(("", item.module.PROOFS[value].paths()))
+        places = [(self.near[item.path], 0)] if item.path in self.near else []
+        for modules, paths in reads:
+            ours = self.names.keys() & {*modules.split(","), *(path.name for path in paths)}
+            places += [(self.names[name], len(paths)) for name in ours]
+        return min(places, default=None)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         wanted = collection_path in self.near or collection_path in self.benches
@@ -143,33 +134,30 @@ class Choice:
         kept = config.cache.get(SECONDS, {})
         order, cases = {}, Counter[tuple[Path, str]]()
         for item in sorted(items, key=lambda item: kept.get(item.nodeid, 1)):
-            size, near, seconds = (
-                self.size(item),
-                self.near.get(item.path),
-                kept.get(item.nodeid, 1),
-            )
-            if not size and near is None:
-                continue
-            if seconds > _LONG_S:
-                self.left.append((f"{seconds:.0f} s", item.nodeid))
-                continue
-            function = (item.path, item.name.partition("[")[0])
-            order[item] = (0 if size else near, cases[function], size, seconds)
-            cases[function] += 1
+            place, seconds = self.place(item), kept.get(item.nodeid, 1)
+            if place and seconds <= _LONG_S:
+                function = (item.path, item.name.partition("[")[0])
+                order[item] = (place[0], cases[function], place[1], seconds)
+                cases[function] += 1
+            elif place:
+                self.told[f"left, as it took {seconds:.0f} s: {item.nodeid}"] += 1
         config.hook.pytest_deselected(items=[item for item in items if item not in order])
         items[:] = sorted(order, key=order.__getitem__)
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        if time.time() < self.until:
-            self.began += 1
-            return None
-        self.left.append(("no time", item.nodeid))
-        return True
+        begins = time.time() < self.until
+        self.began += begins
+        steps, size = self.place(item) or (0, 0)
+        why = f"reads {size} files" if size else f"{steps} imports away"
+        self.told[f"{'ran' if begins else 'left, as time was up'}: {item.path}, {why}"] += 1
+        return None if begins else True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        files = Counter((why, str(what).partition("::")[0]) for why, what in self.left)
-        for (why, file), number in files.items():
-            terminalreporter.write_line(f"left to make test ({why}): {number} of {file}")
+        for what, number in self.told.items():
+            terminalreporter.write_line(f"{number} {what.replace(f'{ROOT}/', '')}")
+        terminalreporter.write_line(
+            "make test runs what is left, and what reaches the files otherwise"
+        )
 
 
 def _is_styled(files: Sequence[Path]) -> bool:

@@ -33,7 +33,7 @@ def test_what_belongs_to_a_file_is_chosen(file: str, chosen: str, not_chosen: st
         text=True,
         check=False,
     )
-    left = set(re.findall(r"^left .* \(.*\): \d+ of tb/(.*)\.py$", answer.stdout, re.MULTILINE))
+    left = set(re.findall(r"^\d+ left.*: tb/(\w+/\w+)\.py", answer.stdout, re.MULTILINE))
     assert left >= set(chosen.split())
     assert not left & set(not_chosen.split())
     assert answer.returncode == 1, "no test ran"
