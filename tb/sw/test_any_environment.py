@@ -42,9 +42,7 @@ def test_network_learns_a_map_of_ones_own(command: str, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "checkpoint.npz").exists()
 
 
-def test_blind_network_does_not_learn_the_map(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blind_network_learns_no_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(spaces: Spaces, observations: Any) -> Any:
         return np.zeros((len(observations), spaces.inputs), np.float32)
 

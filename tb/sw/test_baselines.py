@@ -109,9 +109,7 @@ def test_batched_learning_ends_with_an_optimal_action_in_every_state(
     assert greedy_is_optimal(table, optimal)
 
 
-def test_the_check_of_optima_can_fail(
-    world: DeterministicModel, optimal: NDArray[np.bool_]
-) -> None:
+def test_the_optimum_check_can_fail(world: DeterministicModel, optimal: NDArray[np.bool_]) -> None:
     assert not greedy_is_optimal(numba_table.learn(world, 100, Learning(seed=1)), optimal)
 
 
@@ -198,9 +196,7 @@ def test_a_walker_draws_its_actions_from_splitmix64(world: DeterministicModel) -
     assert actions.tolist() == [chance.below(4) for _ in range(1000)]
 
 
-def test_replaying_a_random_walk_finds_the_optimum(
-    world: DeterministicModel, optimal: NDArray[np.bool_]
-) -> None:
+def test_a_replayed_walk_is_optimal(world: DeterministicModel, optimal: NDArray[np.bool_]) -> None:
     q = np.zeros(world.next_state.shape)
     numba_table.replay(q, random_walk.walk(world, 1_000_000))
     assert greedy_is_optimal(q, optimal)

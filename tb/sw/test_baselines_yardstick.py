@@ -75,9 +75,7 @@ def test_the_loop_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert list(tmp_path.rglob("*.so")) == [made]
 
 
-def test_words_of_a_failing_compiler_are_shown(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_failing_compiler_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "broken.c"
     broken.write_text("#error this is no loop\n", encoding="utf-8")
     monkeypatch.setattr(yardstick, "_SOURCE", broken)

@@ -136,9 +136,7 @@ def test_hardware_is_left_out_where_it_is_not_asked_for(small_report: BenchRepor
     assert small_report.hardware == {}
 
 
-def test_a_gpu_is_recorded_and_shown_with_its_cuda(
-    quick_report: BenchReport, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_is_recorded(quick_report: BenchReport, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA Made-Up 7")
@@ -153,9 +151,7 @@ def test_a_gpu_is_recorded_and_shown_with_its_cuda(
     assert "NVIDIA Made-Up 7" in draw(shown).get_supxlabel()
 
 
-def test_the_compiler_is_recorded_where_the_c_loop_ran(
-    quick_report: BenchReport, small_report: BenchReport
-) -> None:
+def test_the_c_compiler_is_recorded(quick_report: BenchReport, small_report: BenchReport) -> None:
     assert f"compiler {compiler_version()}" in flat(quick_report)
     assert "compiler" not in small_report.versions
 

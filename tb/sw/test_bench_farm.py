@@ -94,9 +94,7 @@ def test_agents_of_jax_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert form.check().endswith("of 64 agents have the optimal policy")
 
 
-def test_boards_and_cores_are_counted_by_watts_and_euros(
-    compared: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watts_and_euros_are_counted(compared: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BuildReport, "stale", "")
     agents = made_up_build(Config(32, 4, acting=Acting(agents=16)))
     nano = replace(agents, board="tang-nano-9k-agents")

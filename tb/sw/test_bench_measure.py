@@ -114,9 +114,7 @@ def test_ratios_are_taken_inside_a_round(comparison: Comparison) -> None:
 
 
 @pytest.mark.parametrize(("step", "counts"), [(0.001, True), (1e3, False)])
-def test_turns_within_one_step_of_the_processor_clock_have_no_rate(
-    step: float, counts: bool, clock: FakeClock
-) -> None:
+def test_turns_of_one_clock_step_have_no_rate(step: float, counts: bool, clock: FakeClock) -> None:
     clock.step = step
     slow, fast = compare(made_up(clock), 3, 1.0, silent).forms
     assert slow.rate.median == pytest.approx(1.0)
@@ -311,9 +309,7 @@ def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.Mon
         systems.load("torch")
 
 
-def test_a_system_with_a_mistake_of_its_own_is_not_called_a_missing_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_broken_system_is_not_called_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "qstep.bench.systems.torch", None)
     monkeypatch.delattr(systems, "torch", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"qstep\.bench\.systems\.torch"):

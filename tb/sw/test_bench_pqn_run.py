@@ -50,7 +50,7 @@ def test_runs_that_learn_nothing_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         form.check()
 
 
-def test_without_jax_the_form_is_absent_and_the_message_names_the_extra(
+def test_without_jax_the_form_is_absent_with_the_extra_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)

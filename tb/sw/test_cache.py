@@ -226,9 +226,7 @@ def test_what_a_killed_build_left_is_removed_and_a_running_one_stays(empty_cache
     assert len(entries(empty_cache)) == 2
 
 
-def test_read_only_cache_serves_what_it_has(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_only_cache_still_serves(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = cache.fetch("ab", ".so", write)
 
     def read_only(*arguments: object, **options: object) -> None:

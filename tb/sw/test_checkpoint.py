@@ -114,9 +114,7 @@ def test_every_flipped_bit_is_refused(path: Path) -> None:
 
 
 @pytest.mark.release
-def test_every_length_and_every_bit_of_four_kibibytes_is_refused(
-    tmp_path: Path, record_property: Count
-) -> None:
+def test_every_length_and_bit_of_4_kib_is_refused(tmp_path: Path, record_property: Count) -> None:
     file = tmp_path / "checkpoint.npz"
     noise = np.random.default_rng(1).integers(0, 256, 4096, dtype=np.uint8)
     save_checkpoint(file, Checkpoint({}, {"noise": noise}), IDENTITY)

@@ -85,9 +85,7 @@ def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
     assert run(package, NUMBA_DISABLE_JIT="1") == "22.0"
 
 
-def test_read_only_installation_caches_in_the_folder_of_qstep_or_not_at_all(
-    package: Path, tmp_path: Path
-) -> None:
+def test_read_only_installation_caches_elsewhere_or_nowhere(package: Path, tmp_path: Path) -> None:
     for name in ("cache.py", "errors.py", "locks.py"):
         shutil.copy(PACKAGE / name, package)
     occupied = package / "__pycache__"  # a file, so that it takes no files even of an administrator

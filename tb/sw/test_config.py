@@ -136,9 +136,7 @@ def test_one_lane_is_what_a_config_was_before_there_were_more() -> None:
     ("states", "actions", "state_bits", "action_bits"),
     [(2, 2, 1, 1), (25, 4, 5, 2), (1024, 6, 10, 3), (65536, 64, 16, 6)],
 )
-def test_widths_follow_geometry(
-    states: int, actions: int, state_bits: int, action_bits: int
-) -> None:
+def test_widths_of_geometry(states: int, actions: int, state_bits: int, action_bits: int) -> None:
     config = Config(states, actions)
     assert (config.state_bits, config.action_bits) == (state_bits, action_bits)
 

@@ -57,9 +57,7 @@ def everything(run: Run) -> dict[str, Any]:
     ids=["double", "prioritised", "target"],
 )
 @pytest.mark.parametrize("steps", [1, 50])  # before the first update; after the ring has closed
-def test_resumed_run_ends_bit_for_bit_like_one_that_was_never_stopped(
-    config: DqnConfig, steps: int, tmp_path: Path
-) -> None:
+def test_resumed_run_ends_like_a_whole_one(config: DqnConfig, steps: int, tmp_path: Path) -> None:
     whole = make(config)
     assert all(True for _ in whole)
     stopped = make(config)
@@ -198,7 +196,7 @@ def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, Run]) -> Non
     assert all(phases[name] > spent for name, spent in stopped.phases.items())
 
 
-def test_seconds_are_those_of_the_whole_run_with_what_is_done_between_its_steps(
+def test_seconds_are_those_of_the_run_and_between_its_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0

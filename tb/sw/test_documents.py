@@ -257,9 +257,7 @@ def test_pictures_of_the_readme_are_whole_and_described() -> None:
         ("a.png", " " * (MOST_PICTURE_BYTES + 1), "300,001 bytes"),
     ],
 )
-def test_lost_picture_is_noticed(
-    tmp_path: Path, name: str, text: str | None, expected: str
-) -> None:
+def test_lost_picture_is_found(tmp_path: Path, name: str, text: str | None, expected: str) -> None:
     if text is not None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert expected in broken_picture(tmp_path / name)

@@ -105,9 +105,7 @@ def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> N
     assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
 
 
-def test_seeds_are_resumed_and_those_that_are_finished_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     whole = told("dqn cartpole", "--seeds", "3", "--out", "whole", *SHORT)
     here = ("cartpole", *SHORT, "--seeds", "3", "--out", "run")

@@ -128,9 +128,7 @@ def stateless(mode: AutoresetMode) -> SyncVectorEnv:
          r"autoreset_mode of the environments is AutoresetMode\.NEXT_STEP; it must be .*SAME_STEP"),
     ],
 )  # fmt: skip
-def test_illegal_dqn_is_refused(
-    call: Callable[[], object], error: type[Exception], text: str
-) -> None:
+def test_bad_dqn_is_refused(call: Callable[[], object], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
 

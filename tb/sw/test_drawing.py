@@ -36,9 +36,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return processes
 
 
-def test_the_process_draws_what_would_be_drawn_here(
-    begun: list[subprocess.Popen[bytes]], tmp_path: Path
-) -> None:
+def test_the_process_draws_the_same(begun: list[subprocess.Popen[bytes]], tmp_path: Path) -> None:
     grid = GridMap(("S.", ".G"), ((0, 1), (0, -1), (-1, 0), (1, 0)))
     draw = partial(draw_policy, "two by two", grid, np.arange(16.0).reshape(4, 4))
     there, nowhere = tmp_path / "there.png", tmp_path / "there.png/inside.png"

@@ -38,9 +38,7 @@ def test_remedy_names_the_source_of_qstep(tmp_path: Path, monkeypatch: pytest.Mo
     [None, {"url": "file:///no/such/folder", "dir_info": {}}, {"url": "https://example.org/q.whl"}],
     ids=["unknown", "gone", "elsewhere"],
 )
-def test_remedy_is_for_a_checkout_where_the_source_is_not_at_hand(
-    record: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remedy_without_source_at_hand(record: object, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_from(monkeypatch, record)
     assert remedy("torch") == f"run in a checkout of QStep: {PIP} '.[torch]'"
 

@@ -61,9 +61,7 @@ def model() -> FastActingModel:
     return FastActingModel(CONFIG, WORLD, SETTINGS)
 
 
-def test_a_farm_makes_the_steps_of_the_model_and_goes_on_from_it(
-    device: LinkAgents, model: FastActingModel
-) -> None:
+def test_a_farm_makes_the_steps_of_the_model(device: LinkAgents, model: FastActingModel) -> None:
     device.run(1000)
     model.run(1000)
     assert differing(device, model) == []
@@ -76,9 +74,7 @@ def test_a_farm_makes_the_steps_of_the_model_and_goes_on_from_it(
     assert differing(device, model) == ["table", "states", "counters"]
 
 
-def test_a_running_farm_is_read_and_all_lanes_stop(
-    device: LinkAgents, model: FastActingModel
-) -> None:
+def test_a_running_farm_is_read_and_stops(device: LinkAgents, model: FastActingModel) -> None:
     device.start(2**48 - 1)
     assert device.running
     first, second = (device.counters for _ in range(2))

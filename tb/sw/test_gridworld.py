@@ -171,9 +171,7 @@ def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> N
     ],
     ids=["absent", "no-text", "no-cell"],
 )
-def test_map_file_that_is_no_map_is_refused(
-    tmp_path: Path, content: bytes | None, text: str
-) -> None:
+def test_map_file_of_no_map_is_refused(tmp_path: Path, content: bytes | None, text: str) -> None:
     path = tmp_path / "board.txt"
     if content is not None:
         path.write_bytes(content)

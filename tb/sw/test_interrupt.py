@@ -123,9 +123,7 @@ def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
     assert (tmp_path / "checkpoint.npz").read_bytes() == kept
 
 
-def test_signal_before_a_run_is_replaced_says_that_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signal_before_a_run_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed = ["train", "gridworld", "--episodes", "3", "--out", str(tmp_path), "--overwrite"]
     last = ended_by_a_signal(monkeypatch, "qstep.cli._agents_training.open_agents", *typed)
     assert last == "stopped; no file was changed"

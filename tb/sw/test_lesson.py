@@ -64,9 +64,7 @@ def test_every_exercise_begins_with_a_wrong_answer(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", golden.WRONG)
-def test_wrong_update_is_noticed(
-    capsys: pytest.CaptureFixture[str], folder: Path, name: str
-) -> None:
+def test_wrong_update_is_seen(capsys: pytest.CaptureFixture[str], folder: Path, name: str) -> None:
     answer(folder, f"from docs.exercises.golden import WRONG\nupdated = WRONG[{name!r}]\n")
     (verdict,) = checked(capsys, folder, "1")
     assert verdict.startswith("wrong: updated(")

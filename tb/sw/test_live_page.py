@@ -113,7 +113,7 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     soon(lambda: device() == [0.125, 0.9, 0.2])
 
 
-def test_page_says_the_discount_that_is_learned_and_why_a_value_is_refused(
+def test_page_says_the_learned_discount_and_refuses_a_value(
     shown: tuple[Shown, Controller],
 ) -> None:
     page, controller = shown
@@ -324,9 +324,7 @@ def test_game_is_drawn_and_played_while_the_run_goes_on(world: str) -> None:
 
 
 @pytest.mark.parametrize("world", ["Taxi-v3", "Blackjack-v1", "gridworld", "here.npz"])
-def test_without_pygame_a_game_is_text_or_nothing(
-    world: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pygame_a_game_is_text_or_none(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
     game = Game.of(world)
     assert (game is None) == (world in ("Blackjack-v1", "here.npz"))
@@ -357,9 +355,7 @@ def test_without_pygame_a_game_is_text_or_nothing(
 
 
 @pytest.mark.parametrize("lacks", ["chromium", "chromedriver"])
-def test_missing_browser_is_named(
-    lacks: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_lost_browser_is_named(lacks: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for program in {"chromium", "chromedriver"} - {lacks}:
         (tmp_path / program).touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

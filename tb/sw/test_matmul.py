@@ -118,9 +118,7 @@ def test_json_has_machine_versions_and_every_round(processor_only: None) -> None
     assert report["machine"]["cores"] >= 1
 
 
-def test_two_devices_stand_side_by_side_with_their_ratio(
-    report: MatmulReport, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_devices_have_a_ratio(report: MatmulReport, monkeypatch: pytest.MonkeyPatch) -> None:
     both = two_devices(report)
     monkeypatch.setattr(matmul, "compare", lambda *given, **options: both)
     text = invoke("matmul --sizes 8").stdout

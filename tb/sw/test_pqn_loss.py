@@ -90,9 +90,7 @@ def test_loss_and_gradient_equal_autograds(shape: tuple[tuple[int, ...], int], n
         torch.testing.assert_close(found, wanted, rtol=0, atol=TOLERANCE)
 
 
-def test_the_comparison_notices_a_gradient_that_goes_past_the_normalisation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_comparison_notices_an_unnormalised_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     class Past(TorchNorm):
         """Returns the gradient through gain and ReLU, without subtracting the mean."""
 
@@ -127,9 +125,7 @@ def test_updates_are_those_of_pytorch(kind: type[RAdam], max_grad_norm: float, n
 
 @pytest.mark.parametrize(("count", "change"), [(1, -0.1), (5, -0.1 / (1 - 0.9**5) * 0.1)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_radam_looks_at_no_squares_in_its_first_five_steps(
-    kind: type[RAdam], count: int, change: float
-) -> None:
+def test_radam_uses_no_squares_in_five_steps(kind: type[RAdam], count: int, change: float) -> None:
     flat = torch.zeros(1, 2)
     kind(flat).step(torch.tensor([[1.0, 1.0]]), 0.1, count, 10.0)
     assert flat[0, 0].item() == pytest.approx(change, rel=1e-6)

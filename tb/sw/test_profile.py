@@ -182,9 +182,7 @@ def call_made_inside() -> None:
     count()  # the line that calls it
 
 
-def test_a_function_that_is_made_inside_another_belongs_to_the_line_that_calls_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_inner_function_belongs_to_its_calling_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
     found = profiled("line", call_made_inside)
     assert found.spots[0].where.endswith(": count()  # the line that calls it")

@@ -223,9 +223,7 @@ def test_error_ends_in_one_line_and_status_1(folder, monkeypatch, capsys):
     assert capsys.readouterr().err == "error: states is 1; it must be an integer from 2 to 65536\n"
 
 
-def test_error_of_the_device_says_how_many_of_all_transitions_are_known_to_be_applied(
-    folder, monkeypatch, capsys
-):
+def test_error_of_the_device_says_how_many_transitions_were_applied(folder, monkeypatch, capsys):
     class Unplugged(SimPort):
         def write(self, data):
             if self.device.applied >= 5000:

@@ -157,9 +157,7 @@ def test_run_leaves_its_files_and_names_them(whole: Whole) -> None:
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_same_command_gives_the_same_files_and_json_and_replaces_only_on_request(
-    whole: Whole,
-) -> None:
+def test_same_command_gives_the_same_files_and_replaces_only_on_request(whole: Whole) -> None:
     command, folder = whole.command, Path(whole.command.out)
     assert invoke(command.typed).exit_code == 0
     assert contents(folder, command) == contents(whole.folder, command)

@@ -71,9 +71,7 @@ def is_prefix(batch, table, start, least):
 
 
 @pytest.mark.parametrize("resets", [100, pytest.param(10_000, marks=pytest.mark.release)])
-def test_a_reset_is_told_and_leaves_from_what_was_confirmed_to_what_was_sent(
-    resets, record_property
-):
+def test_a_reset_is_told_and_leaves_what_was_confirmed_to_what_was_sent(resets, record_property):
     port = ResettingPort(ReferenceDevice(CONFIG), 1, 8)
     port.is_calm = True
     device = LinkDevice(port, CONFIG, PATIENCE)

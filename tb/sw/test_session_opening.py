@@ -57,18 +57,14 @@ def test_hello_is_numbered_0_in_epoch_0_and_its_answer_opens_the_session(
     ],
     ids=["0", "1", "10", "11", "nonce", "type", "request"],
 )
-def test_what_does_not_answer_this_hello_opens_nothing(
-    kind: int, payload: bytes, timed_port: TimedPort
-) -> None:
+def test_other_answers_open_nothing(kind: int, payload: bytes, timed_port: TimedPort) -> None:
     timed_port.arrive(encode_frame(kind, 0, 0xBAD, payload))
     session = Session(timed_port, CONFIG)
     assert len(session.open()) == ANSWERS[Request.HELLO].size
     assert len(session.ask(Request.STATUS, 12)) == 12
 
 
-def test_hello_without_an_answer_counts_no_gaps_of_the_session_before(
-    session: Session, timed_port: TimedPort
-) -> None:
+def test_an_unanswered_hello_counts_no_old_gaps(session: Session, timed_port: TimedPort) -> None:
     timed_port.device.gaps[Request.CLEAR] = 100
     session.send(Request.CLEAR)
     with pytest.raises(DeadlineError, match=r"answer CLEAR within 3\.2 s, sent 9 times"):
@@ -89,9 +85,7 @@ def test_an_interrupt_while_a_session_opens_leaves_none_open(
         session.send(Request.CLEAR)
 
 
-def test_hello_without_an_answer_is_sent_again_after_a_break(
-    timed_port: TimedPort, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hello_is_sent_again(timed_port: TimedPort, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     for name, value in (
         ("baud", 9_600),
@@ -113,9 +107,7 @@ def refuse(session: Session) -> None:
 
 
 @pytest.mark.parametrize("count", [5, 65532, 65533, 65534, 65535])
-def test_a_refusal_opens_another_session_also_where_the_count_of_sessions_wraps(
-    count: int, timed_port: TimedPort
-) -> None:
+def test_a_refusal_opens_a_session_where_counts_wrap(count: int, timed_port: TimedPort) -> None:
     timed_port.device._count = count
     session = Session(timed_port, CONFIG)
     session.open()

@@ -27,9 +27,7 @@ CONFIG = Config(states=25, actions=4)
 
 
 @pytest.mark.parametrize("tool", ["perl", "make", "C++ compiler"])
-def test_missing_program_is_named(
-    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lost_program_is_named(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     verilator.require(tool)
     monkeypatch.setenv("PATH", str(tmp_path))

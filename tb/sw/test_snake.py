@@ -214,9 +214,7 @@ def test_features_of_a_grid(form: Make, body: list[Cell], food: Cell, expected: 
     ],
     ids=["open", "ring", "wall", "wall-whose-tail-opens", "pocket", "one-way"],
 )
-def test_flood_fill_counts_what_is_near(
-    form: Make, body: list[Cell], expected: list[float]
-) -> None:
+def test_flood_fill_counts_near_cells(form: Make, body: list[Cell], expected: list[float]) -> None:
     seen = form("flood").place(body, (9, 9))
     assert seen.dtype == np.float32
     assert (seen[11:] == np.array(expected, np.float32)).all()
@@ -233,9 +231,7 @@ def test_flood_fill_counts_what_is_near(
         (ROW, (5, 4), r"cell \(5, 4\) holds the body and the food"),
     ],
 )
-def test_impossible_placement_is_refused_and_changes_nothing(
-    form: Make, body: list[Cell], food: Cell, message: str
-) -> None:
+def test_bad_placement_is_refused(form: Make, body: list[Cell], food: Cell, message: str) -> None:
     game = form("state")
     before = game.body(), game.food()
     with pytest.raises(EnvironmentSpaceError, match=message):

@@ -150,9 +150,7 @@ def test_pipes_get_lines(
 
 
 @pytest.mark.parametrize("bar", [_console.run_bar, _console.task_bar])
-def test_bars_show_any_name(
-    bar: Callable[[], Progress], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bars_show_names(bar: Callable[[], Progress], capsys: pytest.CaptureFixture[str]) -> None:
     progress = bar()
     progress.add_task("a[/b]:bug:", state="[c]")
     _console.console().print(progress)

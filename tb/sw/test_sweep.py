@@ -199,9 +199,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
         ({"agents": 2049}, ConfigError, "agents is 2049; it must be an integer from 1 to 2048"),
     ],
 )  # fmt: skip
-def test_bad_values_are_refused_before_anything_starts(
-    given: dict[str, Any], error: type[Exception], text: str
-) -> None:
+def test_bad_values_are_refused(given: dict[str, Any], error: type[Exception], text: str) -> None:
     agents = given.pop("agents", None)
     with pytest.raises(error, match=text):
         Sweep(small(**given), "sim", agents=agents)

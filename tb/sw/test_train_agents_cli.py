@@ -130,9 +130,7 @@ def test_a_checkpoint_that_a_run_cannot_continue_from_is_refused() -> None:
         training.restore(checkpoint)
 
 
-def test_a_device_that_fails_while_a_run_is_restored_is_no_wrong_checkpoint(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_failing_device_is_no_wrong_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned("gridworld", budget=Budget(200), agents=1)
     device = open_agents("model", plan.config, plan.loaded, plan.settings)
     training = Training(device, plan.world, [0.9], plan.budget)

@@ -116,9 +116,7 @@ def test_rounding_is_that_of_the_configuration_unless_given(tmp_path: Path) -> N
     assert json.loads(train(*words).stdout)["rounding"] == "nearest"
 
 
-def test_run_that_goes_on_for_longer_has_the_files_of_a_longer_one(
-    tmp_path: Path, whole: Path
-) -> None:
+def test_run_that_goes_on_for_longer_has_the_files_of_that(tmp_path: Path, whole: Path) -> None:
     shorter = (*SHORT[2:], "--episodes", "50", "--out", tmp_path)
     train("gridworld", *shorter, "--epsilon-episodes", "80")
     result = train("gridworld", "--out", tmp_path, *SHORT, "--resume")

@@ -64,9 +64,7 @@ def windy_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("algorithm", ["q-learning", "double-q"])
-def test_windy_grid_world_without_a_discount_is_learned_exactly(
-    algorithm: str, windy_file: Path, tmp_path: Path
-) -> None:
+def test_undiscounted_wind_is_learned(algorithm: str, windy_file: Path, tmp_path: Path) -> None:
     options = ["--gamma", "1", "--algorithm", algorithm, "--episodes", "1000"]
     report = told("train", windy_file, *options, "--out", tmp_path / "run")
     assert report["greedy_return"] == -15
