@@ -133,12 +133,18 @@ class ChainHead(Component):
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
         # Lanes before the addressed one.
         before = Signal(range(-1, self._config.lanes), reset_less=True)
-        to_all, is_job, stops = Signal(reset_less=True), Signal(init=1), Signal()
+        to_all = Signal(reset_less=True)
+        is_job = Signal(init=1)
+        stops = Signal()
         reads = Signal()  # a second frame fetches the word that was read
         heard = Signal(_WORD_BITS + _TAIL, reset_less=True)
-        busy, under_way = Signal(init=1), Signal(init=1)
-        runs_now, access_now, done = Signal(), Signal(), Signal()
-        ahead, for_all = Signal.like(before), Signal(reset_less=True)
+        busy = Signal(init=1)
+        under_way = Signal(init=1)
+        runs_now = Signal()
+        access_now = Signal()
+        done = Signal()
+        ahead = Signal.like(before)
+        for_all = Signal(reset_less=True)
 
         m.d.comb += [host.read.eq(heard[_TAIL:]), host.busy.eq(busy), host.done.eq(done)]
         m.d.sync += [runs_now.eq(host.run), access_now.eq(host.access & ~done)]

@@ -135,7 +135,8 @@ class CobsEncoder(Component):
         busy = Signal(init=1)
         distance = Signal(9)  # from the free row to the one that is read
         space = Signal()  # a row is free; registered, so two free rows are needed
-        zero, last = Signal(), Signal()
+        zero = Signal()
+        last = Signal()
         move = Signal()
         append = Signal()  # else the placeholder gets its value, and the free row is the next one
 

@@ -104,7 +104,8 @@ class Counters(Component):
         onward = Signal()  # the next byte of the same counter, unchanged without a carry
         clearing = Signal(init=1)
         rested = Signal(range(_REST), attrs=SLEEPLESS)
-        requested, sending = Signal(), Signal()
+        requested = Signal()
+        sending = Signal()
 
         old = Mux(clearing, 0, load.data)
         m.d.comb += [

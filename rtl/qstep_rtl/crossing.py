@@ -112,7 +112,8 @@ class Crossing(Component):
             m.d.sync += [resetting.eq(ResetSignal()), is_reset.eq(ResetSignal())]
 
         # Orders.
-        waits, stops = Signal(), Signal()
+        waits = Signal()
+        stops = Signal()
         begun = Signal(init=1)  # agents are also busy after a reset
         is_taken = asked == taken_here
         m.d.comb += [

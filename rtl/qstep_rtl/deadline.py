@@ -61,7 +61,8 @@ class Deadline(Component):
             shape=unsigned(_TIME_BITS), depth=max(2, self._agents), init=[]
         )
         read, write = since.read_port(), since.write_port()
-        now, waited = Signal(_TIME_BITS), Signal(_TIME_BITS)
+        now = Signal(_TIME_BITS)
+        waited = Signal(_TIME_BITS)
 
         # Delays from the request's clock to the answer's.
         asked = [(self.valid, self.agent)]
@@ -72,7 +73,8 @@ class Deadline(Component):
         valid, agent = asked[-1]
         m.d.comb += read.addr.eq(asked[-2][1])
         unanswered = valid & ~self.ready
-        waits, waiter = Signal(), Signal(AGENT_BITS)
+        waits = Signal()
+        waiter = Signal(AGENT_BITS)
         m.d.sync += [
             now.eq(now + 1),
             waited.eq(now - read.data),

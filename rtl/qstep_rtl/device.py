@@ -123,7 +123,9 @@ class ByteDevice(Component):
 
         # Commands and what they drive. Busy may come a clock late: a header lies between the last
         # transition or answer and a request that waits for its end.
-        core_quiet, core_is_quiet, line_quiet = Signal(), Signal(), Signal()
+        core_quiet = Signal()
+        core_is_quiet = Signal()
+        line_quiet = Signal()
         if config.acting:
             self._add_agents(m, commands, responder)
             m.d.comb += core_is_quiet.eq(1)  # a job continues whatever the host requests
@@ -215,7 +217,10 @@ class ByteDevice(Component):
         # Transitions: the digest takes each one a clock after the lane, because the lane's
         # acceptance is known late in a clock. In the next clock the transition is still on
         # `decoder.transitions`.
-        offered, taken, ready, was_taken = Signal(), Signal(), Signal(), Signal()
+        offered = Signal()
+        taken = Signal()
+        ready = Signal()
+        was_taken = Signal()
         transition = decoder.transitions.payload
         m.d.comb += [
             offered.eq(decoder.transitions.valid & digest.soon_ready & ~responder.reading),
@@ -226,8 +231,12 @@ class ByteDevice(Component):
         ]
         m.d.sync += was_taken.eq(taken)
 
-        lane_busy, hold, was_held = Signal(), Signal(), Signal()
-        result, saturated, forwarded = Signal(), Signal(), Signal()
+        lane_busy = Signal()
+        hold = Signal()
+        was_held = Signal()
+        result = Signal()
+        saturated = Signal()
+        forwarded = Signal()
         m.submodules.lane = Instance(
             "qs_lane",
             p_States=config.states,

@@ -36,7 +36,8 @@ def existing_agents(m: Module, config: Config, host: Any) -> Any:
         (host.region == region) & (host.index[first : first + AGENT_BITS] >= config.lane_agents)
         for region, first in FIRST_AGENT_BIT.items()
     )
-    is_absent, left_out = Signal(), Signal()
+    is_absent = Signal()
+    left_out = Signal()
     m.d.comb += [
         is_absent.eq(reduce(or_, absent)),
         agents.access.eq(host.access & ~is_absent),

@@ -74,7 +74,9 @@ class ActHandler(Component):
         width = config.format.width
         connect(m, flipped(self.host), flipped(agents))
 
-        action, sending, begins = Signal(8), Signal(), Signal()
+        action = Signal(8)
+        sending = Signal()
+        begins = Signal()
         is_outside = Signal()
         answered = Signal(ANSWER_CLOCKS)  # delayed by so many clocks
         mine = world.valid & (world.agent == given.agent)

@@ -124,7 +124,8 @@ class AgentsHandler(Component):
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
         # The walk: `run` consecutive words, then the same again a `stride` further.
-        row, word = Signal(30), Signal(32)
+        row = Signal(30)
+        word = Signal(32)
         in_run = Signal(8)  # words of the run already done
         byte = Signal(2)  # of the word
         left = Signal(16)  # words of the request, then those left to fetch
@@ -140,7 +141,9 @@ class AgentsHandler(Component):
             m.d.comb += agents.lane.eq(place.lane)
 
         # Compared in one clock, evaluated in the next.
-        is_busy, is_outside, is_cut = Signal(), Signal(), Signal()
+        is_busy = Signal()
+        is_outside = Signal()
+        is_cut = Signal()
         m.d.comb += [
             agents.region.eq(place.region),
             agents.word.eq(word),

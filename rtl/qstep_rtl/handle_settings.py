@@ -75,8 +75,13 @@ class SettingsHandler(Component):
 
         # Short compares, evaluated a clock later: two compares in one clock limited the clock of
         # the smallest chip.
-        alpha_fits, kappa_fits, rounding_fits, x_fits = Signal(), Signal(), Signal(), Signal()
-        compared, in_range, configures = Signal(), Signal(), Signal()
+        alpha_fits = Signal()
+        kappa_fits = Signal()
+        rounding_fits = Signal()
+        x_fits = Signal()
+        compared = Signal()
+        in_range = Signal()
+        configures = Signal()
         fits = Signal()
         m.d.comb += [
             fits.eq(Mux(is_noise, x_fits, alpha_fits & kappa_fits & rounding_fits)),

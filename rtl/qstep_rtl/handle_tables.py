@@ -55,7 +55,8 @@ class TablesHandler(Component):
         m = Module()
         request, access = self.request, self.access
         fields, is_read = request.fields, request.type == Request.READ
-        task, moving = Signal(AccessTask), Signal()
+        task = Signal(AccessTask)
+        moving = Signal()
         with m.Switch(request.type):
             for number, its_task in _TASKS.items():
                 with m.Case(number):

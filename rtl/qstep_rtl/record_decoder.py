@@ -142,8 +142,11 @@ class RecordDecoder(Component):
         last = Signal(range(most_bytes))
         first = Signal()
         whole = Signal()
-        s1_valid, s1_coded, s1_illegal = Signal(), Signal(), Signal()
-        s1_ready, s2_ready = Signal(), Signal()
+        s1_valid = Signal()
+        s1_coded = Signal()
+        s1_illegal = Signal()
+        s1_ready = Signal()
+        s2_ready = Signal()
         s1_raw = Signal(config.format.width)
         fields = Signal(transition_shape(config))
         offer = self.transitions

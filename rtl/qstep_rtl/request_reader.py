@@ -109,17 +109,24 @@ class RequestReader(Component):
         # In the order of the link. No frame here is longer than the limit, so the upper bits of its
         # length are 0. The length counts down as the payload is taken; a register says beforehand
         # that it is 0.
-        kind, seq, status = Signal(8), Signal(16), Signal(StatusCode)
+        kind = Signal(8)
+        seq = Signal(16)
+        status = Signal(StatusCode)
         left = Signal(len(self.left), attrs=SLEEPLESS)
         spent = Signal(attrs=SLEEPLESS)
         index = Signal(range(max(most_arguments, HEADER.size)))
 
         # Destination of the bytes; registered, because ready drives everything that the bytes go into.
-        mine, heading, passing = Signal(init=1), Signal(init=1), Signal(attrs=SLEEPLESS)
-        take, take_mine = Signal(), Signal()
+        mine = Signal(init=1)
+        heading = Signal(init=1)
+        passing = Signal(attrs=SLEEPLESS)
+        take = Signal()
+        take_mine = Signal()
 
         # The needs of the type, registered while the session checks; the length a clock later.
-        known, length_fits, is_apply = Signal(), Signal(), Signal()
+        known = Signal()
+        length_fits = Signal()
+        is_apply = Signal()
         has_arguments = Signal()
         last_argument = Signal(range(most_arguments))
         at_last = Signal()  # `index` has reached it; compared one byte early

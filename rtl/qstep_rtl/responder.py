@@ -137,19 +137,26 @@ class Responder(Component):
         # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of each sixteen is
         # selected.
         index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
-        chosen = [Signal(8) for _ in range(0, len(fixed), _GROUP)]
+        chosen = [Signal(8, name=f"chosen_{k}") for k in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
         choose = Signal()
-        data_follow, crc_follows = Signal(), Signal()
+        data_follow = Signal()
+        crc_follows = Signal()
         left = Signal(16)
         streaming = Signal()  # data are taken
         tail = Signal(range(CRC.size))
-        is_hello, is_status, is_counters, has_data = Signal(), Signal(), Signal(), Signal()
+        is_hello = Signal()
+        is_status = Signal()
+        is_counters = Signal()
+        has_data = Signal()
         data_valid = Signal()
         ok = self.answers.payload.status == StatusCode.OK
 
         # One register between the wide selection of bytes and the encoder.
-        byte, valid, is_crc, is_last = Signal(8), Signal(), Signal(), Signal()
+        byte = Signal(8)
+        valid = Signal()
+        is_crc = Signal()
+        is_last = Signal()
         ready = Signal()
         sent = Signal()
         m.d.comb += [
@@ -170,7 +177,8 @@ class Responder(Component):
         ]
         # Bytes of the frame that have been sent, and those in front of its last one by its header. While
         # the last one waits, the next answer may begin, whose length is another.
-        total, said = Signal(17), Signal(17)
+        total = Signal(17)
+        said = Signal(17)
         with m.If(sent & is_last):
             invariant(m, platform, total == said, "an answer has another length than it says")
         if platform is not GENERATED:

@@ -78,13 +78,19 @@ class Session(Component):
         # The epoch is the nonce mixed with the count. While a session is open, the count is the one
         # with which it was opened, so epoch and count also determine the nonce.
         epoch = Signal(32, reset_less=True)
-        count, following = Signal(16, reset_less=True), Signal(16)
-        counted_reset, open_ = Signal(), Signal()
+        count = Signal(16, reset_less=True)
+        following = Signal(16)
+        counted_reset = Signal()
+        open_ = Signal()
         halted = Signal(StatusCode)  # the refusal that halted the session, or OK
         ahead = Signal(16)  # seq - expected, modulo 2^16
         stale = Signal()
-        fresh, latest, behind = Signal(), Signal(), Signal()
-        judged, greeted, is_new = Signal(), Signal(), Signal()
+        fresh = Signal()
+        latest = Signal()
+        behind = Signal()
+        judged = Signal()
+        greeted = Signal()
+        is_new = Signal()
         finished = Signal(init=1)  # no request has been checked since the last answer
         differs = Signal(4)  # the nonces are equal in this byte
 

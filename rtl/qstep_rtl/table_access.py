@@ -135,7 +135,10 @@ class TableAccess(Component):
         m.d.comb += reading.eq(request.task == AccessTask.READ)
 
         # The walk: one entry further with `advance`.
-        advance, restart, past_table, past_rewards = Signal(), Signal(), Signal(), Signal()
+        advance = Signal()
+        restart = Signal()
+        past_table = Signal()
+        past_rewards = Signal()
         with m.If(restart):
             m.d.sync += [
                 Cat(self.rewards.code, past_rewards).eq(request.first_code),

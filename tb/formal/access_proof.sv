@@ -220,7 +220,7 @@ module access_proof #(
               doing_q == (fsm inside {3'd1, 3'd6} ? Checks : Moves));
       Starts_L :
       assert ((fsm inside {3'd1, 3'd2}) == (first_q && !reset_q) &&
-              u_access.\$signal$34 == (fsm inside {3'd1, 3'd2}));
+              u_access.restart == (fsm inside {3'd1, 3'd2}));
       Kind_L :
       assert ((fsm != 3'd3 || asked_q.kind == READ) && (fsm != 3'd4 || asked_q.kind == CLEAR) &&
               (fsm != 3'd5 || moves_in) &&
@@ -240,10 +240,10 @@ module access_proof #(
       assert (!checking || u_access.outside == (base || (walked_q != '0 && at > end_of)));
       Code_L :
       assert (asked_q.kind != REWARDS || !(fsm inside {3'd5, 3'd6}) ||
-              {u_access.\$signal$35 , rewards__code} == 9'(at));
+              {u_access.past_rewards, rewards__code} == 9'(at));
       Place_L :
       assert (asked_q.kind == REWARDS || !legal || !(fsm inside {3'd3, 3'd4, 3'd5, 3'd6}) ||
-              (u_access.\$signal$36 == !in_table &&
+              (u_access.past_table == !in_table &&
                (!in_table || (17'(state) * 17'(Actions) + 17'(action) == at &&
                               32'(state) < States && 32'(action) < Actions))));
       Age_L :

@@ -65,7 +65,7 @@ module crossing_proof (
   assign ended = u_top.crossing.ended;
   assign resetting = u_top.crossing.resetting;
   assign is_reset = u_top.crossing.is_reset;
-  assign waits = u_top.crossing.\$signal ;
+  assign waits = u_top.crossing.waits;
   assign stops = u_top.crossing.stops;
   assign begun = u_top.crossing.begun;
   assign running = u_top.crossing.running;

@@ -244,11 +244,11 @@ module handler_proof (
               u_handler.left == walk.count);
       Walk_L :
       assert (!walks ||
-              (u_handler.in_run == column_q && u_handler.\$signal$39 == row_q &&
+              (u_handler.in_run == column_q && u_handler.row == row_q &&
                agents__index == row_q + 30'(column_q)));
       Begins_L :
       assert (!(doing_q inside {Compares, Judges} || promised) || request__type == RUN ||
-              (u_handler.in_run == '0 && u_handler.\$signal$39 == walk.index[29:0] &&
+              (u_handler.in_run == '0 && u_handler.row == walk.index[29:0] &&
                agents__index == walk.index[29:0]));
       Bytes_L : assert (!(doing_q inside {Collects, Stores, Sends}) || u_handler.\byte == bytes_q);
       Word_L :

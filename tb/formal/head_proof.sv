@@ -174,9 +174,9 @@ module head_proof #(
   always_comb begin
     if (past_q) begin
       Hot_L : assert ($onehot(at));
-      Run_L : assert (u_head.\$signal$22 == run_q && (!run_q || at.idle));
+      Run_L : assert (u_head.runs_now == run_q && (!run_q || at.idle));
       Stops_L : assert (u_head.stops == stop_q);
-      Now_L : assert (u_head.\$signal$23 == access_now_q && (!access_now_q || held_q));
+      Now_L : assert (u_head.access_now == access_now_q && (!access_now_q || held_q));
       RunAge_L :
       assert ((!run_q || run_age_q == 2'd0) &&
               (!(serves_q && what_q == Run && at.begins) || run_age_q == 2'd1) &&
@@ -185,9 +185,9 @@ module head_proof #(
       Kind_L :
       assert (!serves_q || at.told || {u_head.accesses, u_head.asks, u_head.runs, u_head.halts} ==
               {what_q == Access, what_q == Ask, what_q == Run, what_q == Stop});
-      Job_L : assert (at.idle || u_head.\$signal$28 == (job || !serves_q));
+      Job_L : assert (at.idle || u_head.is_job == (job || !serves_q));
       Held_L : assert (!(serves_q && !job) || held_q);
-      All_L : assert (!serves_q || at.begins || u_head.\$signal$35 == to_all);
+      All_L : assert (!serves_q || at.begins || u_head.to_all == to_all);
       Reads_L :
       assert (at.idle || at.begins || u_head.reads == (serves_q && !job && !agents__write));
       Ask_L : assert (!(serves_q && what_q == Ask) || (!agents__write && !at.begins && !at.fetch));
@@ -195,7 +195,7 @@ module head_proof #(
       Ahead_L :
       assert (!(serves_q && !job) ||
               (u_head.for_all == (agents__lane == ALL) &&
-               u_head.\$like == 4'(agents__lane - 1'b1)));
+               u_head.ahead == 4'(agents__lane - 1'b1)));
       Address_L :
       assert (!at.address || (position <= zeros && down.valid == (position != '0) &&
               u_head.\before == 4'(zeros - 1'b1 - position) && u_head.left == length - 7'd2));

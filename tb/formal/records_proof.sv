@@ -147,7 +147,7 @@ module records_proof #(
   logic has_record, has_fields, record_ends, fields_end;
   logic [1:0] n_fields, n_record;
   assign has_record = u_decoder.whole;
-  assign has_fields = u_decoder.\$signal$21 ;
+  assign has_fields = u_decoder.s1_valid;
   assign in_record = decode(
       u_decoder.record,
       records__coded,
@@ -158,7 +158,7 @@ module records_proof #(
   );
   always_comb begin
     in_fields.of = u_decoder.fields;
-    in_fields.of.reward = u_decoder.\$signal$34 ? u_decoder.look_up__data : u_decoder.s1_raw;
+    in_fields.of.reward = u_decoder.s1_coded ? u_decoder.look_up__data : u_decoder.s1_raw;
     in_fields.unknown = 1'b0;
     in_fields.legal = !u_decoder.s1_illegal && 32'(in_fields.of.action) < Actions &&
         32'(in_fields.of.state) < States && 32'(in_fields.of.next_state) < States;
@@ -199,7 +199,7 @@ module records_proof #(
           queue_q[n_record], in_record.of
       )));
       Dead_L : assert (dead_q == record_ends);
-      Kind_L : assert (!has_fields || u_decoder.\$signal$34 == records__coded);
+      Kind_L : assert (!has_fields || u_decoder.s1_coded == records__coded);
       First_L : assert (!started_q || dead_q || (first_q == (!has_record && u_decoder.first)));
       From_L :
       assert (dead_q || !started_q || first_q ||

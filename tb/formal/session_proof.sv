@@ -95,9 +95,9 @@ module session_proof (
       Open_L : assert (u_session.open_ == open_q);
       Expected_A : assert (expected == next_q);
       Refused_L : assert (u_session.halted == refused_q);
-      Nonce_L : assert (!open_q || (epoch ^ 32'(u_session.\$signal )) == session_nonce_q);
+      Nonce_L : assert (!open_q || (epoch ^ 32'(u_session.count)) == session_nonce_q);
       if (phase_q >= 4'd8 && !is_hello_q) begin
-        Judged_L : assert (u_session.\$signal$19 == in_turn && !u_session.\$signal$26 );
+        Judged_L : assert (u_session.fresh == in_turn && !u_session.judged);
         Stale_A : assert ((verdict == Stale) == !mine);
         Refusal_A : assert (!mine || refused_q == Ok || verdict == refused_q);
         Once_A :

@@ -30,10 +30,10 @@ __all__ = [
 
 # Signals that have only a number: Amaranth numbers names that occur twice.
 READER = "commands.reader"
-_MINE, _HEADING = rf"{READER}.\$signal$27 ", rf"{READER}.\$signal$31 "
+_MINE, _HEADING = rf"{READER}.mine", rf"{READER}.heading"
 GREETED, HAS_COUNTED_RESET = (
-    rf"{READER}.session.\$signal$28 ",
-    rf"{READER}.session.\$signal$25 ",
+    rf"{READER}.session.greeted",
+    rf"{READER}.session.counted_reset",
 )
 _ENCODER = "responder.encoder"
 

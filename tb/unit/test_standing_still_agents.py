@@ -60,13 +60,13 @@ def _data(sends: str, left: str) -> tuple[str, ...]:
     """Return the statement that an answer takes the `left` bytes that a handler `sends`."""
     common = HEADER.size + COMMON.size
     before = f"(responder.index <= {common} && responder.index != 0 && !responder.crc_follows"
-    at_data = rf"responder.\$signal$50 == (responder.index == {common}))"
+    at_data = rf"responder.data_follow == (responder.index == {common}))"
     return (
         f"!{sends} || {left} == {_DATA_LEFT}",
         f"!{sends} || {_DATA_LEFT} != 0",
-        rf"!{sends} || responder.fsm_state == 0 || responder.\$signal$52 ",  # has_data
+        rf"!{sends} || responder.fsm_state == 0 || responder.has_data",
         # It is neither HELLO nor STATUS nor COUNTERS.
-        rf"!{sends} || !(responder.\$signal$53 || responder.\$signal$54 || responder.\$signal$6 )",
+        rf"!{sends} || !(responder.is_hello || responder.is_status || responder.is_counters)",
         f"!{sends} || responder.fsm_state <= 1 || responder.fsm_state == 3",
         f"!{sends} || responder.fsm_state != 1 || ({before} && {at_data})",
         # The next request has been judged, and waits.
@@ -83,7 +83,7 @@ FACTS = (
     *_settled(
         3,
         f"!{GREETED} && {HAS_COUNTED_RESET} && !{_SESSION}.finish && !{_SESSION}.judge && "
-        rf"!{_SESSION}.\$signal$22 ",  # judged
+        rf"!{_SESSION}.judged",
     ),
     *_settled(
         4,
@@ -127,8 +127,7 @@ LIVE = (
 
 def _judged(config: Config) -> str:
     """Return the statement about a FETCH, compared in one clock and judged in the next."""
-    # The signal has only a number from Amaranth, one higher if there are several lanes.
-    is_outside = rf"{_HANDLER}.\$signal${17 if config.lanes == 1 else 18} "
+    is_outside = f"{_HANDLER}.is_outside"
     return (
         f"{_HANDLER}.fsm_state != 1 || {TYPE} != {Request.FETCH:d} || {is_outside} || {_WORDS_FIT}"
     )
