@@ -1,4 +1,4 @@
-"""Faults in Python modules are made as documented, and tests that compare nothing find none."""
+"""What mutmut finds is counted by module, and a module whose tests find too little fails the run."""
 
 from __future__ import annotations
 
@@ -7,96 +7,36 @@ from pathlib import Path
 
 import pytest
 from tb.mutate import python
-from tb.mutate.python_mutants import faults
 
 pytestmark = pytest.mark.unit
 
-SMALL = '''"""A module."""
 
-from __future__ import annotations
-
-__all__ = ["less"]
-
-
-def less(a: int, b: int = 3) -> bool:
-    """Return whether a + 1 is less, and b is not."""
-    if not a:
-        raise ValueError(f"{a:>3}")
-    a += 1
-    return a < b and -a != 2
-'''
-
-
-def test_every_kind_of_fault_is_made_and_nothing_else_is_touched() -> None:
-    found = faults(SMALL)
-    assert [(fault.line, fault.text) for fault in found] == [
-        (8, "3 -> 4"),
-        (10, "if not a: -> if not not a:"),
-        (10, "not a -> a"),
-        (11, "raise ValueError(f'{a:>3}') -> pass"),
-        (12, "a += 1 -> a -= 1"),
-        (12, "a += 1 -> pass"),
-        (12, "1 -> 2"),
-        (13, "return a < b and -a != 2 -> return None"),
-        (13, "a < b and -a != 2 -> a < b or -a != 2"),
-        (13, "a < b -> a <= b"),
-        (13, "-a != 2 -> -a == 2"),
-        (13, "-a -> a"),
-        (13, "2 -> 3"),
-    ]
-    assert len({fault.source for fault in found}) == len(found)
-    assert all("A module." in fault.source and "-> bool" in fault.source for fault in found)
+def test_a_module_whose_tests_find_too_little_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdicts = ["killed"] * 8 + ["timeout", "survived", "not checked"]
+    lines = [f"    qstep.fixed.x_wrap__mutmut_{n}: {what}\n" for n, what in enumerate(verdicts, 1)]
+    said = {"run": "", "results": "".join(lines)}
+    monkeypatch.setattr(python, "FOLDER", tmp_path / "folder")
+    monkeypatch.setattr(python, "_mutmut", lambda what, *_: said[what])
+    figures = tmp_path / "figures"
+    assert python.main(["--json", str(figures)]) == 0
+    assert json.loads(figures.read_text()) == {"modules": 1, "enough": 1, "faults": 10, "found": 9}
+    said["results"] += "    qstep.link.frames.x_frame__mutmut_1: no tests\n"
+    assert python.main(["--json", str(figures)]) == 1
+    assert json.loads(figures.read_text()) == {"modules": 2, "enough": 1, "faults": 11, "found": 9}
+    printed = capsys.readouterr().out
+    assert "qstep.fixed: 9 of 10 found, 90.0%\n" in printed
+    assert "    qstep.fixed.x_wrap__mutmut_10: survived\n" in printed
+    assert "    qstep.link.frames.x_frame__mutmut_1: no tests\n" in printed
 
 
-def missed_by(folder: Path, test: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the first two faults of `fixed` that this test does not find."""
-    path = folder / "test_it.py"
-    path.write_text(
-        f"import pytest\nimport qstep.fixed\n@pytest.mark.unit\ndef test_it():\n    {test}\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(python, "MODULES", {"fixed": (str(path),)})
-    monkeypatch.setattr(python, "KEPT", folder)
-    tried, missed = python.survivors("fixed", 2, seed=1)
-    assert tried == 2
-    return [fault.text for fault in missed]
-
-
-def test_a_test_that_compares_nothing_finds_nothing_and_verdicts_are_kept(
+def test_the_folder_has_the_package_to_mutate_and_its_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missed = missed_by(tmp_path, "pass", monkeypatch)
-    assert len(missed) == 2
-    monkeypatch.delattr(python, "_is_found")
-    assert missed_by(tmp_path, "pass", monkeypatch) == missed
-
-
-def test_tests_that_fail_without_a_fault_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(AssertionError, match="the tests of fixed fail without a fault"):
-        missed_by(tmp_path, "assert False", monkeypatch)
-
-
-def test_a_sample_of_faults_in_the_arithmetic_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(python, "KEPT", tmp_path)
-    tried, missed = python.survivors("fixed", 6, seed=3)
-    assert tried == 6
-    assert len(missed) <= 1
-
-
-def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        python.main(["nothing"])
-    assert "no such module: nothing; there are fixed, " in capsys.readouterr().err
-
-
-def test_a_module_with_too_few_found_fails_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    missed_by(tmp_path, "pass", monkeypatch)
-    assert python.main(["fixed", "--mutants", "2", "--json", str(tmp_path / "figures")]) == 1
-    counts = {"modules": 1, "enough": 0, "faults": 2, "found": 0}
-    assert json.loads((tmp_path / "figures").read_text()) == counts
+    monkeypatch.setattr(python, "FOLDER", tmp_path / "folder")
+    python._link()
+    python._link()
+    assert (tmp_path / "folder/qstep/fixed.py").samefile(python.ROOT / "sw/qstep/fixed.py")
+    assert (tmp_path / "folder/mutants/tb/sw/test_fixed.py").exists()
+    assert not (tmp_path / "folder/mutants/build").exists()

@@ -100,6 +100,10 @@ def test_a_noise_state_of_other_integers_is_kept_as_ints() -> None:
         NoiseState("1", 0)  # type: ignore[arg-type]
 
 
+def test_a_format_is_written_with_either_letter() -> None:
+    assert QFormat.parse("q4.12") == QFormat.parse("Q4.12") == QFormat(4, 12)
+
+
 def test_a_format_that_is_no_text_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"format is 8\.8; write it as Qm\.F"):
         QFormat.parse(8.8)  # type: ignore[arg-type]
