@@ -227,17 +227,18 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
     assert found.stale == build.stale != ""
 
 
-@pytest.mark.parametrize(("states", "actions"), [(512, 4), (1024, 3)])
-def test_a_board_with_too_small_a_table_is_absent(states: int, actions: int) -> None:
-    found = board_rate(STREAM, made_up_build(Config(states, actions)))
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (Config(512, 4), "its table is 512 x 4, 1024 x 4 is needed"),
+        (Config(1024, 3), "its table is 1024 x 3, 1024 x 4 is needed"),
+        (Config(1024, 4, acting=Acting()), "its agents act by themselves, without a stream"),
+    ],
+)
+def test_an_unfit_board_is_absent_with_the_reason(config: Config, reason: str) -> None:
+    found = board_rate(STREAM, made_up_build(config))
     assert isinstance(found, Absent)
-    assert found.reason == f"its table is {states} x {actions}, 1024 x 4 is needed"
-
-
-def test_a_board_whose_agents_act_takes_no_stream() -> None:
-    found = board_rate(STREAM, made_up_build(Config(1024, 4, acting=Acting())))
-    assert isinstance(found, Absent)
-    assert found.reason == "its agents act by themselves, without a stream"
+    assert found.reason == reason
 
 
 def test_reports_are_those_of_the_repository_unless_some_are_named(tmp_path: Path) -> None:

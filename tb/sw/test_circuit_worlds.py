@@ -163,12 +163,20 @@ def test_a_fault_planted_in_an_example_is_found(
         run_both(device, model())
 
 
-def test_admission_is_of_32_states_and_2_actions() -> None:
-    wrong = replace(ADMISSION, states=31)
-    with pytest.raises(
-        ConfigError, match=r"table is 31 states x 2 actions, Q8\.8; admission needs 32"
-    ):
-        check_circuit(wrong)
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: check_circuit(replace(ADMISSION, states=31)),
+         r"table is 31 states x 2 actions, Q8\.8; admission needs 32"),
+        (lambda: planned("a.sv", budget=Budget(1)),
+         r"circuit 'a\.sv' and acting\.world is None; a circuit needs"),
+        (lambda: planned("a.sv", budget=Budget(1), config=GRID),
+         r"'a\.sv' and acting\.world is 'worlds/gridworld\.sv'"),
+    ],
+)  # fmt: skip
+def test_a_circuit_that_does_not_fit_is_refused(call: Callable[[], object], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        call()
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["described", "circuit-only"])
@@ -205,15 +213,6 @@ def test_a_circuit_takes_the_settings_of_each_agent() -> None:
     each = [AgentSettings(seed=seed) for seed in range(3)]
     plan = planned("worlds/gridworld.sv", budget=Budget(1), settings=each, config=GRID)
     assert (plan.world, plan.settings) == (None, tuple(each))
-
-
-def test_a_circuit_without_its_configuration_is_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"circuit 'a\.sv' and acting\.world is None; a circuit needs"
-    ):
-        planned("a.sv", budget=Budget(1))
-    with pytest.raises(ConfigError, match=r"'a\.sv' and acting\.world is 'worlds/gridworld\.sv'"):
-        planned("a.sv", budget=Budget(1), config=GRID)
 
 
 def drowsy_world() -> World:

@@ -39,65 +39,52 @@ class Claims(ReferenceDevice):
         return status, data[: self.at] + self.value + data[self.at + len(self.value) :]
 
 
-def assert_refused(device, error, message):
-    port = DirectPort(device)
-    with pytest.raises(error, match=message):
-        LinkDevice(port, CONFIG, PATIENCE)
-    sent = [decode_frame(part) for data in port.written for part in data.split(b"\0") if part]
-    assert [frame.type for frame in sent] == [Request.HELLO]
-    assert port.closed
+class Future(ReferenceDevice):
+    """A device of a version whose answer to HELLO has another form."""
+
+    def _hello(self, payload):
+        return super()._hello(payload)[0], b"\x07 all else has changed"
 
 
-def test_another_protocol_version_is_refused():
-    assert_refused(
-        Claims(CONFIG, 0, b"\x02"),
-        ProtocolVersionError,
-        r"the device speaks version 2 of the link protocol; this driver speaks version 3",
-    )
+class Longer(ReferenceDevice):
+    """A device whose answer to HELLO has a byte more."""
+
+    def _hello(self, payload):
+        status, data = super()._hello(payload)
+        return status, data[:-4] + b"?" + data[-4:]
 
 
-def test_another_version_may_answer_hello_in_another_form():
-    class Future(ReferenceDevice):
-        def _hello(self, payload):
-            return super()._hello(payload)[0], b"\x07 all else has changed"
-
-    assert_refused(Future(CONFIG), ProtocolVersionError, "the device speaks version 7")
+DEEPER = replace(CONFIG, loop_depth=2)
 
 
 @pytest.mark.parametrize(
-    ("there", "message"),
+    ("device", "error", "message"),
     [
-        (Config(26, 4), r"the device's geometry is 26 x 4; this configuration has 25 x 4"),
-        (Config(25, 5), r"the device's geometry is 25 x 5; this configuration has 25 x 4"),
-        (Config(25, 4, "Q6.10"), r"the device's format is Q6\.10; this configuration has Q8\.8"),
-        (
-            Config(25, 4, link=Link(buffer_bytes=2048)),
-            r"the device's buffer is 2048 bytes; this configuration has 4096 bytes",
-        ),
+        (Claims(CONFIG, 0, b"\x02"), ProtocolVersionError,
+         "the device speaks version 2 of the link protocol; this driver speaks version 3"),
+        (Future(CONFIG), ProtocolVersionError, "the device speaks version 7"),
+        (Longer(CONFIG), LinkError, "answered HELLO with 37 bytes, not 36"),
+        (ReferenceDevice(Config(26, 4)), ConfigMismatchError,
+         "the device's geometry is 26 x 4; this configuration has 25 x 4"),
+        (ReferenceDevice(Config(25, 5)), ConfigMismatchError,
+         "the device's geometry is 25 x 5; this configuration has 25 x 4"),
+        (ReferenceDevice(Config(25, 4, "Q6.10")), ConfigMismatchError,
+         r"the device's format is Q6\.10; this configuration has Q8\.8"),
+        (ReferenceDevice(Config(25, 4, link=Link(buffer_bytes=2048))), ConfigMismatchError,
+         "the device's buffer is 2048 bytes; this configuration has 4096 bytes"),
+        (ReferenceDevice(DEEPER), ConfigMismatchError,
+         f"the device's configuration digest is {DEEPER.digest[:16]}; this configuration has "
+         f"{CONFIG.digest[:16]}"),
+        (ReferenceDevice(CONFIG, bytes(range(8))), ConfigMismatchError,
+         "the device's build is 0001020304050607, not 8899aabbccddeeff: program it again"),
     ],
-    ids=["states", "actions", "format", "buffer"],
-)
-def test_another_configuration_is_refused(there, message):
-    assert_refused(ReferenceDevice(there), ConfigMismatchError, message)
-
-
-def test_another_digest_is_refused_with_both():
-    there = replace(CONFIG, loop_depth=2)
-    assert_refused(
-        ReferenceDevice(there),
-        ConfigMismatchError,
-        rf"the device's configuration digest is {there.digest[:16]}; "
-        rf"this configuration has {CONFIG.digest[:16]}",
-    )
-
-
-def test_another_build_is_refused_with_both():
-    port = DirectPort(ReferenceDevice(CONFIG, bytes(range(8))))
-    with pytest.raises(
-        ConfigMismatchError,
-        match="the device's build is 0001020304050607, not 8899aabbccddeeff: program it again",
-    ):
-        LinkDevice(port, CONFIG, PATIENCE, build="8899aabbccddeeff")
+)  # fmt: skip
+def test_another_device_is_refused_before_anything_is_written(device, error, message):
+    port = DirectPort(device)
+    with pytest.raises(error, match=message):
+        LinkDevice(port, CONFIG, PATIENCE, build="8899aabbccddeeff" if "build" in message else None)
+    sent = [decode_frame(part) for data in port.written for part in data.split(b"\0") if part]
+    assert [frame.type for frame in sent] == [Request.HELLO]
     assert port.closed
 
 
@@ -105,15 +92,6 @@ def test_build_is_readable_and_accepted_where_it_is_the_expected_one():
     reference = ReferenceDevice(CONFIG, bytes(range(8)))
     with LinkDevice(DirectPort(reference), CONFIG, PATIENCE, build="0001020304050607") as device:
         assert device.build == "0001020304050607"
-
-
-def test_hello_of_this_version_but_of_another_length_is_refused():
-    class Longer(ReferenceDevice):
-        def _hello(self, payload):
-            status, data = super()._hello(payload)
-            return status, data[:-4] + b"?" + data[-4:]
-
-    assert_refused(Longer(CONFIG), LinkError, "answered HELLO with 37 bytes, not 36")
 
 
 def device():

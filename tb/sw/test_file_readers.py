@@ -1,7 +1,5 @@
 """Whatever a file holds, it is read, and comes back when it is written again, or it is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -35,8 +33,6 @@ from qstep.errors import QStepError
 from qstep.learn.checkpoint import PENDING_TYPES, Episode, TableCheckpoint
 from qstep.learn.evaluate import Evaluation
 from qstep.noise import NoiseState
-
-pytestmark = pytest.mark.unit
 
 CONFIG = Config(3, 2)
 

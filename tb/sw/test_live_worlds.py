@@ -1,7 +1,7 @@
 """A live world: the host reports what happened and gets the next action; all devices give the same."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -182,18 +182,29 @@ def test_what_is_out_of_range_is_refused_before_anything_is_said(
     assert (device.states, len(reference.said)) == (before, kind == "link")
 
 
-def test_a_world_is_live_or_not() -> None:
-    table = replace(CONFIG, acting=Acting(agents=3))
-    with pytest.raises(ConfigError, match=r"acting\.world is 'table'; begin and act need 'live'"):
-        open_live("model", table, SETTINGS)
-    with pytest.raises(ConfigError, match=r"acting\.world is None; begin and act need 'live'"):
-        open_live("sim", Config(25, 3), SETTINGS)
-    live = LinkLive(DirectPort(ReferenceLive(CONFIG)), CONFIG, SETTINGS, PATIENCE)
-    with pytest.raises(
-        ConfigError, match=r"acting\.world is 'live'; agents make no steps but by act"
-    ):
-        live.run(1)
+def stepped() -> None:
+    LinkLive(DirectPort(ReferenceLive(CONFIG)), CONFIG, SETTINGS, PATIENCE).run(1)
+
+
+def told_of_an_act() -> None:
     acts = replace(CONFIG, acting=Acting(agents=3, world="a.sv"))
     device = LinkAgents(DirectPort(ReferenceAgents(acts)), acts, 0, SETTINGS, PATIENCE)
-    with pytest.raises(RefusedError, match="refused ACT: BAD_TYPE"):
-        device._session.ask(Request.ACT, 1, ARGUMENTS[Request.ACT].pack(0, 0, 0, 0))
+    device._session.ask(Request.ACT, 1, ARGUMENTS[Request.ACT].pack(0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: open_live("model", replace(CONFIG, acting=Acting(agents=3)), SETTINGS), ConfigError,
+         r"acting\.world is 'table'; begin and act need 'live'"),
+        (lambda: open_live("sim", Config(25, 3), SETTINGS), ConfigError,
+         r"acting\.world is None; begin and act need 'live'"),
+        (stepped, ConfigError, r"acting\.world is 'live'; agents make no steps but by act"),
+        (told_of_an_act, RefusedError, "refused ACT: BAD_TYPE"),
+    ],
+)  # fmt: skip
+def test_a_world_is_live_or_not(
+    call: Callable[[], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
