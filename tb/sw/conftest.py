@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from tb.sw.timed_port import TimedPort
 
+    from qstep.link.session import Session
+
 
 NEEDS = ("rtl", "formal", "synth", "gpu", "board")
 
@@ -43,6 +45,18 @@ def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
     for module in ("exchange", "session"):
         monkeypatch.setattr(f"qstep.link.{module}.time", port)
     return port
+
+
+@pytest.fixture
+def session(timed_port: TimedPort) -> Session:
+    """Return an open session over `timed_port`."""
+    from tb.sw.session_bench import CONFIG
+
+    from qstep.link.session import Session
+
+    session = Session(timed_port, CONFIG)
+    session.open()
+    return session
 
 
 @pytest.fixture

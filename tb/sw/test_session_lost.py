@@ -1,4 +1,4 @@
-"""After an error: what was applied is known, and after reconnecting the rest can follow."""
+"""After an error, a reset, another host or line rate: what was applied is known, the rest can follow."""
 
 import pytest
 from tb.reference_device import ReferenceDevice
@@ -7,37 +7,35 @@ from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, transitions
 
 from qstep import Hyperparameters
 from qstep.devices.link_device import LinkDevice
-from qstep.errors import DeadlineError, SessionLostError
+from qstep.errors import DeadlineError, LinkError, SessionLostError
 from qstep.link.frames import DELIMITER
 from qstep.link.session import Session
 from qstep.protocol import Request
 
 
-def test_error_tells_how_many_transitions_were_confirmed():
+def test_after_an_error_the_confirmed_are_known_and_nothing_is_sent_until_reconnected():
     reference = ReferenceDevice(CONFIG)
     port = Silent(reference, 1000)
     device = LinkDevice(port, CONFIG, PATIENCE)
-    device.apply(transitions(100))
-    port.frames = 7
-    with pytest.raises(DeadlineError) as caught:
-        device.apply(transitions(5000))
-    assert caught.value.applied == reference.applied - 100 > 0
-
-
-def test_after_an_error_nothing_is_sent_until_reconnected():
-    reference = ReferenceDevice(CONFIG)
-    port = Silent(reference, 1000)
-    device = LinkDevice(port, CONFIG, PATIENCE)
-    batch = transitions(500)
+    batch = transitions(5000)
     port.frames = 7
     with pytest.raises(DeadlineError) as caught:
         device.apply(batch)
+    assert caught.value.applied == reference.applied > 0
     port.frames = 10_000
-    with pytest.raises(SessionLostError, match="no session is open"):
-        device.apply(batch)
+    for use in (device.clear, device.read, lambda: device.apply(batch)):
+        with pytest.raises(SessionLostError, match="no session is open"):
+            use()
     device.reconnect()
     device.apply(batch[caught.value.applied :])
     assert_exact(device, reference, batch, Hyperparameters())
+
+
+def test_no_device_at_all_is_an_error_that_closes_the_port():
+    port = Silent(ReferenceDevice(CONFIG), 0)
+    with pytest.raises(DeadlineError, match=r"did not answer HELLO within .* s, sent 5 times"):
+        LinkDevice(port, CONFIG, PATIENCE)
+    assert port.closed
 
 
 def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
@@ -120,8 +118,9 @@ def test_late_answers_of_an_earlier_session_are_not_taken():
     session.open()
     session.send(Request.APPLY_RAW)
     port._arrived = late
+    port.there = lambda data: b""  # requests no longer reach the device
     with pytest.raises(DeadlineError, match="did not answer APPLY_RAW"):
-        _cut(port, session)
+        session.drain()
 
 
 def test_a_request_from_before_a_power_cycle_is_not_carried_out_in_another_hosts_session():
@@ -178,7 +177,90 @@ def test_a_reset_in_the_middle_of_an_answer_does_not_cost_the_next_one():
     assert len(port.written) == 1
 
 
-def _cut(port, session):
-    """Drain a session whose requests no longer reach the device."""
-    port.there = lambda data: b""
-    session.drain()
+# The line rate: changed at run time, left by an earlier host, forgotten by a device that was reset
+
+
+class Garbles(DirectPort):
+    """A serial line: it passes bytes only while both ends have the same rate."""
+
+    loses = 0
+
+    def __init__(self, device):
+        super().__init__(device)
+        self.baud = device.config.link.baud
+
+    def set_baud(self, baud):
+        self.baud = baud
+
+    def send_break(self):
+        self.device.receive_break()
+
+    def there(self, data):
+        device = self.device.config.link.clock_hz / self.device.divisor
+        if abs(device / self.baud - 1) < 0.03:
+            return data
+        return b"\x55" * len(data)
+
+    def back(self, data):
+        if data and self.loses:
+            self.loses -= 1
+            return b""
+        return data
+
+
+def assert_learns(device, reference):
+    device.apply(transitions(100))
+    assert_exact(device, reference, transitions(100), Hyperparameters())
+
+
+@pytest.mark.parametrize("loses", [0, 1, 2])
+def test_line_rate_changes_although_the_answer_is_lost(loses):
+    reference = ReferenceDevice(CONFIG)
+    port = Garbles(reference)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    port.loses = loses
+    device.set_baud(1_000_000)
+    assert (port.baud, reference.divisor) == (1_000_000, 48)
+    assert_learns(device, reference)
+
+
+def test_port_without_a_rate_cannot_change_it():
+    device = LinkDevice(DirectPort(ReferenceDevice(CONFIG)), CONFIG, PATIENCE)
+    with pytest.raises(LinkError, match="baud is 9600, but this port has no line rate"):
+        device.set_baud(9600)
+
+
+def test_a_rate_that_an_earlier_host_left_is_found():
+    reference = ReferenceDevice(CONFIG)
+    LinkDevice(Garbles(reference), CONFIG, PATIENCE).set_baud(1_000_000)
+    assert reference.divisor == 48
+    device = LinkDevice(Garbles(reference), CONFIG, PATIENCE)
+    assert reference.divisor == CONFIG.link.divisor
+    assert_learns(device, reference)
+
+
+def test_reconnecting_to_a_device_that_was_reset_at_another_rate():
+    reference = ReferenceDevice(CONFIG)
+    port = Garbles(reference)
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    device.set_baud(1_000_000)
+    reference.reset()
+    with pytest.raises(DeadlineError, match="did not answer REWARDS"):
+        device.apply(transitions(100))
+    device.reconnect()
+    assert port.baud == CONFIG.link.baud
+    assert_learns(device, reference)
+
+
+def test_a_port_opened_at_another_rate_than_the_configured_one():
+    reference = ReferenceDevice(CONFIG)
+    port = Garbles(reference)
+    port.baud = 100_000
+    device = LinkDevice(port, CONFIG, PATIENCE)
+    assert port.baud == device._session.baud == CONFIG.link.baud
+
+
+def test_a_device_that_answers_gets_no_break():
+    port = Garbles(ReferenceDevice(CONFIG))
+    port.send_break = lambda: pytest.fail("sent a break")
+    LinkDevice(port, CONFIG, PATIENCE).set_baud(1_000_000)

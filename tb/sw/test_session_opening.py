@@ -14,13 +14,6 @@ from qstep.link.session import Session
 from qstep.protocol import ANSWER, ANSWERS, COMMON, Request
 
 
-@pytest.fixture
-def session(timed_port: TimedPort) -> Session:
-    session = Session(timed_port, CONFIG)
-    session.open()
-    return session
-
-
 def test_a_closed_session_has_short_payloads_and_sends_nothing(timed_port: TimedPort) -> None:
     session = Session(timed_port, CONFIG)
     assert (session.applied, session.limit, session.baud) == (0, 128, CONFIG.link.baud)
@@ -119,6 +112,10 @@ def test_a_refusal_opens_a_session_where_counts_wrap(count: int, timed_port: Tim
     assert timed_port.device._count == (count + 4) % (1 << 16)
 
 
+def cycle_power(device: Hesitates) -> None:
+    device.__init__()  # type: ignore[misc]
+
+
 def apply_elsewhere(device: Hesitates) -> None:
     device.applied += 1
 
@@ -127,7 +124,7 @@ def open_elsewhere(device: Hesitates) -> None:
     device._count += 1
 
 
-@pytest.mark.parametrize("event", [Hesitates.reset, apply_elsewhere, open_elsewhere])
+@pytest.mark.parametrize("event", [Hesitates.reset, cycle_power, apply_elsewhere, open_elsewhere])
 def test_what_happens_between_a_refusal_and_the_next_request_closes_the_session(
     event: Callable[[Hesitates], None], session: Session, timed_port: TimedPort
 ) -> None:

@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from tb.sw.session_bench import CONFIG
 from tb.sw.timed_port import TimedPort, interrupt
 
-from qstep.errors import DeadlineError, LinkError
+from qstep.errors import DeadlineError, LinkError, SessionLostError
 from qstep.link.exchange import RETRIES
 from qstep.link.frames import DELIMITER, encode_frame
 from qstep.link.session import Session
@@ -17,19 +18,23 @@ STATUS_BYTES = ANSWERS[Request.STATUS].size
 RATE = 1_000_000
 
 
-@pytest.fixture
-def session(timed_port: TimedPort) -> Session:
-    session = Session(timed_port, CONFIG)
-    session.open()
-    return session
-
-
 def ask_status(session: Session) -> None:
     assert len(session.ask(Request.STATUS, STATUS_BYTES)) == STATUS_BYTES
 
 
 def change_rate(session: Session) -> None:
     session.change_baud(48, RATE, lambda baud: None)
+
+
+def clear(session: Session) -> None:
+    session.send(Request.CLEAR)
+    session.drain()
+
+
+def send_many(session: Session) -> None:
+    for _ in range(3):
+        session.send(Request.REWARDS, b"\x00")
+    session.drain()
 
 
 # Sending
@@ -80,6 +85,8 @@ def test_a_request_may_take_additional_time(
     session.send(Request.CLEAR, **options)  # type: ignore[arg-type]
     with pytest.raises(DeadlineError, match=f"did not answer CLEAR within {says}, sent 5 times"):
         session.drain()
+    _, *sent = timed_port.requests()
+    assert (len(sent), len(set(sent))) == (1 + RETRIES, 1)
 
 
 @pytest.mark.parametrize(
@@ -115,16 +122,54 @@ def test_gaps_count_anew_with_every_request_that_is_carried_out(
     at_once: bool, session: Session, timed_port: TimedPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "qstep")
-    timed_port.device.gaps.update({Request.CLEAR: RETRIES, Request.REWARDS: RETRIES})
+    timed_port.device.gaps.update(
+        {Request.CLEAR: RETRIES, Request.REWARDS: RETRIES, Request.STATUS: RETRIES}
+    )
     began = timed_port.now
     session.send(Request.CLEAR)
     if not at_once:
         session.drain()
     session.send(Request.REWARDS, b"\x00")
-    session.drain()
+    ask_status(session)
     assert timed_port.now == began
     session.report()
-    assert f" 0 retries, {2 * RETRIES} gaps; " in caplog.messages[-1]
+    assert f" 0 retries, {3 * RETRIES} gaps; " in caplog.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("use", "name"), [(clear, "CLEAR"), (ask_status, "STATUS"), (send_many, "REWARDS")]
+)
+def test_a_device_that_always_answers_gap_is_given_up_as_a_silent_one(
+    use: Callable[[Session], None], name: str, session: Session, timed_port: TimedPort
+) -> None:
+    timed_port.device.gaps[Request[name]] = 100
+    with pytest.raises(DeadlineError, match=rf"answer {name} within 3\.2 s, sent 9 times"):
+        use(session)
+    _, first, *others = timed_port.requests()
+    assert 1 + others.count(first) == 1 + RETRIES + RETRIES
+    with pytest.raises(SessionLostError, match="no session is open"):
+        session.send(Request.CLEAR)
+
+
+@pytest.mark.parametrize("lost", [RETRIES - 1, RETRIES])
+def test_gaps_leave_the_retries_of_silence_as_they_are(
+    lost: int, session: Session, timed_port: TimedPort
+) -> None:
+    timed_port.device.gaps[Request.CLEAR] = RETRIES
+    timed_port.instead = [lambda gap: gap] * RETRIES
+    timed_port.lose(1 + lost)
+    noticed = pytest.raises(DeadlineError, match=r"answer CLEAR within .* sent 9 times")
+    with nullcontext() if lost < RETRIES else noticed:
+        clear(session)
+    assert len(timed_port.requests()) == 1 + RETRIES + 1 + RETRIES
+
+
+def test_an_answer_that_loses_its_end_does_not_cost_the_next_one(
+    session: Session, timed_port: TimedPort
+) -> None:
+    timed_port.instead = [lambda answer: answer[:-3]]
+    clear(session)
+    assert len(timed_port.written) == 3
 
 
 def test_a_pause_takes_its_time_of_the_line(session: Session, timed_port: TimedPort) -> None:
