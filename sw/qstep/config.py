@@ -12,7 +12,7 @@ import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
 
@@ -130,6 +130,20 @@ class Config:
     link: Link = field(default_factory=Link)
     acting: Acting | None = None
     lanes: int = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            states: int,
+            actions: int,
+            format: QFormat | str = ...,
+            rounding: Rounding | str = ...,
+            loop_depth: int = ...,
+            link: Link = ...,
+            acting: Acting | None = ...,
+            lanes: int = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         _set_integer(self, "", "states", 2, 65536)

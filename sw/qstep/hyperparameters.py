@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qstep.checks import shown
 from qstep.config import Config, checked_config
@@ -41,6 +41,16 @@ class Hyperparameters:
     gamma: float = 0.9
     rounding: Rounding | None = None
     seed: int = 0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            alpha: float = ...,
+            gamma: float = ...,
+            rounding: Rounding | str | None = ...,
+            seed: int = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         coefficients(self.alpha, self.gamma)
