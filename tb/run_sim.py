@@ -130,7 +130,10 @@ def main(
     waves = waves or os.environ.get("WAVES", "0") not in ("", "0")
     devices = [device_run(config) for config in CONFIGS]
     farms = [chain_run(config) for config in FARMS]
-    buses = [*map(axi_run, AXI_LANES), *(axi_agents_run(stream_bytes=size) for size in AXI_BEATS)]
+    buses = [
+        *map(axi_run, AXI_LANES),
+        *(axi_agents_run("axi_agents_tests", stream_bytes=size) for size in AXI_BEATS),
+    ]
     runs = [
         replace(
             this,

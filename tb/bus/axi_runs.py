@@ -17,18 +17,13 @@ from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 
 __all__ = [
-    "AXI_ACTING",
     "AXI_AGENTS",
     "AXI_BEATS",
     "AXI_LANES",
     "AXI_SHARED",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
-    "axi_acting_run",
     "axi_agents_run",
-    "axi_crowd_run",
-    "axi_edges_run",
-    "axi_reset_run",
     "axi_run",
     "register_block",
 ]
@@ -86,10 +81,10 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
 AXI_AGENTS = Config(4, 4, acting=Acting(agents=2, world="pins", deadline=1000))
 """Agents whose world is the test."""
 
-AXI_ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
+_ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
 """The same agents with their world inside."""
 
-AXI_CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=10_000))
+_CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=10_000))
 """As many agents as there can be."""
 
 AXI_SHARED = [
@@ -111,32 +106,26 @@ def _agents_sources(config: Config) -> tuple[Path, ...]:
     return RTL / "qstep_generated.vlt", waiver, core
 
 
-def axi_agents_run(rtl: Path = RTL, stream_bytes: int = 8, seed: int = 1) -> Run:
-    """Return the run of all tests of agents behind AXI, with their world at the streams."""
-    return _agents_run(AXI_AGENTS, "axi_agents_tests", rtl, stream_bytes, seed)
+_AGENT_TESTS = {
+    "axi_agents_tests": (AXI_AGENTS, 8),
+    "axi_edges_tests": (AXI_AGENTS, 8),
+    "axi_crowd_tests": (_CROWD, 16),
+    "axi_acting_tests": (_ACTING, 4),
+    "axi_reset_tests": (AXI_SHARED[0], 4),
+}
+"""The agents of each module of tests, and the bytes of a beat."""
 
 
-def axi_edges_run(rtl: Path = RTL) -> Run:
-    """Return the run of the tests of answers around the beginning and the end of a job."""
-    return _agents_run(AXI_AGENTS, "axi_edges_tests", rtl, 8, 1)
-
-
-def axi_crowd_run() -> Run:
-    """Return the run of the test of as many agents as there can be."""
-    return _agents_run(AXI_CROWD, "axi_crowd_tests", RTL, 16, 1)
-
-
-def axi_acting_run() -> Run:
-    """Return the run of the test of agents behind AXI with their world inside."""
-    return _agents_run(AXI_ACTING, "axi_acting_tests", RTL, 4, 1)
-
-
-def axi_reset_run(config: Config, rtl: Path = RTL) -> Run:
-    """Return the run of the test of resets within runs of agents who share a table."""
-    return _agents_run(config, "axi_reset_tests", rtl, 4, 1)
-
-
-def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: int) -> Run:
+def axi_agents_run(
+    tests: str,
+    rtl: Path = RTL,
+    config: Config | None = None,
+    stream_bytes: int | None = None,
+    seed: int = 1,
+) -> Run:
+    """Return the run of tests of agents behind AXI; those agents, or others."""
+    usual, size = _AGENT_TESTS[tests]
+    config = config or usual
     acting = config.acting
     assert acting is not None
     parameters = {
@@ -144,7 +133,7 @@ def _agents_run(config: Config, tests: str, rtl: Path, stream_bytes: int, seed: 
         "Actions": config.actions,
         "Agents": acting.agents,
         "AtPins": int(not acting.is_table),
-        "StreamBytes": stream_bytes,
+        "StreamBytes": stream_bytes or size,
     }
     return Run(
         "qs_axi_agents",

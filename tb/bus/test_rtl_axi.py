@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.bench import BenchError, Run, parameter_id, run
+from tb.bench import BenchError, parameter_id, run
 from tb.bus.axi_coverage import bus_bins
 from tb.bus.axi_runs import (
     AXI_LANES,
     AXI_SHARED,
     MORE_AXI_LANES,
-    axi_acting_run,
     axi_agents_run,
-    axi_crowd_run,
-    axi_edges_run,
-    axi_reset_run,
     axi_run,
 )
 from tb.planted import Fault, faults, plant_all
@@ -29,15 +24,6 @@ from qstep_rtl.bus.registers import LANE
 pytestmark = pytest.mark.rtl
 
 
-def check_each_alone_fails(made: Callable[[Path], Run], tests: str, folder: Path) -> None:
-    """Plant all faults of these tests at once: each fails the test that is to find it, and no other."""
-    planted = faults(tests)
-    with pytest.raises(BenchError, match="tests failed") as caught:
-        run(made(plant_all(folder, planted)))
-    failed = set(re.findall(rf"{tests}\.(\w+)\s+FAIL", str(caught.value)))
-    assert failed - {"every_bin_is_hit"} == {fault.seen for fault in planted}
-
-
 @pytest.mark.bench("tb.bus.axi_lane_tests", "qs_axi_lane")
 def test_lane_on_axi_matches_the_model(only: str) -> None:
     run(replace(axi_run(AXI_LANES[1]), test=only))
@@ -45,18 +31,18 @@ def test_lane_on_axi_matches_the_model(only: str) -> None:
 
 @pytest.mark.bench("tb.bus.axi_agents_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_match_the_model(only: str) -> None:
-    run(replace(axi_agents_run(), test=only))
+    run(replace(axi_agents_run("axi_agents_tests"), test=only))
 
 
 @pytest.mark.bench("tb.bus.axi_edges_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends(only: str) -> None:
-    run(replace(axi_edges_run(), test=only))
+    run(replace(axi_agents_run("axi_edges_tests"), test=only))
 
 
 @pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_acting_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> None:
-    run(replace(axi_acting_run(), test=only))
+    run(replace(axi_agents_run("axi_acting_tests"), test=only))
 
 
 SHARED = [AXI_SHARED[0], pytest.param(AXI_SHARED[1], marks=pytest.mark.slow)]
@@ -67,25 +53,25 @@ SHARED = [AXI_SHARED[0], pytest.param(AXI_SHARED[1], marks=pytest.mark.slow)]
 def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
     config: Config, only: str
 ) -> None:
-    run(replace(axi_reset_run(config), test=only))
+    run(replace(axi_agents_run("axi_reset_tests", config=config), test=only))
 
 
 def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
-    (fault,) = faults("axi_reset_run")
+    (fault,) = faults("axi_reset_tests")
     with pytest.raises(BenchError, match=str(fault.seen)):
-        run(axi_reset_run(AXI_SHARED[0], plant_all(tmp_path, [fault])))
+        run(axi_agents_run("axi_reset_tests", plant_all(tmp_path, [fault])))
 
 
 @pytest.mark.release
 @pytest.mark.bench("tb.bus.axi_crowd_tests", "qs_axi_agents qs_acting")
 def test_sixteen_agents_on_axi_match_the_model(only: str) -> None:
-    run(replace(axi_crowd_run(), test=only))
+    run(replace(axi_agents_run("axi_crowd_tests"), test=only))
 
 
 @pytest.mark.release
 @pytest.mark.parametrize("stream_bytes", [4, 16])
 def test_agents_on_axi_match_the_model_with_beats_of_any_size(stream_bytes: int) -> None:
-    run(axi_agents_run(stream_bytes=stream_bytes, seed=stream_bytes))
+    run(axi_agents_run("axi_agents_tests", stream_bytes=stream_bytes, seed=stream_bytes))
 
 
 @pytest.mark.release
@@ -95,8 +81,27 @@ def test_lane_on_axi_matches_the_model_for_long(parameters: dict[str, int], seed
     run(axi_run(parameters, seed=seed, packets=60))
 
 
-def test_each_planted_fault_fails_the_test_that_is_to_find_it_and_no_other(tmp_path: Path) -> None:
-    check_each_alone_fails(lambda rtl: axi_run(AXI_LANES[0], rtl), "axi_lane_tests", tmp_path)
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "axi_lane_tests",
+        *(
+            pytest.param(tests, marks=pytest.mark.release)
+            for tests in ("axi_agents_tests", "axi_edges_tests")
+        ),
+    ],
+)
+def test_each_planted_fault_fails_the_test_that_is_to_find_it_and_no_other(
+    tests: str, tmp_path: Path
+) -> None:
+    """Plant all faults of these tests at once: each fails the test that is to find it, and no other."""
+    planted = faults(tests)
+    rtl = plant_all(tmp_path, planted)
+    of_lane = tests == "axi_lane_tests"
+    with pytest.raises(BenchError, match="tests failed") as caught:
+        run(axi_run(AXI_LANES[0], rtl) if of_lane else axi_agents_run(tests, rtl))
+    failed = set(re.findall(rf"{tests}\.(\w+)\s+FAIL", str(caught.value)))
+    assert failed - {"every_bin_is_hit"} == {fault.seen for fault in planted}
 
 
 @pytest.mark.release
@@ -111,15 +116,3 @@ def test_a_bin_that_no_stimulus_hits_fails() -> None:
         run(replace(axi_run(AXI_LANES[1]), test="every_bin_is_hit"))
     bins = sum(map(len, bus_bins(LANE, 1).values()))
     assert f"{bins} bins were never hit: ['handshake: aw at once'," in str(caught.value)
-
-
-@pytest.mark.release
-def test_each_fault_planted_around_agents_fails_the_test_that_is_to_find_it(tmp_path: Path) -> None:
-    check_each_alone_fails(axi_agents_run, "axi_agents_tests", tmp_path)
-
-
-@pytest.mark.release
-def test_each_fault_planted_at_an_edge_of_a_job_fails_the_test_that_is_to_find_it(
-    tmp_path: Path,
-) -> None:
-    check_each_alone_fails(axi_edges_run, "axi_edges_tests", tmp_path)

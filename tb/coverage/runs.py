@@ -13,13 +13,9 @@ from pathlib import Path
 from tb.bench import RTL, TB, Run, parameter_id, run
 from tb.bus.axi_runs import (
     AXI_LANES,
-    AXI_SHARED,
     MORE_AXI_LANES,
     MOST_ACTIONS,
-    axi_acting_run,
     axi_agents_run,
-    axi_crowd_run,
-    axi_reset_run,
     axi_run,
 )
 from tb.coverage.points import ROOT, Point
@@ -55,10 +51,8 @@ def all_runs() -> list[Run]:
         *UNITS,
         *(chain_run(config) for config in FARMS),
         *(axi_run(parameters) for parameters in (*AXI_LANES, MORE_AXI_LANES[0], MOST_ACTIONS)),
-        *(axi_agents_run(stream_bytes=size) for size in (4, 8, 16)),
-        axi_acting_run(),
-        axi_crowd_run(),
-        axi_reset_run(AXI_SHARED[0]),
+        *(axi_agents_run("axi_agents_tests", stream_bytes=size) for size in (4, 8, 16)),
+        *(axi_agents_run(f"axi_{tests}_tests") for tests in ("acting", "crowd", "reset")),
     ]
 
 

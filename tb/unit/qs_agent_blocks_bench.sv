@@ -4,12 +4,7 @@
 // Function    Slots, generators, epsilon, budget, counters, the bus, a word for each agent, and delay lines, each
 //             with inputs and outputs of its own. Nothing but slots goes from one to another.
 // Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
-// Handshake   as the blocks
 // Reset       as the blocks; slots go on, and wakes_o is 1 to the end of the rotation after this one.
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_agent_blocks_bench
   import qs_agents_pkg::*;

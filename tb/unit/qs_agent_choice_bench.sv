@@ -1,15 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0 qs_agent_choice for each algorithm, side by side on the same
-// rows, with qs_expectation.
+// SPDX-License-Identifier: Apache-2.0
+// qs_agent_choice for each algorithm, side by side on the same rows, with qs_expectation.
 //
 // Function    Field k of each output is that of algorithm k (qs_agents_pkg::algorithm_e).
 // Timing      Inputs as the block has them; select_o, target_o and threshold_o are the clocks from the rows to
 //             action and values, to the target, and to the threshold, as the package has them.
-// Handshake   none
 // Reset       none: data only.
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_agent_choice_bench
   import qs_agents_pkg::*;

@@ -2,13 +2,6 @@
 // The chain of a farm alone: its generated head, and stops whose lanes are ports.
 //
 // Function    as qs_stop; element k of each array is of lane k.
-// Timing      as qs_stop and the head
-// Handshake   as qs_stop and the head
-// Reset       that of the head
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_chain_bench
   import qs_chain_pkg::*;

@@ -4,12 +4,6 @@
 // Function    Tree k has Actions[k] inputs: the lowest ones of values_i and mask_i. Its outputs are field k of
 //             value_o and index_o.
 // Timing      that of qs_max_tree, different for each tree
-// Handshake   none
-// Reset       none
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_max_tree_bench #(
     parameter int unsigned Width = 8

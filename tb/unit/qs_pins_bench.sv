@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays the world at the pins of a device, or at those of a board: a bench.
 //
-// Function    A step goes action + 1 states on, modulo 8, and pays that state's number; state 7
-// ends an episode.
-//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's,
-//             where one agent acts through qs_pins, each phase of the handshake comes some clocks
-//             late, and the pins of an answer are noise while there is none. Prints the least and
-//             most clocks from an answer to the agent's next action whenever one of them changes.
-// Timing      none
+// Function    A step goes action + 1 states on, modulo 8, and pays that state's number; state 7 ends an episode.
+//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
+//             acts through qs_pins, each phase of the handshake comes some clocks late, and the pins of an answer
+//             are noise while there is none. Prints the least and most clocks from an answer to the agent's next
+//             action whenever one of them changes.
 // Handshake   as pins.py, and qs_pins, have it
 // Reset       Nobody waits.
-// Hazards     none
 // Invariants  AnswerIsTaken_A, ActionStays_A
-// Resources   none
-// Reference   none
 
 module qs_pins_bench #(
     parameter int unsigned Agents = 3,

@@ -5,12 +5,6 @@
 // Function    The draw is first_i in the clock after restart_i, and increases by 1 in each clock after that. Item
 //             0 of each word is the latest answer.
 // Timing      latency_o is the clocks from a draw to its answer.
-// Handshake   as qs_world
-// Reset       none
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_world_bench
   import qs_agents_pkg::*;

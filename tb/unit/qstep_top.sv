@@ -2,13 +2,6 @@
 // Stand-in for the generated device inside qs_board: it sends its reset, so that a test sees it on a pin.
 //
 // Function    tx is rst; all other inputs have no effect.
-// Timing      combinational
-// Handshake   none
-// Reset       none
-// Hazards     none
-// Invariants  none
-// Resources   simulation only
-// Reference   none
 
 module qstep_top (
     input  logic        clk,

@@ -88,14 +88,5 @@ async def reads_and_writes_go_on_in_every_clock(dut: Any) -> None:
             row = random.choice([row, row, write[0]])
             entry = random.choice([entry, entry, write])
         await bench.clock(row, entry, write)
-
-
-@cocotb.test()
-async def a_read_sees_the_write_of_the_clock_before(dut: Any) -> None:
-    bench = _Bench(dut)
-    await bench.start()
-    state, action = bench.any_entry()
-    other = (state + 1) % bench.states
-    for _ in range(200):
-        await bench.clock(other, (other, 0), (state, action))
-        await bench.clock(state, (state, action), None)
+        if write is not None and random.random() < 0.2:  # a read sees the write of the clock before
+            await bench.clock(write[0], write, None)

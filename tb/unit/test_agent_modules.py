@@ -1,4 +1,4 @@
-"""The unit benches of the interleaved lane can fail: faults planted in its blocks are found."""
+"""The unit benches of interleaved lane and chain can fail: faults planted in their blocks are found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tb.bench import BenchError, run
 from tb.planted import Fault, faults, plant_all
-from tb.unit.unit_runs import AGENT_UNITS
+from tb.unit.unit_runs import AGENT_UNITS, FARMS, chain_run
 
 pytestmark = pytest.mark.rtl
 
@@ -27,14 +27,16 @@ UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("S
         ("qs_agent_choice_bench", faults("qs_agent_choice_bench")),
         ("qs_agent_update", faults("qs_agent_update")),
         ("qs_acting", faults("qs_acting")),
-        *(("qs_world_bench", (fault,)) for fault in faults("qs_world_bench")),
+        *((top, (one,)) for top in ("qs_world_bench", "qs_chain_bench") for one in faults(top)),
     ],
-    ids=["blocks", "store", "choice", "update", "acting", "split", "address"],
+    ids=lambda given: given if isinstance(given, str) else given[0].name,
 )
 def test_unit_bench_finds_the_fault_planted_in_its_block(
     top: str, planted: tuple[Fault, ...], tmp_path: Path
 ) -> None:
-    bench = replace(UNITS[top], rtl=plant_all(tmp_path, planted))
+    rtl = plant_all(tmp_path, planted)
+    is_chain = top == "qs_chain_bench"
+    bench = chain_run(FARMS[0], rtl) if is_chain else replace(UNITS[top], rtl=rtl)
     if planted == faults("rtl_agent_store"):
         bench = replace(bench, module="tb.unit.rtl_agent_store")
     with pytest.raises(BenchError, match=r"tests failed") as caught:

@@ -144,34 +144,24 @@ def raw_record(config: Config, action: int, next_state: int, state: int | None) 
     )
 
 
+GOOD = raw_record(CONFIGS[1], 1, 2, 3)
+
+
 @pytest.mark.parametrize(
-    ("action", "next_state", "state"),
-    [(3, 0, 0), (0, 25, 0), (0, 31, None), (0, 0, 25)],
-    ids=["action", "next-state", "next-state-continuing", "state"],
+    ("payload", "count", "verdict"),
+    [
+        *(
+            (GOOD * 2 + raw_record(CONFIGS[1], *places) + GOOD * 3, 2, (True, False))
+            for places in ((3, 0, 0), (0, 25, 0), (0, 31, None), (0, 0, 25))
+        ),
+        (raw_record(CONFIGS[1], 1, 2, None) + GOOD, 0, (True, False)),
+        ((GOOD * 2)[:-1], 1, (False, True)),
+    ],
+    ids=["action", "next state", "next state continuing", "state", "continuing first", "cut off"],
 )
-def test_records_stop_at_the_first_value_out_of_range(
-    action: int, next_state: int, state: int | None
+def test_records_stop_at_the_first_that_is_illegal_or_cut_off(
+    payload: bytes, count: int, verdict: tuple[bool, bool]
 ) -> None:
-    config = CONFIGS[1]
-    good = raw_record(config, 1, 2, 3)
-    payload = good + good + raw_record(config, action, next_state, state) + good * 3
-    out, illegal, _, _ = run_records(config, payload, False, [])
-    assert out == [(3, 1, 1, 2, 0)] * 2
-    assert illegal
-
-
-def test_records_refuse_a_continuing_record_at_the_start() -> None:
-    config = CONFIGS[0]
-    payload = raw_record(config, 1, 2, None) + raw_record(config, 1, 2, 3)
-    out, illegal, _, _ = run_records(config, payload, False, [])
-    assert out == []
-    assert illegal
-
-
-def test_records_report_a_cut_off_record() -> None:
-    config = CONFIGS[0]
-    payload = raw_record(config, 1, 2, 3) * 2
-    out, illegal, partial, _ = run_records(config, payload[:-1], False, [])
-    assert out == [(3, 1, 1, 2, 0)]
-    assert not illegal
-    assert partial
+    out, illegal, partial, _ = run_records(CONFIGS[1], payload, False, [])
+    assert out == [(3, 1, 1, 2, 0)] * count
+    assert (illegal, partial and not illegal) == verdict

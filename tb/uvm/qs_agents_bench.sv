@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 qs_agents and a world from tables that is late at will, with
-// the world's questions and answers in words, so that a Python bench sees every clock and reads
-// once in 16.
+// SPDX-License-Identifier: Apache-2.0
+// qs_agents and a world from tables that is late at will, with the world's questions and answers in words, so
+// that a Python bench sees every clock and reads once in 16.
 //
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
 //             what the slot in stage 10 asked and was answered, what it is to do, and whether it
@@ -8,12 +8,7 @@
 //             tables do not hold yet, just after a run or a stop; then it is shifted as they are counted. A shared
 //             table has no such steps, and in a netlist nobody sees them: then steps_known_o is 0.
 // Timing      seen_o: one clock. Drive at the falling edge.
-// Handshake   as qs_agents
 // Reset       as qs_agents; clocks in reset are numbered too.
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_agents_bench
   import qs_agents_pkg::*;

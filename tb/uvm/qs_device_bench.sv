@@ -4,11 +4,6 @@
 // Function    rx_i is {valid, data}; seen_o is {edge:8, tx_data:8, 0:3, reset, tx_ready, tx_valid, rx_ready,
 //             rx_valid, rx_data:8}, so that a reader of every clock knows if it has missed one.
 // Timing      seen_o: one clock. Drive and read at the falling edge.
-// Handshake   as qstep_device
-// Reset       none of its own
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
 // Reference   docs/link.md
 
 module qs_device_bench (

@@ -6,12 +6,7 @@
 //             rising edge, and the number of that edge, so that a reader knows if it has missed one.
 //             Fields of 32 bits, so that NumPy can take them apart (uvm/lane_pins.py).
 // Timing      seen_o: one clock. offer_i: combinational. Drive and read at the falling edge.
-// Handshake   as qs_lane
 // Reset       none: edges in reset are numbered and seen too.
-// Hazards     none
-// Invariants  none of its own
-// Resources   simulation only
-// Reference   none
 
 module qs_lane_bench #(
     parameter  int unsigned States     = 64,
