@@ -10,7 +10,6 @@ from tb.sw.vector_steps import Outcome, poles, stepped
 
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
 
 NUMBERS = ("x", "x_dot", "theta", "theta_dot")
 
@@ -115,75 +114,3 @@ def test_autoreset_shows_the_new_episode_and_keeps_where_the_old_one_ended() -> 
     assert outcome.terminated[0]
     assert outcome.next_observation[0, 0] > 2.4
     assert np.abs(envs.observation).max() <= 0.05
-
-
-def test_restored_environments_go_on_as_the_saved_ones() -> None:
-    envs, other = poles(5, seed=1), poles(5, seed=2)
-    actions = np.random.default_rng(0).integers(2, size=(120, 5))
-    for row in actions[:60]:
-        envs.step(row)
-        other.step(row)
-    assert (other.observation != envs.observation).any()
-    assert (other.restore(envs.checkpoint()) == envs.observation).all()
-    ends = 0
-    for row in actions[60:]:
-        for one, two in zip(envs.step(row)[:4], other.step(row)[:4], strict=True):
-            assert (one == two).all()
-        ends += (envs.checkpoint()["steps"] == 0).sum()
-        assert (envs.observation == other.observation).all()
-    assert ends > 5  # so the generators were restored too
-
-
-def test_reset_starts_over() -> None:
-    envs = poles(3, seed=9)
-    first = envs.observation
-    envs.step([1, 1, 1])
-    assert (envs.observation != first).all()
-    assert (envs.reset(seed=9)[0] == first).all()
-    assert (envs.reset(seed=10)[0] != first).all()
-
-
-def test_environments_without_a_seed_begin_differently_each_time() -> None:
-    first, second = CartPoleVectorEnv(2), CartPoleVectorEnv(2)
-    begun = first.reset()[0].copy()
-    assert (begun != second.reset()[0]).any()
-    assert (begun != first.reset()[0]).any()
-    first.reset(seed=5)
-    second.reset(seed=5)
-    assert (first.reset()[0] == second.reset()[0]).all()
-
-
-def test_checkpoint_that_does_not_fit_is_refused_and_nothing_changes() -> None:
-    envs = poles(2)
-    good, before = envs.checkpoint(), envs.checkpoint()
-    message = r"word of the checkpoint is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
-    with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.restore(CartPoleVectorEnv(3).checkpoint())
-    with pytest.raises(EnvironmentSpaceError, match="theta of the checkpoint is float32"):
-        envs.restore({**good, "x": good["x"] + 1, "theta": np.zeros(2, np.float32)})
-    with pytest.raises(EnvironmentSpaceError, match="the checkpoint has no 'word'"):
-        envs.restore({"x": good["x"] + 1})
-    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())
-
-
-@pytest.mark.parametrize("envs", [0, -1, 2.0, True])
-def test_bad_number_of_environments_is_refused(envs: Any) -> None:
-    with pytest.raises(EnvironmentSpaceError, match=f"envs is {envs}; .* 1 or more"):
-        CartPoleVectorEnv(envs)
-
-
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        ([0, 1], r"actions are int64 of shape \(2,\); they must be integers of shape \(3,\)"),
-        ([0.0, 1.0, 1.0], r"actions are float64 of shape \(3,\)"),
-        ([0, 1, 2], "action of environment 2 is 2; it must be from 0 to 1"),
-        ([0, -1, 0], "action of environment 1 is -1; it must be from 0 to 1"),
-    ],
-)
-def test_bad_actions_are_refused_and_nothing_moves(actions: Any, message: str) -> None:
-    envs = poles(3)
-    before = envs.checkpoint()
-    with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.step(actions)
-    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())

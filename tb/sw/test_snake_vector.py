@@ -1,4 +1,4 @@
-"""`SnakeVectorEnv` equals `Snake` move for move, resets by itself, and refuses bad input."""
+"""`SnakeVectorEnv` equals `Snake` move for move and resets by itself."""
 
 from typing import Any
 
@@ -15,10 +15,7 @@ from qstep.envs import Snake
 from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
 from qstep.splitmix import GOLDEN
-
-KINDS: list[Observation] = ["state", "features", "flood"]
 
 
 def check_equal(snake: Snake, seen: Any, envs: SnakeVectorEnv, i: int) -> None:
@@ -133,7 +130,7 @@ class Rigid(Snake):
         return super()._deadly(cell) or cell in self.body
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["state", "features", "flood"])
 def test_comparison_notices_another_rule(kind: Observation) -> None:
     ring = [(5, 5), (5, 4), (4, 4), (4, 5)]
     snake, envs = Rigid(kind), games(1, kind)
@@ -160,86 +157,3 @@ def test_autoreset_shows_the_new_episode_and_keeps_where_the_old_one_ended() -> 
     assert (outcome.next_observation == before).all()  # death leaves the grid as it was
     assert (envs.observation != before).any()
     assert len(envs.body(0)) == 3
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_reset_starts_over(kind: Observation) -> None:
-    envs = games(5, kind, seed=9)
-    actions = np.random.default_rng(0).integers(3, size=(100, 5))
-
-    def run() -> list[Any]:
-        return [[column.tolist() for column in stepped(envs, row)[:4]] for row in actions]
-
-    first = run()
-    assert run() != first
-    envs.reset(seed=9)
-    assert run() == first
-    envs.reset(seed=10)
-    assert run() != first
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_restored_environments_go_on_as_the_saved_ones(kind: Observation) -> None:
-    envs, other = games(5, kind, seed=1), games(5, kind, seed=2)
-    actions = np.random.default_rng(0).integers(3, size=(60, 5))
-    for row in actions[:30]:
-        envs.step(row)
-        other.step(row)
-    assert envs.checkpoint()["food"].tolist() != other.checkpoint()["food"].tolist()
-    assert (other.restore(envs.checkpoint()) == envs.observation).all()
-    for row in actions[30:]:
-        for one, two in zip(envs.step(row)[:4], other.step(row)[:4], strict=True):
-            assert (one == two).all()
-        assert (envs.observation == other.observation).all()
-
-
-def test_checkpoint_is_a_copy() -> None:
-    envs = games(1)
-    saved = envs.checkpoint()
-    before = {name: array.tolist() for name, array in saved.items()}
-    envs.step([0])
-    assert {name: array.tolist() for name, array in saved.items()} == before
-    assert envs.checkpoint()["head"].tolist() != before["head"]
-
-
-def test_checkpoint_that_does_not_fit_is_refused_and_nothing_changes() -> None:
-    envs = games(2)
-    good, before = envs.checkpoint(), envs.checkpoint()
-    message = r"word of the checkpoint is uint64 of shape \(3,\); it must be uint64 of shape \(2,\)"
-    with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.restore(SnakeVectorEnv(3).checkpoint())
-    with pytest.raises(EnvironmentSpaceError, match="food of the checkpoint is float64"):
-        envs.restore({**good, "word": good["word"] + 1, "food": np.zeros(2)})
-    del good["food"]
-    with pytest.raises(EnvironmentSpaceError, match="the checkpoint has no 'food'"):
-        envs.restore({**good, "word": good["word"] + 1})
-    assert all((array == before[name]).all() for name, array in envs.checkpoint().items())
-
-
-@pytest.mark.parametrize("envs", [0, -1, 2.0, True])
-def test_bad_number_of_environments_is_refused(envs: Any) -> None:
-    with pytest.raises(EnvironmentSpaceError, match=f"envs is {envs}; .* 1 or more"):
-        SnakeVectorEnv(envs)
-
-
-@pytest.mark.parametrize("seed", [-1, 2**64 - 1])
-def test_seed_without_room_for_every_environment_is_refused(seed: int) -> None:
-    with pytest.raises(EnvironmentSpaceError, match=r"seed is .* from 0 to 2\^64-1"):
-        SnakeVectorEnv(2).reset(seed=seed)
-
-
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        ([0, 1], r"actions are int64 of shape \(2,\); they must be integers of shape \(3,\)"),
-        ([0.0, 1.0, 2.0], r"actions are float64 of shape \(3,\)"),
-        ([0, 1, 3], "action of environment 2 is 3; it must be from 0 to 2"),
-        ([0, -1, 0], "action of environment 1 is -1; it must be from 0 to 2"),
-    ],
-)
-def test_bad_actions_are_refused_and_nothing_moves(actions: Any, message: str) -> None:
-    envs = games(3, "state")
-    before = [envs.body(i) for i in range(3)], envs.observation.tolist()
-    with pytest.raises(EnvironmentSpaceError, match=message):
-        envs.step(actions)
-    assert ([envs.body(i) for i in range(3)], envs.observation.tolist()) == before
