@@ -163,7 +163,7 @@ def check(
 @pytest.mark.parametrize(
     ("family", "width", "stretches"),
     [
-        *((family, width, 1) for family, width in OFTEN.items()),
+        *((family, width, 4) for family, width in OFTEN.items()),
         *(
             pytest.param(family, width, RELEASE, marks=pytest.mark.release)
             for family in FAMILIES
