@@ -89,6 +89,7 @@ class Choice:
             new = {name for name in modules if imports[name] & reached.keys()} - reached.keys()
             reached |= dict.fromkeys(new, steps)
         self.names = {path.name: 0 for path in files if path.suffix in _VERILOG}
+        self.names |= {path.stem: 0 for path in files if path.parent == TB / "faults"}
         tests = {name: steps for name, steps in reached.items() if name.startswith("tb.")}
         self.names |= {name: steps for name, steps in tests.items() if tests_of(name)}
         others = [path.name for path in files if path.suffix not in (".py", *_VERILOG)]
@@ -181,6 +182,8 @@ def main() -> int:
     arguments = parser.parse_args()
     start = time.time()
     files = [path.resolve() for path in arguments.files] or _changed()
+    if missing := [str(path) for path in files if not path.exists()]:
+        parser.error(f"no such file: {', '.join(missing)}")
     if not files:
         print("nothing differs from the last commit; name a file: make check FILE=rtl/qs_update.sv")
         return 2
