@@ -1,7 +1,5 @@
 """Boards: their files are read whole or refused with a reason."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -100,17 +98,14 @@ def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            'board = "mine"\ntitel = "x"',
-            r"other\.toml: unknown field titel; known are board, title",
-        ),
+        ('board = "mine"\ntitel = "x"', r"other\.toml: unknown field titel; known are board, title"),
         ('board = "mine"\n[pins]', "pins are ; they must be clock"),
         ('board = "mine"\n[config]\nstates = 8', "actions is missing"),
         ('board = "other"', "board is 'other', which takes its own fields from 'other'"),
         ('board = "back"', r"back\.toml: board is 'other', which takes its own fields from 'back'"),
         ('board = "arty"', r"arty\.toml: is not TOML: .*No such file"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_design_is_refused(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path, TEXT)
     (tmp_path / "other.toml").write_text(text, encoding="utf-8")

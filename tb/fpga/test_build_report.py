@@ -1,7 +1,5 @@
 """Reports of builds: their figures and words, and files that are not reports."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

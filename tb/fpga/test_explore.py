@@ -1,7 +1,5 @@
 """A sweep: its list before anything is placed, its kept results, and its outcome."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil
@@ -345,25 +343,17 @@ def test_command_without_a_board_takes_all_that_accept_a_stream(
 @pytest.mark.parametrize(
     ("words", "kind", "message"),
     [
-        (
-            "ulx3s-12f --states 16,x",
-            SystemExit,
-            "'16,x' is not a list of integers such as 256,1024",
-        ),
+        ("ulx3s-12f --states 16,x", SystemExit, "'16,x' is not a list of integers such as 256,1024"),
         ("ulx3s-12f --seeds 0", SystemExit, "0 is not in the range 1<=x<=1000"),
         ("ulx3s-12f --jobs 0", SystemExit, "0 is not in the range 1<=x<=256"),
         ("ulx3s-12f --what core", SystemExit, "'core' is not one of 'lane', 'device'"),
         ("arty", ConfigError, "board is 'arty'; known are icebreaker, icebreaker-agents"),
         ("icebreaker --states 1", BuildError, "none of 3 points can be built"),
-        (
-            "ulx3s-12f --plot a.foo",
-            FileFormatError,
-            "no picture ends with '.foo'; it may be .png, .svg",
-        ),
+        ("ulx3s-12f --plot a.foo", FileFormatError, "no picture ends with '.foo'; it may be .png, .svg"),
         ("ulx3s-12f --plot f.png", FileFormatError, "cannot be written: it is a folder"),
         ("ulx3s-12f --json f.json", FileFormatError, "cannot be written: it is a folder"),
     ],
-)
+)  # fmt: skip
 def test_wrong_words_are_refused_before_anything_is_placed(
     words: str,
     kind: type[BaseException],

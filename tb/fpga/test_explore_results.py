@@ -1,7 +1,5 @@
 """The result of a sweep: its front, its table and its picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib.image

@@ -1,7 +1,5 @@
 """A sweep with the tools themselves, on the smallest lanes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

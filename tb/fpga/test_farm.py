@@ -1,7 +1,5 @@
 """One lane placed and copied on a small chip: the whole flow, and faults planted in its result."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

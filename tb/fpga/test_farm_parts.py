@@ -1,7 +1,5 @@
 """The parts of copying lanes: sites, limits of the clock, and the ties of unused inputs."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The clock of a farm, from the clock of a lane alone and that of the logic between lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Placements: each is kept, told the clocks of its board, and no faster than the chip."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

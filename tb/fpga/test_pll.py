@@ -1,7 +1,5 @@
 """The clock of a board is the requested one, not the nearest that its PLL can make."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,17 +41,13 @@ def at(board: Board, clock_hz: int) -> Config:
 @pytest.mark.parametrize(
     ("name", "asked", "made", "message"),
     [
-        (
-            "icebreaker",
-            43_700_000,
-            "43.500",
-            "43.5 MHz of its 12 MHz, where .* for 43.7 MHz; .* link.clock_hz = 43_500_000$",
-        ),
+        ("icebreaker", 43_700_000, "43.500",
+         "43.5 MHz of its 12 MHz, where .* for 43.7 MHz; .* link.clock_hz = 43_500_000$"),
         ("icebreaker", 45_001_000, "45.000", "45 MHz of its 12 MHz, where .* for 45.001 MHz"),
         ("ulx3s-12f", 97_000_000, "96.875", "96.875 MHz of its 25 MHz, where .* for 97 MHz"),
         ("tang-nano-9k", 50_000_000, "50.143", "50.143 MHz of its 27 MHz, where .* for 50 MHz"),
     ],
-)
+)  # fmt: skip
 def test_another_rate_is_refused(name: str, asked: int, made: str, message: str) -> None:
     board = load(name)
     with pytest.raises(BuildError, match=f"the PLL of {board.title} makes {message}"):

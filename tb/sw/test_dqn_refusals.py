@@ -33,19 +33,11 @@ ACTS = "; a network needs a Discrete one"
         (Box(0, 255, (3,), np.uint8), Discrete(2), "is Box(0, 255, (3,), uint8)" + SEEN),
         (MultiBinary(3), Discrete(2), "the observation space is MultiBinary(3)" + SEEN),
         (BOX, Box(-2, 2, (1,)), "the action space is Box(-2.0, 2.0, (1,), float32)" + ACTS),
-        (
-            Discrete(3, start=1),
-            Discrete(2),
-            "a space is Discrete(3, start=1); a network needs one that",
-        ),
-        (
-            BOX,
-            Discrete(2, start=-1),
-            "a space is Discrete(2, start=-1); a network needs one that start",
-        ),
+        (Discrete(3, start=1), Discrete(2), "a space is Discrete(3, start=1); a network needs one that"),
+        (BOX, Discrete(2, start=-1), "a space is Discrete(2, start=-1); a network needs one that start"),
         (Discrete(5000), Discrete(2), "is Discrete(5000), 5000 numbers; a network needs 1 to 4096"),
     ],
-)
+)  # fmt: skip
 def test_environment_whose_spaces_do_not_fit_is_refused_before_it_is_reset(
     form: Any, seen: Any, acts: Any, message: str
 ) -> None:

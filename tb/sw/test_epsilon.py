@@ -63,12 +63,10 @@ def test_threshold_of_one_is_never_reached_by_a_draw() -> None:
         ({"kind": "cosine"}, "epsilon kind is 'cosine'; it must be one of constant, linear, expon"),
         ({"unit": "years"}, "epsilon unit is 'years'; it must be one of steps, episodes"),
         ({"over": 0}, "epsilon over is 0; it must be an integer from 1 to 4294967296"),
-        (
-            {"start": 0.1, "end": 0.2, "kind": "linear"},
-            "epsilon end is 0.2; it must not be above epsilon start, 0.1",
-        ),
+        ({"start": 0.1, "end": 0.2, "kind": "linear"},
+         "epsilon end is 0.2; it must not be above epsilon start, 0.1"),
     ],
-)
+)  # fmt: skip
 def test_bad_schedules_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Epsilon(**options)  # type: ignore[arg-type]

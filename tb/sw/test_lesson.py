@@ -105,25 +105,16 @@ def test_a_module_that_rounds_down_does_not_compile_or_loses_bits_is_noticed(
     ("exercise", "text", "verdict"),
     [
         ("3", "def cases(): return [(0, 0, 0, False, 0, 0)] * 9", "9 cases; at most 8 are allowed"),
-        (
-            "3",
-            "def cases(): return [(0, 0, 0, 0, 3)]",
-            "(0, 0, 0, 0, 3) has 5 values; a case has 6: q, reward, maximum, terminated, alpha, kappa",
-        ),
-        (
-            "3",
-            "def cases(): return [(0, 0, 0, 0, 3, 4)]",
-            "kappa of (0, 0, 0, 0, 3, 4) is 4; it must be at most alpha, 3",
-        ),
-        (
-            "3",
-            "def cases(): return [(32768, 0, 0, 0, 0, 0)]",
-            "q of (32768, 0, 0, 0, 0, 0) is 32768; it must be -32768 to 32767",
-        ),
+        ("3", "def cases(): return [(0, 0, 0, 0, 3)]",
+         "(0, 0, 0, 0, 3) has 5 values; a case has 6: q, reward, maximum, terminated, alpha, kappa"),
+        ("3", "def cases(): return [(0, 0, 0, 0, 3, 4)]",
+         "kappa of (0, 0, 0, 0, 3, 4) is 4; it must be at most alpha, 3"),
+        ("3", "def cases(): return [(32768, 0, 0, 0, 0, 0)]",
+         "q of (32768, 0, 0, 0, 0, 0) is 32768; it must be -32768 to 32767"),
         ("4", "def clocks(loop_depth, transitions): return {}['coffee']", "KeyError: 'coffee'"),
     ],
     ids=["many", "five", "kappa", "value", "raises"],
-)
+)  # fmt: skip
 def test_an_answer_that_cannot_be_checked_is_wrong(
     capsys: pytest.CaptureFixture[str], folder: Path, exercise: str, text: str, verdict: str
 ) -> None:

@@ -81,26 +81,16 @@ def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "draw", "told"),
     [
-        (
-            "sweep gridworld --alpha 0.5 --gamma 0.9 --seeds 1 --steps 200 --jobs 1 --out {}/run",
-            "qstep.acting.sweep_views.draw_map",
-            "train the best: ",
-        ),
-        (
-            "advise gridworld --width 8 --steps 500 --plot {}/a.png",
-            "qstep.acting.advise_views.draw",
-            "",
-        ),
+        ("sweep gridworld --alpha 0.5 --gamma 0.9 --seeds 1 --steps 200 --jobs 1 --out {}/run",
+         "qstep.acting.sweep_views.draw_map", "train the best: "),
+        ("advise gridworld --width 8 --steps 500 --plot {}/a.png", "qstep.acting.advise_views.draw", ""),
         ("agents --updates 2000 --out {}/run", "qstep.cli._agents.draw_policy", "results: "),
-        (
-            "dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
-            "qstep.deep.summary.draw_learning_curve",
-            "2 seeds: ",
-        ),
+        ("dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
+         "qstep.deep.summary.draw_learning_curve", "2 seeds: "),
         ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep.bench.matmul.draw", "cpu: "),
     ],
     ids=lambda value: value.partition(" ")[0],
-)
+)  # fmt: skip
 def test_a_drawing_that_fails_costs_no_command_its_results(
     words: str, draw: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

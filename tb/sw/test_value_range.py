@@ -117,22 +117,14 @@ def test_values_without_a_bound_are_named(limit: int, held: str, steps: int) -> 
 @pytest.mark.parametrize(
     ("world", "on_policy", "chosen", "said"),
     [
-        (
-            endless(9.0),
-            False,
-            "Q16.0",
-            r"values, 0 to 90,000, saturate in Q16\.0, and no format of 16 bits holds them with "
-            r"enough fraction bits; the format that does is Q18\.6 \(24 bits\)",
-        ),
-        (
-            windy(),
-            True,
-            "Q6.10",
-            r"values of the first, exploring policy, -6,1\d\d to 0, saturate in Q6\.10, .*; the format "
-            r"that does is Q14\.10 \(24 bits\)",
-        ),
+        (endless(9.0), False, "Q16.0",
+         r"values, 0 to 90,000, saturate in Q16\.0, and no format of 16 bits holds them with "
+         r"enough fraction bits; the format that does is Q18\.6 \(24 bits\)"),
+        (windy(), True, "Q6.10",
+         r"values of the first, exploring policy, -6,1\d\d to 0, saturate in Q6\.10, .*; the format "
+         r"that does is Q14\.10 \(24 bits\)"),
     ],
-)
+)  # fmt: skip
 def test_a_wider_format_is_named_where_16_bits_do_not_hold_the_values(
     world: World, on_policy: bool, chosen: str, said: str
 ) -> None:
