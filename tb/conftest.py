@@ -26,6 +26,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Seconds())
 
 
+NEEDS = ("rtl", "formal", "synth", "rebuild", "gpu", "board")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests of software and of boards that need no tool of hardware as `unit`."""
+    for item in items:
+        if item.path.parent.name in ("sw", "fpga") and not any(
+            item.get_closest_marker(need) for need in NEEDS
+        ):
+            item.add_marker("unit")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Add an item for each cocotb test that ``-k`` names, beside the simulation that runs them all.
 

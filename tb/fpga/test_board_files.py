@@ -14,8 +14,6 @@ from qstep_fpga.families import FAMILIES
 from qstep_fpga.pin_wrapper import around_acting, around_device
 from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
-pytestmark = pytest.mark.unit
-
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
 FARMS = ["tang-nano-20k-farm", "tang-nano-9k-farm", "ulx3s-12f-farm", "ulx3s-85f-farm"]
 BOARDS = [load(name) for name in names()]

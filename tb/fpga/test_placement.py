@@ -14,8 +14,6 @@ from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Design, Placement, place, place_all
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:

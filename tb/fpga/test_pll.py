@@ -37,7 +37,6 @@ def at(board: Board, clock_hz: int) -> Config:
     return replace(board.config, link=Link(clock_hz=clock_hz, baud=1_000_000))
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("name", "asked", "made", "message"),
     [
@@ -54,7 +53,6 @@ def test_another_rate_is_refused(name: str, asked: int, made: str, message: str)
         pll.check_rates(board, at(board, asked), SAID[name].format(made))
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("name", "asked", "made"),
     [
@@ -81,7 +79,6 @@ def with_lanes_at(name: str, lanes_hz: int) -> tuple[Board, Config]:
     return board, replace(board.config, link=link, acting=Acting(clock_hz=lanes_hz))
 
 
-@pytest.mark.unit
 def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
     board, config = with_lanes_at("ulx3s-85f", 180_000_000)
     pll.check_rates(board, config, TWO_RATES.format(90, 180))
@@ -94,7 +91,6 @@ def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
     assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
 
 
-@pytest.mark.unit
 def test_a_chip_whose_pll_makes_one_clock_says_so() -> None:
     message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
     with pytest.raises(BuildError, match=message):
@@ -113,7 +109,6 @@ def test_an_ice40_makes_the_lanes_clock_and_hands_on_its_oscillators(tmp_path: P
     assert ".PLLOUTGLOBALB(lanes_out)" in written
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize("name", SAID)
 def test_a_tool_that_does_not_say_its_rate_is_not_believed(name: str) -> None:
     board = load(name)

@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from qstep.link.session import Session
 
 
-NEEDS = ("rtl", "formal", "synth", "gpu", "board")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of this folder that need no tool of hardware as `unit`."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent and not any(
-            item.get_closest_marker(need) for need in NEEDS
-        ):
-            item.add_marker("unit")
-
-
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Keep PyTorch from waking threads that tests in other processes are using."""
