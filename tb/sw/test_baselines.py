@@ -102,13 +102,6 @@ def test_learning_the_grid_world_ends_with_an_optimal_action_in_every_state(
     assert greedy_is_optimal(learn(world, updates, Learning(epsilon=0.5, seed=1)), optimal)
 
 
-def test_batched_learning_ends_with_an_optimal_action_in_every_state(
-    torch_batched: Any, world: DeterministicModel, optimal: NDArray[np.bool_]
-) -> None:
-    table = torch_batched.learn(world, 300_000, AgentsLearning(epsilon=0.5, seed=1))
-    assert greedy_is_optimal(table, optimal)
-
-
 def test_the_optimum_check_can_fail(world: DeterministicModel, optimal: NDArray[np.bool_]) -> None:
     assert not greedy_is_optimal(numba_table.learn(world, 100, Learning(seed=1)), optimal)
 
@@ -159,22 +152,13 @@ def test_two_transitions_in_another_order_give_another_table() -> None:
     assert not np.array_equal(one, two)
 
 
-def single(terminated: bool) -> Stream:
-    """State 0, action 1, reward 2, next state 1."""
-    return Stream(
-        np.array([0], np.int32),
-        np.array([1], np.int32),
-        np.array([2.0]),
-        np.array([1], np.int32),
-        np.array([terminated]),
-    )
-
-
 @pytest.mark.parametrize(("terminated", "expected"), [(True, 1.0), (False, 5.5)])
 @pytest.mark.parametrize("form", EXACT_REPLAYS)
 def test_only_terminal_states_have_no_value(form: str, terminated: bool, expected: float) -> None:
     q = np.array([[0.0, 0.0], [10.0, -3.0]])
-    EXACT_REPLAYS[form](q, single(terminated), alpha=0.5, gamma=0.9)
+    zero, one = np.array([0], np.int32), np.array([1], np.int32)
+    single = Stream(zero, one, np.array([2.0]), one, np.array([terminated]))
+    EXACT_REPLAYS[form](q, single, alpha=0.5, gamma=0.9)
     assert q.tolist() == [[0.0, expected], [10.0, -3.0]]
 
 
@@ -258,14 +242,6 @@ def test_the_episode_cap_sends_agents_back_to_the_start(torch_batched: Any) -> N
     assert visited(1) == [True, False, False]
     assert visited(2) == [True, True, False]
     assert visited(50) == [True, True, True]
-
-
-def test_a_capped_episode_still_bootstraps(torch_batched: Any) -> None:
-    stay = DeterministicModel(
-        np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
-    )
-    table = torch_batched.learn(stay, 8 * 400, AgentsLearning(agents=8, episode_cap=1))
-    assert table.item() == pytest.approx(1 / (1 - 0.9), rel=1e-5)  # float32
 
 
 def test_updates_are_rounded_up_to_whole_rounds_of_agents(torch_batched: Any) -> None:

@@ -18,7 +18,6 @@ from qstep.bench.measure import Absent, Spread
 from qstep.bench.workloads import WORKLOADS
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
-from qstep.errors import FileFormatError
 from qstep.link.frames import encode_frame
 from qstep.link.session import Session
 from qstep.protocol import Request
@@ -256,8 +255,3 @@ def test_a_package_carries_the_reports(tmp_path: Path, monkeypatch: pytest.Monke
     report.write(tmp_path / "reports" / "board.json")
     monkeypatch.setattr(qstep_fpga, "__file__", str(tmp_path / "__init__.py"))
     assert load_reports([]) == [report]
-
-
-def test_a_missing_report_is_an_error_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"absent\.json: is not a report of a build"):
-        load_reports([tmp_path / "absent.json"])

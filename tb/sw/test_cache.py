@@ -249,16 +249,12 @@ def test_unusable_cache_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_file_that_is_pickled_goes_to_the_cache_of_who_unpickles_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def make(folder: Path) -> Path:
-        (folder / "made").write_bytes(b"content")
-        return folder / "made"
-
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "here"))
     assert cache.find("ab12", ".zip") is None
-    kept = cache.fetch("ab12", ".zip", make)
+    kept = cache.fetch("ab12", ".zip", write)
     sent = pickle.dumps(kept)
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / "there"))
     received = pickle.loads(sent)
     assert received == tmp_path / "there" / kept.name
-    assert received.read_bytes() == b"content"
+    assert received.read_bytes() == b"whole"
     assert cache.find("ab12", ".zip") == received
