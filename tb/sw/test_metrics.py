@@ -63,9 +63,13 @@ def test_table_holds_every_number_exactly(tmp_path: Path) -> None:
     assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
 
-def test_table_that_a_killed_run_left_empty_gets_its_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_table_that_a_killed_run_left_empty_or_that_is_gone_begins_anew(
+    there: bool, tmp_path: Path
+) -> None:
     path = tmp_path / "run.csv"
-    path.touch()
+    if there:
+        path.touch()
     write(path, after=7)
     assert read(path)["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
@@ -104,11 +108,6 @@ def test_tensorboard_reads_every_number_but_nan(tmp_path: Path) -> None:
 
 def test_agents_without_an_episode_or_a_value_tell_only_that() -> None:
     assert Point(64, (0,), (math.nan,), ()).metrics == {"episodes": 0.0}
-
-
-def test_table_that_is_gone_begins_anew(tmp_path: Path) -> None:
-    write(tmp_path / "run.csv", after=7)
-    assert read(tmp_path / "run.csv")["a"] == [(1, 0.1), (1 << 40, -2.5)]
 
 
 def test_nothing_is_written_without_a_target() -> None:

@@ -15,7 +15,7 @@ from tb.sw.command_line import invoke, refused, told
 
 from qstep.bench import heaviest, profilers, systems
 from qstep.bench.machine import machine, versions
-from qstep.bench.profilers import Profile, Spot
+from qstep.bench.profilers import Profile
 from qstep.errors import FileFormatError, QStepError, ToolMissingError, TorchDeviceError
 
 
@@ -123,12 +123,6 @@ def test_a_kernel_on_the_gpu_counts_once() -> None:
         ("my block", 2),
     ]
     assert [spot.share for spot in spots] == pytest.approx([0.6, 0.6, 0.25, 0.1, 0.05])
-
-
-def test_the_sentence_names_the_first_spot_and_its_share() -> None:
-    spots = (Spot("here (a.py:1)", 3.0, 0.75, 4), Spot("there (b.py:2)", 1.0, 0.25, 4))
-    found = Profile("cprofile", "the time", spots, ".prof", bytes)
-    assert found.sentence == "Hot spot: here (a.py:1) takes 75% of the time."
 
 
 def run(*words: str | Path) -> Result:

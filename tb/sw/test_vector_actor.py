@@ -157,18 +157,18 @@ def test_compiled_actor_goes_as_a_plain_loop(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"num_envs": 2}, {"epsilon": EpsilonSchedule(0.9, 0.1, 0.5)}, {"epsilon_episodes": 151}],
-    ids=["environments", "epsilon", "horizon"],
+    ("other", "seed"),
+    [
+        ({"num_envs": 2}, 0),
+        ({"epsilon": EpsilonSchedule(0.9, 0.1, 0.5)}, 0),
+        ({"epsilon_episodes": 151}, 0),
+        ({}, 1),
+    ],
+    ids=["environments", "epsilon", "horizon", "seed"],
 )
-def test_comparison_notices_another_plan(other: dict[str, Any]) -> None:
+def test_comparison_notices_another_plan_or_seed(other: dict[str, Any], seed: int) -> None:
     learner, device = trained(PLANS[0])
-    assert list(differences(learner, device, Plain(replace(PLANS[0], **other), 0)))
-
-
-def test_comparison_of_streams_notices_another_seed() -> None:
-    learner, device = trained(PLANS[0])
-    assert list(differences(learner, device, Plain(PLANS[0], 1)))
+    assert list(differences(learner, device, Plain(replace(PLANS[0], **other), seed)))
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=["snake", "cartpole"])

@@ -72,10 +72,6 @@ def _run(folder: Path, version: int) -> None:
         draw_results(folder, results, write_pictures)
 
 
-def _read_run(folder: Path) -> object:
-    return _read_checkpoint(folder), load_table(folder / "table.npz", CONFIG)
-
-
 def _world(folder: Path, version: int) -> None:
     World.from_arrays(
         state=[0, 0, 1, 1],
@@ -87,18 +83,10 @@ def _world(folder: Path, version: int) -> None:
     ).save(folder / "world.npz")
 
 
-def _read_world(folder: Path) -> World:
-    return World.from_file(folder / "world.npz")
-
-
 def _trace(folder: Path, version: int) -> None:
     column = np.full(9, version)
     acting = Acting(algorithm=Algorithm.DOUBLE_Q_LEARNING)
     save_trace(folder / "trace.npz", Config(3, 2, acting=acting), [Trace(*[column] * 9)])
-
-
-def _read_trace(folder: Path) -> object:
-    return load_arrays(folder / "trace.npz", ("agent", "state", "table"))
 
 
 _KEYS = ("0a", "0b", "0c")
@@ -175,9 +163,13 @@ def _read_metrics(folder: Path) -> bytes:
 WRITERS = {
     "file": Writer(_file, _read_file),
     "checkpoint": Writer(_checkpoint, _read_checkpoint),
-    "run": Writer(_run, _read_run),
-    "world": Writer(_world, _read_world),
-    "trace": Writer(_trace, _read_trace),
+    "run": Writer(
+        _run, lambda folder: (_read_checkpoint(folder), load_table(folder / "table.npz", CONFIG))
+    ),
+    "world": Writer(_world, lambda folder: World.from_file(folder / "world.npz")),
+    "trace": Writer(
+        _trace, lambda folder: load_arrays(folder / "trace.npz", ("agent", "state", "table"))
+    ),
     "cache": Writer(_cached, _read_cached),
     "build": Writer(_build, _read_build, removed=".bin"),
     "metrics": Writer(_metrics, _read_metrics, by_lines=True),
