@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from qstep.acting.agent import AgentCounters, AgentState
-from qstep.acting.device import AgentsDevice
-from qstep.acting.model import ActingModel
+from qstep.acting.fast_model import FastActingModel
+from qstep.devices.agents_device import LinkAgents
+from qstep.errors import RefusedError
+from qstep_sim.port import SimPort
 
-__all__ = ["Held", "differing"]
+__all__ = ["Held", "differing", "go_on_after_a_reset", "run_alike", "run_alone", "stop_midway"]
+
+ENDLESS = 2**48 - 1
 
 
 class Held(NamedTuple):
@@ -22,9 +28,20 @@ class Held(NamedTuple):
     counters: list[AgentCounters]
 
 
-def differing(
-    one: AgentsDevice | ActingModel | Held, other: AgentsDevice | ActingModel | Held
-) -> list[str]:
+class Agents(Protocol):
+    """What is compared."""
+
+    @property
+    def table(self) -> NDArray[np.int32]: ...
+
+    @property
+    def states(self) -> Any: ...
+
+    @property
+    def counters(self) -> Any: ...
+
+
+def differing(one: Agents, other: Agents) -> list[str]:
     """Return everything that is not equal bit for bit."""
     equal = {
         "table": (one.table == other.table).all(),
@@ -32,3 +49,45 @@ def differing(
         "counters": one.counters == other.counters,
     }
     return [what for what, is_equal in equal.items() if not is_equal]
+
+
+def run_alike(device: LinkAgents, model: FastActingModel, *pieces: int) -> None:
+    """Let both make steps, and compare all that they hold after each piece."""
+    for steps in pieces:
+        device.run(steps)
+        model.run(steps)
+        assert differing(device, model) == []
+
+
+def run_alone(device: LinkAgents, begin: Callable[[], FastActingModel]) -> None:
+    """Let each agent of a new model, with a table of its own, make as many steps, and compare it."""
+    counters, states, table = device.counters, device.states, device.table
+    for number, own in enumerate(counters):
+        model = begin()
+        model.run(own.steps)
+        assert (states[number], own) == (model.states[number], model.counters[number])
+        assert np.array_equal(table[number], model.table[number])
+
+
+def stop_midway(device: LinkAgents) -> None:
+    """Start a job, read counters in it, be refused another one, and stop it."""
+    device.start(ENDLESS)
+    assert device.running
+    first, second = (device.counters for _ in range(2))
+    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
+    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
+        device.start(1)
+    device.stop()
+    assert not device.running
+    assert device.counters == device.counters
+
+
+def go_on_after_a_reset(device: LinkAgents, port: SimPort, model: FastActingModel) -> None:
+    """Reset a device in a job, which then rests; what is restored from the model goes on alike."""
+    device.start(ENDLESS)
+    port.reset()
+    device.reconnect()
+    device.stop()
+    assert device.counters == device.counters
+    device.restore(model.table, model.states, model.counters)
+    run_alike(device, model, 50, 250)

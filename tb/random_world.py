@@ -1,16 +1,21 @@
-"""Random worlds for agents of the models and of the hardware."""
+"""Worlds for agents of the models and of the hardware: random ones, and a ring."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from qstep import Config
+from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
+from qstep.acting.fast_model import FastActingModel
+from qstep.acting.world import World
 from qstep.acting.world_table import WorldTable
 
-__all__ = ["random_world"]
+__all__ = ["random_world", "ring_model"]
 
 
 def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any, Any]:
@@ -39,3 +44,18 @@ def random_world(config: Config, limit: int, seed: int) -> WorldTable:
         start_state=rng.integers(0, config.states, (acting.starts, 2), np.int32),
         max_episode_steps=limit,
     )
+
+
+def ring_model(config: Config, settings: Sequence[AgentSettings]) -> FastActingModel:
+    """Return the model of agents whose steps go `action + 1` states on, modulo 8.
+
+    A step pays a 256th of the state's number; state 7 is the end.
+    """
+    state, action = np.divmod(np.arange(8 * config.actions), config.actions)
+    to = (state + action + 1) % 8
+    rows = {"state": state, "action": action, "next_state": to}
+    world = World.from_arrays(**rows, reward=to / 256, terminated=to == 7, start_state=[0])
+    assert isinstance(config.acting, Acting)
+    acting = world.acting(agents=config.acting.agents, shared_table=config.acting.shared_table)
+    table = replace(config, acting=acting)
+    return FastActingModel(table, world.table(table), settings)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.equal_agents import differing, go_on_after_a_reset, run_alike, run_alone, stop_midway
 from tb.generated import generated
 from tb.random_world import random_world
 from tb.sw.lossy_port import LossyPort
@@ -20,7 +21,7 @@ from qstep.acting.fast_model import FastActingModel
 from qstep.acting.model import ActingModel
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
-from qstep.errors import ConfigError, RefusedError, SessionLostError
+from qstep.errors import ConfigError, SessionLostError
 from qstep.fixed import Rounding
 from qstep.link.frames import Frame, decode_frame, encode_frame
 from qstep.protocol import ARGUMENTS, COMMON, WORD_BYTES, Region, Request, StatusCode, max_words
@@ -91,6 +92,10 @@ def opened(port: SimPort | LossyPort) -> LinkAgents:
     return LinkAgents(port, CONFIG, WORLD, SETTINGS, PATIENCE)
 
 
+def begin() -> FastActingModel:
+    return FastActingModel(CONFIG, WORLD, SETTINGS)
+
+
 @pytest.fixture
 def port() -> Iterator[SimPort]:
     made = SimPort(CONFIG)
@@ -98,20 +103,10 @@ def port() -> Iterator[SimPort]:
     made.close()
 
 
-def assert_exact(device: LinkAgents, model: ActingModel | FastActingModel) -> None:
-    assert np.array_equal(device.table, model.table)
-    assert device.states == model.states
-    assert device.counters == model.counters
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.05], ids=["clean", "lossy"])
 def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> None:
     line = LossyPort(port, 5, rate) if rate else port
-    device, model = opened(line), FastActingModel(CONFIG, WORLD, SETTINGS)
-    for steps in (1, 2, 17, 3000):
-        device.run(steps)
-        model.run(steps)
-        assert_exact(device, model)
+    run_alike(opened(line), begin(), 1, 2, 17, 3000)
     assert not rate or sum(line.hits.values()) > 10
 
 
@@ -137,32 +132,27 @@ def test_agents_of_each_kind_make_the_steps_of_the_model(kind: tuple[Any, ...]) 
     table = np.random.default_rng(6).integers(*ends, config.table_shape)
     for learner in (device, model):
         learner.load(table.astype(np.int32))
-    for steps in (1, 2, 40, 1000 if acting.shared_table else 5000):
-        device.run(steps)
-        model.run(steps)
-        assert_exact(device, model)
+    run_alike(device, model, 1, 2, 40, 1000 if acting.shared_table else 5000)
     port.close()
 
 
 def test_a_wrong_table_is_noticed(port: SimPort) -> None:
-    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    device, model = opened(port), begin()
     device.run(50)
     model.run(51)
-    with pytest.raises(AssertionError):
-        assert_exact(device, model)
+    assert differing(device, model) == ["table", "states", "counters"]
 
 
 def test_hardware_goes_on_from_what_the_model_was_and_the_model_from_it(port: SimPort) -> None:
-    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    device, model = opened(port), begin()
     model.run(100)
     device.restore(model.table, model.states, model.counters)
     device.run(100)
-    other = FastActingModel(CONFIG, WORLD, SETTINGS)
+    other = begin()
     other.restore(device.table, device.states, device.counters)
     other.run(100)
     model.run(200)
-    assert np.array_equal(other.table, model.table)
-    assert (other.states, other.counters) == (model.states, model.counters)
+    assert differing(other, model) == []
 
 
 def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPort) -> None:
@@ -182,32 +172,29 @@ def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPor
     for learner in learners:
         learner.restore(table, states, counters)
     device, fast, plain = learners
-    assert_exact(device, fast)
+    assert differing(device, fast) == []
     for steps in (1, 70):
-        device.run(steps)
-        fast.run(steps)
+        run_alike(device, fast, steps)
         assert len(list(plain.run(steps))) == 3 * steps
-        assert_exact(device, fast)
-        assert_exact(device, plain)
+        assert differing(device, plain) == []
     assert [own.steps for own in device.counters] == [70] * 3
 
 
 def test_hardware_goes_on_with_other_settings_as_the_model(port: SimPort) -> None:
-    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    device, model = opened(port), begin()
     own = [replace(one, alpha=0.25, gamma=0.75) for one in SETTINGS]
     own[1] = replace(own[1], epsilon=Epsilon(0.8, 0.1, "linear", 300))
     for kept in (SETTINGS, own, SETTINGS):
         for learner in (device, model):
             learner.configure(kept)
-            learner.run(100)
-        assert_exact(device, model)
+        run_alike(device, model, 100)
     with pytest.raises(ConfigError, match="seed of agent 0 is 9; it must stay 1"):
         device.configure([replace(own[0], seed=9), *own[1:]])
     assert device.settings == tuple(SETTINGS)
 
 
 def test_agents_are_at_rest_when_a_session_is_opened_after_a_reset(port: SimPort) -> None:
-    device, model = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    device, model = opened(port), begin()
     for has_job in (False, False, True):
         if has_job:
             device.start(2**48 - 1)
@@ -215,29 +202,13 @@ def test_agents_are_at_rest_when_a_session_is_opened_after_a_reset(port: SimPort
         device.reconnect()
         assert len(device.states) == 3
         device.restore(model.table, model.states, model.counters)
-        device.run(40)
-        model.run(40)
-        assert_exact(device, model)
+        run_alike(device, model, 40)
 
 
 def test_counters_are_read_in_a_job_and_stop_ends_it_after_whole_steps(port: SimPort) -> None:
     device = opened(port)
-    device.start(2**48 - 1)
-    assert device.running
-    first, second = (device.counters for _ in range(2))
-    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
-    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
-        device.start(1)
-    device.stop()
-    assert not device.running
-    counters, states = device.counters, device.states
-    # Each agent is where the model is after the same number of steps: without a shared table, agents are
-    # independent.
-    for number, own in enumerate(counters):
-        model = FastActingModel(CONFIG, WORLD, SETTINGS)
-        model.run(own.steps)
-        assert (states[number], own) == (model.states[number], model.counters[number])
-        assert np.array_equal(device.table[number], model.table[number])
+    stop_midway(device)
+    run_alone(device, begin)
 
 
 def test_words_at_any_place_are_read_or_refused(port: SimPort) -> None:
@@ -278,15 +249,8 @@ def test_agents_of_a_shared_table_stop_after_whole_turns_and_go_on_as_the_model(
     device.stop()
     (steps,) = {counters.steps for counters in device.counters}
     model.run(steps - 100)
-    assert_exact(device, model)
-    device.start(2**48 - 1)
-    port.reset()
-    device.reconnect()
-    device.stop()
-    device.restore(model.table, model.states, model.counters)
-    device.run(300)
-    model.run(300)
-    assert_exact(device, model)
+    assert differing(device, model) == []
+    go_on_after_a_reset(device, port, model)
     port.close()
 
 
@@ -303,12 +267,7 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     after = device.counters
     assert all(a.steps <= b.steps for a, b in zip(before, after, strict=True))
     assert device.counters == after
-    # A restored device goes on exactly.
-    model = FastActingModel(CONFIG, WORLD, SETTINGS)
-    device.restore(model.table, model.states, model.counters)
-    device.run(300)
-    model.run(300)
-    assert_exact(device, model)
+    go_on_after_a_reset(device, port, begin())
 
 
 def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tb.equal_agents import Held, differing, run_alike, run_alone
 from tb.planted import plant_file
+from tb.random_world import ring_model
 from tb.sw.command_line import told
 from tb.sw.drowsy_world import SLEEP
 
@@ -53,19 +55,6 @@ def port(request: pytest.FixtureRequest) -> Iterator[SimPort]:
     made.close()
 
 
-def assert_exact(device: LinkAgents, model: FastActingModel) -> None:
-    assert np.array_equal(device.table, model.table)
-    assert device.states == model.states
-    assert device.counters == model.counters
-
-
-def run_both(device: LinkAgents, model: FastActingModel) -> None:
-    for steps in (1, 2, 3000):
-        device.run(steps)
-        model.run(steps)
-        assert_exact(device, model)
-
-
 def grid_model() -> FastActingModel:
     """The grid world from a table, with a limit of 12 steps."""
     world = World.named("gridworld")
@@ -77,7 +66,7 @@ def grid_model() -> FastActingModel:
 @pytest.mark.parametrize("port", [GRID], indirect=True)
 def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
     device = LinkAgents(port, GRID, 12, SETTINGS)
-    run_both(device, grid_model())
+    run_alike(device, grid_model(), 1, 2, 3000)
     assert all(own.truncations and own.terminations for own in device.counters)
 
 
@@ -131,7 +120,7 @@ def admission_model() -> FastActingModel:
 @pytest.mark.parametrize("port", [ADMISSION], indirect=True)
 def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
     model = admission_model()
-    run_both(LinkAgents(port, ADMISSION, 40, SETTINGS), model)
+    run_alike(LinkAgents(port, ADMISSION, 40, SETTINGS), model, 1, 2, 3000)
     assert model.table.any(axis=-1).all()  # every state was visited
 
 
@@ -160,7 +149,7 @@ def test_a_fault_planted_in_an_example_is_found(
     library = compile_library(verilog, "qstep_device", trace=False, optimise=False)
     device = LinkAgents(SimPort(wrong, library=library), wrong, limit, SETTINGS)
     with device, pytest.raises(AssertionError):
-        run_both(device, model())
+        run_alike(device, model(), 1, 2, 3000)
 
 
 @pytest.mark.parametrize(
@@ -215,33 +204,10 @@ def test_a_circuit_takes_the_settings_of_each_agent() -> None:
     assert (plan.world, plan.settings) == (None, tuple(each))
 
 
-def drowsy_world() -> World:
-    """The world of ``drowsy_world.py``."""
-    state, action = np.divmod(np.arange(24), 3)
-    to = (state + action + 1) % 8
-    return World.from_arrays(
-        state=state,
-        action=action,
-        next_state=to,
-        reward=to / 256,
-        terminated=to == 7,
-        start_state=[0],
-    )
-
-
 @pytest.mark.parametrize("port", [DROWSY], indirect=True)
 def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPort) -> None:
-    world = drowsy_world()
-    config = replace(DROWSY, acting=world.acting(agents=3))
-
-    def assert_agents_exact() -> None:
-        """Each agent is where the model is after the same number of steps."""
-        counters, states, table = device.counters, device.states, device.table
-        for number, own in enumerate(counters):
-            model = FastActingModel(config, world.table(config), SETTINGS)
-            model.run(own.steps)
-            assert (states[number], own) == (model.states[number], model.counters[number])
-            assert np.array_equal(table[number], model.table[number])
+    def begin() -> FastActingModel:
+        return ring_model(DROWSY, SETTINGS)
 
     device = LinkAgents(port, DROWSY, 0, SETTINGS)
     with pytest.raises(
@@ -252,16 +218,16 @@ def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPor
     steps = [own.steps for own in device.counters]
     assert steps[1] == SLEEP[0]
     assert steps[1] < steps[0] < steps[2] < 5000
-    assert_agents_exact()
+    run_alone(device, begin)
     # The world answers agent 1 again; both the device and a restored copy go on exactly.
     device.run(200)
     assert [own.steps - before for own, before in zip(device.counters, steps, strict=True)] == [
         200
     ] * 3
-    assert_agents_exact()
+    run_alone(device, begin)
     device.restore(device.table, device.states, device.counters)
     device.run(200)
-    assert_agents_exact()
+    run_alone(device, begin)
 
 
 SHARED = replace(DROWSY, acting=replace(DROWSY.acting or Acting(), shared_table=True))
@@ -269,25 +235,20 @@ SHARED = replace(DROWSY, acting=replace(DROWSY.acting or Acting(), shared_table=
 
 @pytest.mark.parametrize("port", [SHARED], indirect=True)
 def test_a_turn_that_a_silent_world_ends_is_completed_before_a_restore(port: SimPort) -> None:
-    world = drowsy_world()
-    config = replace(SHARED, acting=world.acting(agents=3, shared_table=True))
     device = LinkAgents(port, SHARED, 0, SETTINGS)
     with pytest.raises(WorldSilentError, match="did not answer agent 1"):
         device.run(5000)
     first, *others = (own.steps for own in device.counters)
     assert others == [first - 1] * 2
-    before = device.table, device.states, device.counters
+    before = Held(device.table, device.states, device.counters)
     with pytest.raises(
         ConfigError, match=r"agent 1 is .*, where agents share a table; run\(1\) ends"
     ):
         device.restore(*before)
-    assert np.array_equal(device.table, before[0])
-    assert (device.states, device.counters) == before[1:]
+    assert differing(device, before) == []
     device.run(1)
-    model = FastActingModel(config, world.table(config), SETTINGS)
+    model = ring_model(SHARED, SETTINGS)
     model.run(first)
-    assert_exact(device, model)
+    assert differing(device, model) == []
     device.restore(device.table, device.states, device.counters)
-    device.run(50)
-    model.run(50)
-    assert_exact(device, model)
+    run_alike(device, model, 50)

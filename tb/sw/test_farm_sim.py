@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tb.equal_agents import differing
+from tb.equal_agents import differing, go_on_after_a_reset, run_alike, run_alone, stop_midway
 from tb.generated import generated
 from tb.random_world import random_world
 
@@ -56,54 +55,31 @@ def device(port: SimPort) -> LinkAgents:
     return LinkAgents(port, CONFIG, WORLD, SETTINGS, patience=0.5)
 
 
-@pytest.fixture
-def model() -> FastActingModel:
+def begin() -> FastActingModel:
     return FastActingModel(CONFIG, WORLD, SETTINGS)
 
 
+model = pytest.fixture(begin, name="model")
+
+
 def test_a_farm_makes_the_steps_of_the_model(device: LinkAgents, model: FastActingModel) -> None:
-    device.run(1000)
-    model.run(1000)
-    assert differing(device, model) == []
+    run_alike(device, model, 1000)
     model.run(100)
     device.restore(model.table, model.states, model.counters)
-    device.run(100)
-    model.run(100)
-    assert differing(device, model) == []
+    run_alike(device, model, 100)
     model.run(1)
     assert differing(device, model) == ["table", "states", "counters"]
 
 
-def test_a_running_farm_is_read_and_stops(device: LinkAgents, model: FastActingModel) -> None:
-    device.start(2**48 - 1)
-    assert device.running
-    first, second = (device.counters for _ in range(2))
-    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
-    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
-        device.start(1)
-    device.stop()
-    assert not device.running
-    counters, states, table = device.counters, device.states, device.table
-    # Agents with tables of their own are alone: each is where the model is after as many steps.
-    for number in sorted(range(6), key=lambda number: counters[number].steps):
-        model.run(counters[number].steps - model.counters[0].steps)
-        assert (states[number], counters[number]) == (model.states[number], model.counters[number])
-        assert np.array_equal(table[number], model.table[number])
+def test_a_running_farm_is_read_and_all_lanes_stop(device: LinkAgents) -> None:
+    stop_midway(device)
+    run_alone(device, begin)
 
 
 def test_a_reset_goes_down_the_chain_and_ends_the_job_of_every_lane(
     port: SimPort, device: LinkAgents, model: FastActingModel
 ) -> None:
-    device.start(2**48 - 1)
-    port.reset()
-    device.reconnect()
-    device.stop()
-    counters = device.counters
-    assert counters == device.counters
-    device.restore(model.table, model.states, model.counters)
-    device.run(300)
-    model.run(300)
-    assert differing(device, model) == []
+    go_on_after_a_reset(device, port, model)
 
 
 @pytest.mark.parametrize(("kind", "lane"), [(Request.STORE, 3), (Request.FETCH, ALL_LANES)])

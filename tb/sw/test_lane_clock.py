@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tb.equal_agents import differing
+from tb.equal_agents import go_on_after_a_reset, run_alike, stop_midway
 from tb.generated import generated
 from tb.random_world import random_world
 
@@ -13,7 +13,6 @@ from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
 from qstep.config import Config, Link
 from qstep.devices.agents_device import LinkAgents
-from qstep.errors import RefusedError
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
@@ -61,27 +60,7 @@ def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_pa
     port.set_baud(CONFIG.link.baud // SLOWER)
     device = LinkAgents(port, CONFIG, WORLD, SETTINGS, patience=0.5)
     model = FastActingModel(CONFIG, WORLD, SETTINGS)
-
-    device.run(300)
-    model.run(300)
-    assert differing(device, model) == []
-
-    device.start(2**48 - 1)
-    first, second = (device.counters for _ in range(2))
-    assert all(0 < a.steps < b.steps for a, b in zip(first, second, strict=True))
-    with pytest.raises(RefusedError, match="refused RUN: BUSY"):
-        device.start(1)
-    device.stop()
-    assert not device.running
-    stopped = device.counters
-    assert stopped == device.counters
-
-    device.start(2**48 - 1)
-    port.reset()
-    device.reconnect()
-    device.stop()
-    device.restore(model.table, model.states, model.counters)
-    device.run(50)
-    model.run(50)
-    assert differing(device, model) == []
+    run_alike(device, model, 300)
+    stop_midway(device)
+    go_on_after_a_reset(device, port, model)
     port.close()

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from tb.bench import RTL
+from tb.equal_agents import Held, differing
 from tb.random_world import random_world
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
@@ -57,12 +57,6 @@ def follow(device: LiveDevice, model: ActingModel, steps: int) -> Step:
     return step
 
 
-def assert_exact(device: LiveDevice, model: ActingModel) -> None:
-    assert np.array_equal(device.table, model.table)
-    assert device.states == model.states
-    assert device.counters == model.counters
-
-
 @pytest.fixture
 def port() -> Iterator[SimPort]:
     made = SimPort(CONFIG)
@@ -74,7 +68,7 @@ def test_the_model_lives_through_what_it_is_told() -> None:
     model = lived()
     with open_live("model", CONFIG, SETTINGS) as device:
         follow(device, model, 500)
-        assert_exact(device, model)
+        assert differing(device, model) == []
         assert all(own.terminations for own in device.counters)
 
 
@@ -84,7 +78,7 @@ def test_simulated_hardware_is_opened_by_its_name() -> None:
     with open_live("sim", CONFIG, SETTINGS) as device:
         assert isinstance(device, LinkLive)
         follow(device, model, 30)
-        assert_exact(device, model)
+        assert differing(device, model) == []
 
 
 def test_example_of_the_page_learns_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +94,7 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     line = LossyPort(port, 5, rate) if rate else port
     device, model = LinkLive(line, CONFIG, SETTINGS, SIM_PATIENCE), lived()
     follow(device, model, 40)
-    assert_exact(device, model)
+    assert differing(device, model) == []
     assert not rate or sum(line.hits.values()) > 10
     # A restored device goes on from there, and a host may leave an episode for another one.
     device.restore(device.table, device.states, device.counters)
@@ -111,15 +105,14 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     for state, agent in ((7, 1), (24, 1), (0, 0)):
         assert device.begin(state, agent) == twin.begin(state, agent)
         assert device.act(-1.5, 3, False, agent) == twin.act(-1.5, 3, False, agent)
-    assert np.array_equal(device.table, twin.table)
-    assert (device.states, device.counters) == (twin.states, twin.counters)
+    assert differing(device, twin) == []
 
 
 @pytest.mark.rtl
 def test_hardware_refuses_what_is_out_of_range_and_does_nothing(port: SimPort) -> None:
     device = LinkLive(port, CONFIG, SETTINGS, SIM_PATIENCE)
     device.begin(3, 2)
-    before = device.table, device.states, device.counters
+    before = Held(device.table, device.states, device.counters)
     for kind, arguments in (
         (Request.BEGIN, (3, 0)),
         (Request.BEGIN, (0, 25)),
@@ -134,8 +127,7 @@ def test_hardware_refuses_what_is_out_of_range_and_does_nothing(port: SimPort) -
     device._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(1))
     with pytest.raises(RefusedError, match="refused RUN: BAD_TYPE"):
         device._session.drain()
-    assert np.array_equal(device.table, before[0])
-    assert (device.states, device.counters) == before[1:]
+    assert differing(device, before) == []
     device.act(-32.0, 24, True, 2)
 
 

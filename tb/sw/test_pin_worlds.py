@@ -1,20 +1,18 @@
 """A world at the pins: agents step by the answers of a module there, at a known latency."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tb.bench import RTL
+from tb.equal_agents import run_alike
 from tb.planted import plant_file
+from tb.random_world import ring_model
 
 import qstep_fpga
 from qstep.acting.agent import AgentSettings
 from qstep.acting.config import Acting
 from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.world import World
 from qstep.config import Config
 from qstep.devices.agents_device import LinkAgents
 from qstep.errors import WorldSilentError
@@ -88,26 +86,11 @@ def learn(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Let agents act at the pins; compare their whole state with the model, and the latency."""
-    state, action = np.divmod(np.arange(32), 4)
-    to = (state + action + 1) % 8
-    world = World.from_arrays(
-        state=state,
-        action=action,
-        next_state=to,
-        reward=to / 256,
-        terminated=to == 7,
-        start_state=[0],
-    )
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
-    table = replace(config, acting=world.acting(agents=agents))
-    model = FastActingModel(table, world.table(table), settings)
+    model = ring_model(config, settings)
     with LinkAgents(port, config, 0, settings) as device:
-        for steps in (300, 1, 2):
-            device.run(steps)
-            if steps == 300:  # before the first action of a second job, which answers nothing
-                said = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)
-                assert tuple(map(int, said[-1])) == latency
-            model.run(steps)
-            assert np.array_equal(device.table, model.table)
-            assert device.states == model.states
-            assert device.counters == model.counters
+        run_alike(device, model, 300)
+        # before the first action of a second job, which answers nothing
+        said = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)
+        assert tuple(map(int, said[-1])) == latency
+        run_alike(device, model, 1, 2)
