@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.pqn import Pqn
+from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run
 from qstep.errors import CheckpointError, ConfigError
 
@@ -22,13 +26,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
 CONFIG = DqnConfig(
-    total_timesteps=3_000,
-    hidden=(16,),
-    batch_size=16,
-    gradient_steps=2,
-    buffer_size=700,
-    learning_starts=64,
-)
+    3_000, hidden=(16,), batch_size=16, gradient_steps=2, buffer_size=700, learning_starts=64
+)  # fmt: skip
 
 
 def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
@@ -37,7 +36,7 @@ def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
 
 def everything(run: Run) -> dict[str, Any]:
     """Return all results of a run except its times."""
-    assert isinstance(run.learner, Dqn)
+    assert isinstance(run.learner, Dqn | Pqn)
     state = run.learner.checkpoint()
     return {
         "head": {name: part for name, part in state.head.items() if name != "phases"},
@@ -47,26 +46,43 @@ def everything(run: Run) -> dict[str, Any]:
     }
 
 
+def pqn(name: str, num_envs: int) -> Run:
+    """Return a run of 20 rollouts."""
+    config = PqnConfig(
+        20 * 8 * num_envs, hidden=(16,), num_steps=8, update_epochs=2, num_minibatches=4
+    )
+    return Run(name, "pqn", config, CPU, evaluate_every=200)
+
+
+def snake() -> Run:
+    config = replace(PRESETS["snake"].configuration("fast", 0), batch_size=16, gradient_steps=1)
+    config = replace(config, buffer_size=4096)
+    return Run("snake", "fast", config, CPU, evaluate_every=400, episodes=1200)
+
+
 @pytest.mark.parametrize(
-    "config",
+    ("kind", "steps"),  # 1: before the first update; 50: after the ring has closed
     [
-        CONFIG,
-        replace(CONFIG, prioritised=True),
-        replace(CONFIG, variant="target", target_update_interval=7),
+        *((replace(CONFIG, **other), steps)
+          for other in ({}, {"prioritised": True}, {"variant": "target", "target_update_interval": 7})
+          for steps in (1, 50)),
+        (snake, 30), (partial(pqn, "cartpole", 32), 0), (partial(pqn, "cartpole", 32), 9),
+        (partial(pqn, "snake", 256), 9),
     ],
-    ids=["double", "prioritised", "target"],
-)
-@pytest.mark.parametrize("steps", [1, 50])  # before the first update; after the ring has closed
-def test_resumed_run_ends_like_a_whole_one(config: DqnConfig, steps: int, tmp_path: Path) -> None:
-    whole = make(config)
+    ids=["double-1", "double-50", "prioritised-1", "prioritised-50", "target-1", "target-50", "snake",
+         "pqn-0", "pqn-9", "pqn-snake"],
+)  # fmt: skip
+def test_resumed_run_ends_like_a_whole_one(kind: Any, steps: int, tmp_path: Path) -> None:
+    whole, stopped, resumed = (
+        make(kind) if isinstance(kind, DqnConfig) else kind() for _ in range(3)
+    )
     assert all(True for _ in whole)
-    stopped = make(config)
     for _ in islice(stopped, steps):
         pass
     file = tmp_path / "checkpoint.npz"
     save_checkpoint(file, stopped.checkpoint(), stopped.identity)
-    resumed = make(config)
     resumed.restore(load_checkpoint(file, resumed.identity))
+    assert resumed.learner.steps == stopped.learner.steps < whole.learner.steps
     assert all(True for _ in resumed)
     assert everything(resumed) == everything(whole)
     assert everything(resumed) != everything(stopped)

@@ -1,6 +1,7 @@
 """The demonstration tells the truth, even when it is unpleasant."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,11 +38,9 @@ def trained() -> demo.Trained:
 def report(config: Config, clock_mhz: int) -> Any:
     """Return the part of a board's report that the picture uses."""
     agents = config.acting.agents if config.acting else 0
+    rate = clock_mhz * config.lanes
     return SimpleNamespace(
-        board="made-up-agents",
-        config=config.to_dict(),
-        agents=agents,
-        core_rate=clock_mhz * config.lanes,
+        board="made-up-agents", config=config.to_dict(), agents=agents, core_rate=rate
     )
 
 
@@ -49,26 +48,32 @@ def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
     return replace(trained, result=replace(trained.result, table=table))
 
 
-def run_with(tables: dict[str, demo.Trained], monkeypatch: pytest.MonkeyPatch, out: Path) -> Result:
-    monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
-    monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: SPEED)
-    monkeypatch.setattr(demo_agents, "on_chip", lambda: ON_CHIP)
-    return CliRunner().invoke(command, ["--out", str(out)], catch_exceptions=False)
+@pytest.fixture
+def run(
+    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Result]:
+    """Return the command, which gets what the simulated device and the agents on the chip learnt."""
+
+    def shown(simulated: demo.Trained = trained, on_chip: demo_agents.OnChip = ON_CHIP) -> Result:
+        tables = {"sim:": simulated, "model": trained}
+        monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
+        monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: SPEED)
+        monkeypatch.setattr(demo_agents, "on_chip", lambda: on_chip)
+        return CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
+
+    return shown
 
 
 def test_plan_is_enough_to_learn_the_best_way(trained: demo.Trained) -> None:
     assert demo.is_optimal(trained)
     assert trained.result.evaluations[-1].success == 1.0
+    assert not demo.is_optimal(with_table(trained, np.zeros((25, 4), np.int32)))
 
 
 def test_every_episode_is_announced() -> None:
     seen: list[int] = []
     demo.train("model", lambda episode: seen.append(episode.number))
     assert seen == list(range(1, demo.PLAN.episodes + 1))
-
-
-def test_untrained_table_is_not_called_optimal(trained: demo.Trained) -> None:
-    assert not demo.is_optimal(with_table(trained, np.zeros((25, 4), np.int32)))
 
 
 def test_one_different_bit_is_counted(trained: demo.Trained) -> None:
@@ -86,10 +91,10 @@ def test_arrows_point_to_the_lowest_best_action_and_skip_what_was_not_learnt() -
     assert demo.arrows(GridWorld("S.H\n#.G"), table) == ["↓ . H", "# → G"]
 
 
-def test_equal_tables_are_reported_and_the_picture_drawn(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
+    run: Callable[..., Result], tmp_path: Path
 ) -> None:
-    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    result = run()
     assert result.exit_code == 0
     assert "All 100 table entries are equal, bit for bit." in result.output
     assert "this is the best way\nat gamma 0.9." in result.output
@@ -97,6 +102,12 @@ def test_equal_tables_are_reported_and_the_picture_drawn(
     assert light.shape == dark.shape
     shown = light[..., 3] > 0.99  # the rest is transparent
     assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
+    assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
+    assert "All 1,600 table entries are the model's, bit for bit." in result.output
+    assert "16 of 16 agents found the best way." in result.output
+    clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
+    assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
+    assert clocks == sorted(clocks, reverse=True)
 
 
 def test_curves_show_exploring_and_greedy_returns_and_whose_optimum_it_is() -> None:
@@ -131,53 +142,32 @@ def test_bars_tell_what_was_measured_from_what_is_estimated() -> None:
 
 
 def test_different_tables_end_with_status_1(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trained: demo.Trained, run: Callable[..., Result]
 ) -> None:
-    table = trained.result.table.copy()
+    table, of_agents = trained.result.table.copy(), ON_CHIP.table.copy()
     table[0, 0] += 1
-    tables = {"sim:": with_table(trained, table), "model": trained}
-    result = run_with(tables, monkeypatch, tmp_path)
-    assert result.exit_code == 1
-    assert "1 of 100 table entries differ." in result.output
-
-
-def test_agents_on_the_chip_are_reported(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
-    assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
-    assert "All 1,600 table entries are the model's, bit for bit." in result.output
-    assert "16 of 16 agents found the best way." in result.output
-    clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
-    assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
-    assert clocks == sorted(clocks, reverse=True)
+    of_agents[[0, 3, 15], 7, 2] ^= 1
+    for result, said in (
+        (run(with_table(trained, table)), "1 of 100 table entries differ."),
+        (run(on_chip=replace(ON_CHIP, table=of_agents)), "3 of 1600 table entries differ."),
+    ):
+        assert result.exit_code == 1
+        assert said in result.output
 
 
 def test_clocks_of_a_slower_link_take_longer(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boards = [
         SimpleNamespace(board="one-clock", clock_mhz=100.0, link=None),
         SimpleNamespace(board="two-clocks", clock_mhz=200.0, link=SimpleNamespace(clock_mhz=80.0)),
     ]
     monkeypatch.setattr(demo_agents, "boards_with_agents", lambda: boards)
-    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, clocks=360_000))
-    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
+    result = run(on_chip=replace(ON_CHIP, clocks=360_000))
     assert re.findall(r"(\S+) +(\S+) MHz +(\S+) ms", result.output) == [
         ("two-clocks", "200", "2.1"),  # 320,000 at 200 MHz, 40,000 at 80
         ("one-clock", "100", "3.6"),
     ]
-
-
-def test_different_tables_of_agents_end_with_status_1(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    table = ON_CHIP.table.copy()
-    table[[0, 3, 15], 7, 2] ^= 1
-    monkeypatch.setitem(globals(), "ON_CHIP", replace(ON_CHIP, table=table))
-    result = run_with({"sim:": trained, "model": trained}, monkeypatch, tmp_path)
-    assert result.exit_code == 1
-    assert "3 of 1600 table entries differ." in result.output
 
 
 @pytest.mark.rtl
@@ -199,13 +189,11 @@ def test_agent_that_ends_without_the_best_way_is_not_counted() -> None:
 
 
 def test_clocks_of_the_lane_are_reported(
-    trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trained: demo.Trained, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counters = Counters(4076, 4074, 2, 673, saturated=0, frame_errors=0, refused=0)
     monkeypatch.setattr(demo_agents, "boards_with_agents", list)
-    simulated = replace(trained, counters=counters)
-    result = run_with({"sim:": simulated, "model": trained}, monkeypatch, tmp_path)
-    said = " ".join(result.output.split())
+    said = " ".join(run(replace(trained, counters=counters)).output.split())
     assert "was offered 4,074 transitions in 4,076 clocks and held 2 of them back. 673" in said
     assert "MHz" not in said  # there are no boards
 

@@ -13,8 +13,6 @@ import pytest
 import torch
 from tb.sw.command_line import ran, told
 
-from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import PHASES
 from qstep.deep.measure import interval
@@ -109,26 +107,6 @@ def test_fast_form_does_not_learn_to_eat_without_a_future(monkeypatch: pytest.Mo
     assert score_after_600_episodes() < LEAST  # 10
 
 
-def test_resumed_run_ends_bit_for_bit_as_one_that_never_stopped(tmp_path: Path) -> None:
-    whole, stopped, resumed = small_run(), small_run(), small_run()
-    for _ in whole:
-        pass
-    for number, _ in enumerate(stopped, start=1):
-        if number == 30:
-            break
-    save_checkpoint(tmp_path / "checkpoint.npz", stopped.checkpoint(), stopped.identity)
-    resumed.restore(load_checkpoint(tmp_path / "checkpoint.npz", resumed.identity))
-    for _ in resumed:
-        pass
-    assert isinstance(whole.learner, Dqn)
-    assert isinstance(resumed.learner, Dqn)
-    assert isinstance(stopped.learner, Dqn)
-    assert torch.equal(whole.learner.networks.flat, resumed.learner.networks.flat)
-    assert not torch.equal(whole.learner.networks.flat, stopped.learner.networks.flat)
-    assert whole.returns == resumed.returns
-    assert [s.mean for s in whole.scores] == [s.mean for s in resumed.scores]
-
-
 @pytest.mark.parametrize("form", ["plain", "fast"])
 def test_phases_are_parts_of_the_time(form: str) -> None:
     run = small_run(form=form, episodes=120 if form == "plain" else 600)
@@ -151,26 +129,29 @@ def run_with(episodes: int) -> Run:
     return run
 
 
-def test_long_run_says_how_its_first_thousand_episodes_compare_with_the_last() -> None:
-    # Evaluated after 400, 800, ...: 1200 is the first after a thousand, 1600 the last before 1800.
-    assert summary(run_with(2800))["first_and_last"] == {
-        "us_per_step": [120.0, 440.0],  # 1.44 s of 12,000 steps; 7.84 - 2.56 s of 12,000
-        "peak_mib": [1300.0, 2900.0],
-    }
-
-
-def test_shortest_long_run_has_its_first_and_last_thousand() -> None:
-    assert summary(run_with(2400))["first_and_last"]["us_per_step"] == [120.0, 360.0]
-
-
-def test_short_run_has_no_first_and_last_thousand() -> None:
-    assert summary(run_with(2000))["first_and_last"] is None
+@pytest.mark.parametrize(
+    ("episodes", "us_per_step", "peak_mib"),
+    [
+        # Evaluated after 400, 800, ...: 1200 is the first after a thousand, 1600 the last before 1800.
+        # 1.44 s of 12,000 steps; 7.84 - 2.56 s of 12,000
+        (2800, [120.0, 440.0], [1300.0, 2900.0]),
+        (2400, [120.0, 360.0], [1300.0, 2500.0]),  # the shortest that has two
+        (2000, None, None),
+    ],
+)
+def test_long_run_compares_its_first_thousand_episodes_with_the_last(
+    episodes: int, us_per_step: list[float] | None, peak_mib: list[float] | None
+) -> None:
+    compared = {"us_per_step": us_per_step, "peak_mib": peak_mib} if us_per_step else None
+    assert summary(run_with(episodes))["first_and_last"] == compared
 
 
 def test_the_comparison_of_thousands_notices_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qstep.deep.summary._THOUSAND", 500)
     with pytest.raises(AssertionError):
-        test_long_run_says_how_its_first_thousand_episodes_compare_with_the_last()
+        test_long_run_compares_its_first_thousand_episodes_with_the_last(
+            2800, [120.0, 440.0], [1300.0, 2900.0]
+        )
 
 
 def test_interval_is_students() -> None:

@@ -8,18 +8,14 @@ from matplotlib.figure import Figure
 from qstep.errors import FileFormatError
 from qstep.plotting import picture_format, write_picture
 
+PNG = b"\x89PNG"
+
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [
-        ("a.png", b"\x89PNG"),
-        ("a.PNG", b"\x89PNG"),
-        ("bare", b"\x89PNG"),
-        ("a.svg", b"<?xml"),
-        ("a.pdf", b"%PDF"),
-        ("a.jpg", b"\xff\xd8\xff"),
-    ],
-)
+    [("a.png", PNG), ("a.PNG", PNG), ("bare", PNG), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF"),
+     ("a.jpg", b"\xff\xd8\xff")],
+)  # fmt: skip
 def test_a_picture_is_what_its_name_says(name: str, start: bytes, tmp_path: Path) -> None:
     write_picture(Figure(), tmp_path / "new" / name)
     assert (tmp_path / "new" / name).read_bytes().startswith(start)

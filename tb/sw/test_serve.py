@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import signal
 import socket
 import struct
@@ -41,29 +42,30 @@ def echo() -> SimPort:
 @contextmanager
 def served(link: str) -> Iterator[str]:
     """Serve an echoing device; at the end, a byte that violates its assertion ends the server."""
-    names: list[str] = []
+    names: queue.Queue[str] = queue.Queue()
     errors: list[DeviceError] = []
-    is_ready = threading.Event()
-
-    def ready(name: str) -> None:
-        names.append(name)
-        is_ready.set()
 
     def run() -> None:
         try:
-            serve(echo(), link, 0, ready)
+            serve(echo(), link, 0, names.put)
         except DeviceError as error:
             errors.append(error)
 
     server = threading.Thread(target=run, daemon=True)
     server.start()
-    assert is_ready.wait(120)
-    yield names[0]
-    with serial.serial_for_url(names[0], timeout=10) as client:
+    name = names.get(timeout=120)
+    yield name
+    with serial.serial_for_url(name, timeout=10) as client:
         client.write(b"\xee")
         server.join(10)
     assert not server.is_alive()
     assert "byte EE is not allowed" in str(errors[0])
+
+
+def serves_the_next_one(name: str) -> None:
+    with serial.serial_for_url(name, timeout=30) as client:
+        client.write(b"\0next\0")
+        assert client.read(6) == b"\0next\0"
 
 
 def address(name: str) -> tuple[str, int]:
@@ -71,30 +73,21 @@ def address(name: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_bytes_go_through_unchanged(link: str) -> None:
+def test_bytes_go_through_unchanged_from_one_client_after_another(link: str) -> None:
     data = bytes(value for value in range(256) if value != 0xEE) * 20
-    with served(link) as name, serial.serial_for_url(name, timeout=10) as client:
-        for _ in range(3):
-            client.write(data)
-            assert client.read(len(data)) == data
-
-
-@pytest.mark.parametrize("link", LINKS)
-def test_clients_come_one_after_another(link: str) -> None:
     with served(link) as name:
-        for word in (b"first\0", b"second\0"):
-            with serial.serial_for_url(name, timeout=10) as client:
-                client.write(word)
-                assert client.read(len(word)) == word
+        with serial.serial_for_url(name, timeout=10) as client:
+            for _ in range(3):
+                client.write(data)
+                assert client.read(len(data)) == data
+        serves_the_next_one(name)
 
 
 def test_client_that_leaves_its_answer_does_not_stop_the_server() -> None:
     with served("tcp") as name:
         with serial.serial_for_url(name, timeout=10) as client:
             client.write(b"never read" * 1000)
-        with serial.serial_for_url(name, timeout=10) as client:
-            client.write(b"\0next\0")
-            assert client.read(6) == b"\0next\0"
+        serves_the_next_one(name)
 
 
 def test_client_that_breaks_its_connection_off_does_not_stop_the_server() -> None:
@@ -104,9 +97,7 @@ def test_client_that_breaks_its_connection_off_does_not_stop_the_server() -> Non
             assert client.recv(6) == b"first\0"
             at_once = struct.pack("ii", 1, 0)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
-        with serial.serial_for_url(name, timeout=10) as next_one:
-            next_one.write(b"\0next\0")
-            assert next_one.read(6) == b"\0next\0"
+        serves_the_next_one(name)
 
 
 def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +116,7 @@ def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.Monkey
             client.settimeout(0.5)
             with pytest.raises(TimeoutError):
                 client.sendall(b"more" * (16 << 20))
-        with serial.serial_for_url(name, timeout=30) as next_one:
-            next_one.write(b"\0next\0")
-            assert next_one.read(6) == b"\0next\0"
+        serves_the_next_one(name)
     assert 0 < most <= 2 * 65536
 
 
@@ -135,9 +124,7 @@ def test_silent_client_gives_way_to_the_next_one() -> None:
     with served("tcp") as name, socket.create_connection(address(name), timeout=10) as silent:
         silent.sendall(b"first\0")
         assert silent.recv(6) == b"first\0"
-        with serial.serial_for_url(name, timeout=10) as client:
-            client.write(b"second\0")
-            assert client.read(7) == b"second\0"
+        serves_the_next_one(name)
         assert silent.recv(1) == b""
 
 
