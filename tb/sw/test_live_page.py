@@ -297,7 +297,8 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
         for renderer in page["values"].renderers
         if type(renderer.glyph).__name__ == "Line"
     )
-    assert best["y"] == pytest.approx([-4.739, -5], abs=1e-3)  # each point's gamma has its own
+    # Each point's gamma has its own; a slow machine makes more points.
+    assert [best["y"][0], best["y"][-1]] == pytest.approx([-4.739, -5], abs=1e-3)
 
 
 @pytest.mark.parametrize("world", ["snake", "cartpole"])
