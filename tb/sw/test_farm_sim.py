@@ -71,7 +71,7 @@ def test_a_farm_makes_the_steps_of_the_model(device: LinkAgents, model: FastActi
     assert differing(device, model) == ["table", "states", "counters"]
 
 
-def test_a_running_farm_is_read_and_all_lanes_stop(device: LinkAgents) -> None:
+def test_a_running_farm_is_read_and_stops(device: LinkAgents) -> None:
     stop_midway(device)
     run_alone(device, begin)
 
