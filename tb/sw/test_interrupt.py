@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tb.sw.command_line import invoke
@@ -17,23 +17,16 @@ from qstep.cli._interrupt import held_back
 
 SIZE = "--states 25 --actions 4"
 
+TO_RESUME = "finished placements are kept; to resume, run: "
 AT_WORK = {
     "agents": ("", "qstep.baselines.torch_batched.learn", ""),
     "advise": ("gridworld", "qstep.acting.advise.advise", ""),
     "bench": ("--quick", "qstep.bench.report.run", ""),
-    "build": (
-        "icebreaker",
-        "qstep_fpga.flow.build",
-        "finished placements are kept; to resume, run: ",
-    ),
+    "build": ("icebreaker", "qstep_fpga.flow.build", TO_RESUME),
     "demo": ("", "qstep.demo.train", ""),
     "doctor": ("", "qstep.cli.doctor.examine", ""),
     "dqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
-    "explore": (
-        "ulx3s-85f --states 64,128",
-        "qstep_fpga.explore.sweep.explore",
-        "finished placements are kept; to resume, run: ",
-    ),
+    "explore": ("ulx3s-85f --states 64,128", "qstep_fpga.explore.sweep.explore", TO_RESUME),
     "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.table_config", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
     "live": ("gridworld --no-browser", "qstep.watch.server.serve", ""),
@@ -41,22 +34,24 @@ AT_WORK = {
     "play": ("table.npz", "qstep.cli.play.table_config", ""),
     "pqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
     "profile": ("dictionary", "qstep.cli.profile.profile", ""),
-    "program": (
-        "icebreaker",
-        "qstep_fpga.program.program",
-        "the bitstream on the board is incomplete; repeat with: ",
-    ),
+    "program": ("icebreaker", "qstep_fpga.program.program",
+                "the bitstream on the board is incomplete; repeat with: "),
     "replay": (f"walk.npz --out table.npz {SIZE}", "qstep.cli.replay.Transitions.load", ""),
     "serve": (SIZE, "qstep_sim.port.build", ""),
     "sweep": ("gridworld", "qstep.acting.sweep.Sweep.run", ""),
     "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
-}
+}  # fmt: skip
 """Arguments of each command, the call that the signal interrupts, and what the command then says."""
 
 
 def test_every_command_is_interrupted_here() -> None:
     here = Path(cli.__file__).parent.glob("[!_]*.py")
     assert sorted(path.stem for path in here) == sorted(AT_WORK)
+
+
+def ends_by(number: int) -> None:
+    os.kill(os.getpid(), number)
+    time.sleep(10)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +67,8 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
     if name in ("agents", "dqn", "matmul", "pqn"):
         pytest.importorskip("torch")
 
-    def work(*_: Any, **__: Any) -> None:
-        os.kill(os.getpid(), number)
-        time.sleep(10)
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(where, work)
+    monkeypatch.setattr(where, lambda *_, **__: ends_by(number))
     # Without a handler of ours, this signal would end the tests.
     before = signal.signal(number, lambda *_: pytest.fail("not answered"))
     try:
@@ -92,13 +83,8 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
 
 def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) -> str:
     """Run a command whose call of `where` a signal ends; return its last line."""
-
-    def work(*_: Any, **__: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
-
     with monkeypatch.context() as patch:
-        patch.setattr(where, work)
+        patch.setattr(where, lambda *_, **__: ends_by(signal.SIGINT))
         return invoke(*typed).stderr.splitlines()[-1]
 
 
@@ -142,27 +128,27 @@ def test_signal_after_the_files_were_written_names_them(
     assert last == f"stopped; written: {', '.join(str(tmp_path / name) for name in names)}"
 
 
-def test_a_librarys_exception_for_the_signal_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def work() -> None:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise ImportError("half loaded") from None
-
-    monkeypatch.setattr("qstep.cli.doctor.examine", work)
-    result = invoke("doctor")
-    assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
+class Slow:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
 
 
-def test_a_signal_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Slow:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
+def finalise() -> None:
+    Slow()
+    time.sleep(10)
 
-    def work() -> None:
-        Slow()
-        time.sleep(10)
 
+def half_load() -> None:
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise ImportError("half loaded") from None
+
+
+@pytest.mark.parametrize("work", [finalise, half_load])
+def test_a_signal_in_a_finaliser_or_a_librarys_exception_is_not_lost(
+    work: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("qstep.cli.doctor.examine", work)
     result = invoke("doctor")
     assert (result.exit_code, result.stderr) == (130, "stopped; nothing is kept\n")
@@ -207,17 +193,8 @@ def test_signal_while_the_program_is_loaded_is_answered(seconds: float, tmp_path
 @pytest.mark.rtl
 def test_signal_while_a_simulation_is_built_ends_its_compilers(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    words = (
-        "train",
-        "gridworld",
-        "--act",
-        "host",
-        "--device",
-        "sim",
-        "--out",
-        str(tmp_path / "run"),
-    )
-    with started(*words, QSTEP_CACHE=str(cache)) as process:
+    words = f"train gridworld --act host --device sim --out {tmp_path}/run"
+    with started(*words.split(), QSTEP_CACHE=str(cache)) as process:
         assert process.stderr is not None
         assert "building the simulated device" in process.stderr.readline()
         time.sleep(1.5)

@@ -16,21 +16,16 @@ RUNS = {
 }
 
 
-def few_and_many(name: str, few: int, many: int) -> list[Any]:
-    quick = [pytest.param(name, few, id=f"{name}-{few}")] if few else []
-    return [*quick, pytest.param(name, many, marks=pytest.mark.release, id=f"{name}-{many}")]
+def many(name: str, deaths: int) -> Any:
+    return pytest.param(name, deaths, marks=pytest.mark.release)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["sigterm", "sigkill"])
 @pytest.mark.parametrize(
     ("name", "deaths"),
-    [
-        *few_and_many("train", 2, 50),
-        *few_and_many("agents", 1, 20),
-        *few_and_many("pqn", 0, 10),
-        *few_and_many("dqn", 0, 10),
-    ],
-)
+    [("train", 2), ("agents", 1),
+     many("train", 50), many("agents", 20), many("pqn", 10), many("dqn", 10)],
+)  # fmt: skip
 def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
     name: str, deaths: int, number: int, tmp_path: Path
 ) -> None:

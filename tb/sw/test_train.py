@@ -358,8 +358,3 @@ def test_only_the_best_termination_is_a_success() -> None:
     assert not is_success({}, False, 1.0, 1.0)
     assert is_success({}, True, -5.0, None) is None
     assert is_success({}, False, 0.0, None) is None
-
-
-def test_environment_that_knows_says_what_success_is() -> None:
-    assert is_success({"is_success": True}, False, -5.0, 1.0)
-    assert not is_success({"is_success": False}, True, 1.0, None)
