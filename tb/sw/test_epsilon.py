@@ -30,16 +30,12 @@ def test_linear_schedule_is_linear(over: int) -> None:
 def test_exponential_schedule_falls_to_a_hundredth(over: int) -> None:
     epsilon = Epsilon(0.8, 0.0, "exponential", over, "episodes")
     for units in (over // 2, over):
-        assert after(epsilon, units) == pytest.approx(
-            0.8 * 0.01 ** (units / over), rel=0.1
-        )  # 2^-shift
+        exact = 0.8 * 0.01 ** (units / over)
+        assert after(epsilon, units) == pytest.approx(exact, rel=0.1)  # 2^-shift
 
 
-def test_exponential_schedule_ends_where_it_is_told() -> None:
+def test_schedules_end_where_they_are_told() -> None:
     assert after(Epsilon(0.8, 0.25, "exponential", 100), 100) == 0.25
-
-
-def test_constant_schedule_stays() -> None:
     assert after(Epsilon(0.3), 1000) == pytest.approx(0.3, abs=2**-24)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 
 from qstep.acting.world import World
 from qstep.envs import MAPS, GridWorld, make
@@ -27,33 +26,24 @@ def test_default_board_is_the_reference_board() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "cell"),
-    [(UP, 1), (DOWN, 7), (LEFT, 3), (RIGHT, 5)],
-    ids=["up", "down", "left", "right"],
+    ("board", "cells"),
+    [("...\n.S.\n..G", (1, 7, 3, 5)), ("S#G\n#..", (0, 0, 0, 0))],
+    ids=["one-cell", "edge-and-wall"],
 )
-def test_actions_move_one_cell(action: int, cell: int) -> None:
-    world = GridWorld("...\n.S.\n..G")
+def test_actions_move_one_cell_or_none_at_an_edge_and_a_wall(
+    board: str, cells: tuple[int, ...]
+) -> None:
+    world = GridWorld(board)
+    for action, cell in zip((UP, DOWN, LEFT, RIGHT), cells, strict=True):
+        world.reset()
+        assert world.step(action) == (cell, -1.0, False, False, {})
+
+
+@pytest.mark.parametrize(("more", "reward"), [(0, -5.0), (23, -100.0)])
+def test_hole_terminates_and_costs_more_on_a_larger_board(more: int, reward: float) -> None:
+    world = GridWorld("HSG" + "." * more)
     world.reset()
-    assert world.step(action) == (cell, -1.0, False, False, {})
-
-
-@pytest.mark.parametrize("action", [UP, DOWN, LEFT, RIGHT])
-def test_edge_and_wall_leave_the_walker_where_it_is_and_cost_a_step(action: int) -> None:
-    world = GridWorld("S#G\n#..")
-    world.reset()
-    assert world.step(action) == (0, -1.0, False, False, {})
-
-
-def test_hole_terminates_with_its_reward() -> None:
-    world = GridWorld("HSG")
-    world.reset()
-    assert world.step(LEFT) == (0, -5.0, True, False, {})
-
-
-def test_hole_costs_more_on_a_larger_board() -> None:
-    world = GridWorld("HSG" + "." * 23)
-    world.reset()
-    assert world.step(LEFT) == (0, -100.0, True, False, {})
+    assert world.step(LEFT) == (0, reward, True, False, {})
 
 
 def test_step_cap_truncates_and_reset_starts_it_again() -> None:
@@ -114,10 +104,6 @@ def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) 
         total += float(reward)
         length += 1
     assert (length, total) == (steps, 2.0 - steps)
-
-
-def test_gymnasium_accepts_the_environment() -> None:
-    check_env(make("gridworld", 0))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tb.sw.vector_steps import poles
 
@@ -39,14 +39,9 @@ def test_the_checker_notices_a_seed_that_is_not_used() -> None:
 
 def test_import_of_qstep_is_enough() -> None:
     code = "import qstep, gymnasium; print(gymnasium.make('qstep/Snake-v0').unwrapped.kind)"
-    for way in (
-        code,
-        code.replace("import qstep, ", "import ").replace("qstep/S", "qstep:qstep/S"),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", way], capture_output=True, text=True, check=True
-        )
-        assert done.stdout == "features\n"
+    named = code.replace("import qstep, ", "import ").replace("qstep/S", "qstep:qstep/S")
+    for way in (code, named):
+        assert subprocess.check_output([sys.executable, "-c", way], text=True) == "features\n"
 
 
 def test_grid_world_takes_a_map_of_ones_own() -> None:
@@ -93,27 +88,17 @@ def test_pole_is_drawn_where_it_stands() -> None:
 @pytest.mark.parametrize("kind", [GridWorld, Snake, CartPoleTable])
 def test_unknown_render_mode_is_refused(kind: Any) -> None:
     options = {"text": "SG"} if kind is GridWorld else {}
-    with pytest.raises(
-        EnvironmentSpaceError,
-        match="render_mode is 'human'; it must be None or one of ansi, rgb_array",
-    ):
+    said = "render_mode is 'human'; it must be None or one of ansi, rgb_array"
+    with pytest.raises(EnvironmentSpaceError, match=said):
         kind(**options, render_mode="human")
-
-
-def as_gymnasium(kind: Observation, num_envs: int) -> VectorEnv[Any, Any, Any]:
-    return gym.make_vec(
-        "qstep/Snake-v0",
-        num_envs,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
-        observation=kind,
-    )
 
 
 @pytest.mark.parametrize("kind", ["state", "features", "flood"])
 def test_vector_environments_are_gymnasiums_own_of_the_single_one(kind: Observation) -> None:
     # Gymnasium 1.4 has no checker for vector environments, so ours are compared with its own.
-    envs, plain = gym.make_vec("qstep/Snake-v0", 3, observation=kind), as_gymnasium(kind, 3)
+    name, same_step = "qstep/Snake-v0", {"autoreset_mode": AutoresetMode.SAME_STEP}
+    envs = gym.make_vec(name, 3, observation=kind)
+    plain = gym.make_vec(name, 3, "sync", vector_kwargs=same_step, observation=kind)
     assert type(envs).__name__ == "SnakeVectorEnv"
     for space in ("observation", "action", "single_observation", "single_action"):
         assert getattr(envs, f"{space}_space") == getattr(plain, f"{space}_space")
@@ -127,14 +112,12 @@ def test_vector_environments_are_gymnasiums_own_of_the_single_one(kind: Observat
         assert (led_to(seen, info) == led_to(other, rest[-1])).all()
         info.pop("final_obs", None)  # integers of NumPy here, of Python there
         rest[-1].pop("final_obs", None)
-        assert data_equivalence(
-            (seen, reward.astype(float), *over, info), (other, *rest), exact=True
-        )
+        ours = (seen, reward.astype(float), *over, info)
+        assert data_equivalence(ours, (other, *rest), exact=True)
         ends += int(over[0].sum())
     assert ends > 10
-    assert data_equivalence(
-        envs.reset(), plain.reset(), exact=True
-    )  # they go on with their generators
+    # They go on with their generators.
+    assert data_equivalence(envs.reset(), plain.reset(), exact=True)
 
 
 def test_compiled_poles_have_the_spaces_of_gymnasiums() -> None:

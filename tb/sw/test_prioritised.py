@@ -64,28 +64,22 @@ def test_weights_undo_the_preference() -> None:
     assert (priorities.weights(rows[None], 4, 0.0) == 1).all()
 
 
-def added(priorities: Priorities, row: int) -> float:
-    priorities.add(np.array([row]))
-    return float(priorities.of(np.array([row])).item())
-
-
 def test_new_rows_get_the_highest_priority_that_errors_gave() -> None:
     priorities = Priorities(8, 1.0)
-    assert added(priorities, 0) == 1.0
+
+    def added(row: int) -> float:
+        priorities.add(np.array([row]))
+        return float(priorities.of(np.array([row])).item()) - 1e-6
+
+    assert added(0) == 1.0 - 1e-6
     priorities.update(np.array([0, 1]), np.array([0.05, 0.02], np.float32))
-    assert added(priorities, 2) == pytest.approx(0.05 + 1e-6)  # not 1: errors are this small
-
-
-def test_highest_priority_falls_with_the_errors_and_with_the_rows() -> None:
-    priorities = Priorities(8, 1.0)
+    assert added(2) == pytest.approx(0.05)  # not 1: errors are this small
     priorities.update(np.arange(3), np.array([5, 2, 1], np.float32))
-    assert added(priorities, 3) == pytest.approx(5 + 1e-6)
+    assert added(3) == pytest.approx(5)
     priorities.update(np.array([0]), np.array([0.5], np.float32))
-    assert added(priorities, 4) == pytest.approx(
-        2 + 1e-6
-    )  # row 3 has 5, but by no error of its own
+    assert added(4) == pytest.approx(2)  # row 3 has 5, but by no error of its own
     priorities.add(np.array([1]))  # another transition takes the row
-    assert added(priorities, 5) == pytest.approx(1 + 1e-6)
+    assert added(5) == pytest.approx(1)
 
 
 def test_last_update_of_a_row_counts() -> None:

@@ -35,13 +35,8 @@ def test_the_same_entry_again_and_again_waits_for_the_whole_loop(depth: int, clo
 
 @pytest.mark.parametrize(
     ("actions", "algorithm", "rotation"),
-    [
-        (4, "q-learning", 16),
-        (64, "double-q", 17),
-        (2, "expected-sarsa", 16),
-        (6, "expected-sarsa", 17),
-    ],
-)
+    [(4, "q-learning", 16), (64, "double-q", 17), (2, "expected-sarsa", 16), (6, "expected-sarsa", 17)],
+)  # fmt: skip
 def test_agents_step_once_a_rotation(actions: int, algorithm: str, rotation: int) -> None:
     for agents in (1, 16):
         acting = Acting(agents, algorithm)

@@ -11,17 +11,13 @@ from qstep.errors import ConfigError
 from qstep.learn.value_iteration import solve
 
 
-def test_value_iteration_solves_a_corridor_by_hand() -> None:
-    world = World.from_env(GridWorld("S..G"))
-    solution = solve(world, 0.5)
+def test_value_iteration_solves_a_corridor_and_a_tie_by_hand() -> None:
+    solution = solve(World.from_env(GridWorld("S..G")), 0.5)
     assert solution.values.tolist() == pytest.approx([-1.25, -0.5, 1.0, 0.0])
     assert solution.optimal[:3].tolist() == [[False, False, False, True]] * 3
     assert solution.q[0].tolist() == pytest.approx([-1.625, -1.625, -1.625, -1.25])
-
-
-def test_every_tied_action_is_optimal() -> None:
-    world = World.from_env(GridWorld("S.\n.G"))
-    assert solve(world, 0.9).optimal[0].tolist() == [False, True, False, True]
+    tied = solve(World.from_env(GridWorld("S.\n.G")), 0.9)
+    assert tied.optimal[0].tolist() == [False, True, False, True]
 
 
 def test_value_iteration_solves_slippery_frozen_lake() -> None:
@@ -63,14 +59,9 @@ def test_solution_is_that_of_sweeps_alone() -> None:
 def test_a_large_world_is_solved_only_without_chance() -> None:
     states = 4097
     state, action = np.divmod(np.arange(2 * states), 2)
-    rows = {
-        "state": state,
-        "action": action,
-        "next_state": np.where(action == 0, (state + 1) % states, state),
-        "reward": state / states,
-        "terminated": action == 1,
-        "start_state": [0],
-    }
+    following = np.where(action == 0, (state + 1) % states, state)
+    rows = {"state": state, "action": action, "next_state": following, "reward": state / states}
+    rows |= {"terminated": action == 1, "start_state": [0]}
     assert solve(World.from_arrays(**rows), 0.0).values[-1] == 4096 / 4097
     chance = {name: np.append(rows[name], rows[name][:1]) for name in list(rows)[:4]}
     half = {**chance, "terminated": np.append(rows["terminated"], True), "start_state": [0]}
