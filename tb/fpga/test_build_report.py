@@ -13,7 +13,6 @@ from tb.fpga.placements import BOARD, placement
 from qstep.acting.config import Acting
 from qstep.errors import FileFormatError
 from qstep_fpga import report as report_module
-from qstep_fpga.critical import describe
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock
 
@@ -22,6 +21,12 @@ from qstep_fpga.report import BuildReport, LinkClock
 def two_seeds() -> BuildReport:
     """A report of two placements; making one generates the hardware."""
     return BuildReport.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
+
+
+def shown(report: BuildReport) -> str:
+    out = io.StringIO()
+    Console(file=out, width=200).print(render(report))
+    return " ".join(out.getvalue().split())
 
 
 @pytest.mark.parametrize(
@@ -61,13 +66,6 @@ def test_a_report_with_a_wrong_value_is_refused(
         BuildReport.read(file)
 
 
-def test_critical_path_is_told_without_paths_from_outside() -> None:
-    assert (
-        describe(placement(1, 1.0).report)
-        == "80.0 ns from a to b through 0 cells, 75% of it in wires"
-    )
-
-
 def test_link_rates_follow_from_baud_and_record_lengths() -> None:
     config = replace(BOARD.config, states=1024)
     report = BuildReport.of(BOARD, config, [placement(1, 30.0)])
@@ -90,19 +88,16 @@ def test_updates_a_second_follow_from_clocks_and_agents(
 
 
 def test_a_device_with_agents_needs_no_link_to_learn(two_seeds: BuildReport) -> None:
-    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(4)).to_dict())
+    one, report = (
+        replace(two_seeds, config=replace(BOARD.config, acting=Acting(agents)).to_dict())
+        for agents in (1, 4)
+    )
+    assert "| 64 x 4, Q8.8, 1 agent |" in markdown([one])
     *_, row = markdown([report]).splitlines()
     assert "| 64 x 4, Q8.8, 4 agents |" in row
     assert row.endswith("| 2 | 6 / not needed |")
-    shown = io.StringIO()
-    Console(file=shown, width=200).print(render(report))
-    assert "6 million updates/s" in shown.getvalue()
-    assert "transitions/s" not in shown.getvalue()
-
-
-def test_one_agent_is_not_many(two_seeds: BuildReport) -> None:
-    report = replace(two_seeds, config=replace(BOARD.config, acting=Acting(1)).to_dict())
-    assert "| 64 x 4, Q8.8, 1 agent |" in markdown([report])
+    assert "6 million updates/s" in shown(report)
+    assert "transitions/s" not in shown(report)
 
 
 def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
@@ -130,9 +125,7 @@ def test_a_report_names_the_commit_of_a_checkout_alone(
     commit = two_seeds.commit.removesuffix("+")
     assert len(commit) >= 7
     assert head.stdout.startswith(commit)
-    shown = io.StringIO()
-    Console(file=shown, width=200).print(render(two_seeds))
-    assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown.getvalue()
+    assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown(two_seeds)
     for folder in (tmp_path, tmp_path / "broken"):  # no checkout, and one that git cannot read
         monkeypatch.setattr(report_module, "INCLUDE_FOLDER", folder / "rtl")
         assert report_module._commit() == ""
@@ -142,11 +135,6 @@ def test_a_report_names_the_commit_of_a_checkout_alone(
 def test_what_is_shown_of_a_lane_and_of_a_link_with_a_clock_of_its_own(
     two_seeds: BuildReport,
 ) -> None:
-    def shown(report: BuildReport) -> str:
-        out = io.StringIO()
-        Console(file=out, width=200).print(render(report))
-        return " ".join(out.getvalue().split())
-
     of_lane = shown(two_seeds)
     full, continuing = two_seeds.link_rates
     assert f"link {full:.4f} million transitions/s at" in of_lane

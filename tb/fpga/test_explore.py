@@ -40,9 +40,7 @@ def test_grid_has_every_combination_once() -> None:
         for states in (16, 64)
         for depth in (1, 3)
     ]
-
-
-def test_what_is_not_asked_for_is_the_boards_own() -> None:
+    # What is not asked for is the board's own.
     assert grid([ICE, ECP]) == [Point(ICE, ICE.config), Point(ECP, ECP.config)]
 
 
@@ -60,12 +58,8 @@ def test_what_is_no_configuration_is_refused_with_its_legal_range() -> None:
 
 
 def cell(kind: str, inputs: str, outputs: str) -> dict[str, Any]:
-    ports = {"D": ("input", inputs), "Q": ("output", outputs)}
-    return {
-        "type": kind,
-        "port_directions": {name: way for name, (way, _) in ports.items()},
-        "connections": {name: [bit] for name, (_, bit) in ports.items()},
-    }
+    ways = {"D": "input", "Q": "output"}
+    return {"type": kind, "port_directions": ways, "connections": {"D": [inputs], "Q": [outputs]}}
 
 
 lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
@@ -92,13 +86,9 @@ class Tools:
         cells |= {"chain": flop("d", "i"), "in": flop("i", "a")}
         cells |= {"out": flop("x", "b"), "shifted": flop("c", "o")}
         cells |= {"choose": lut("b", "c")}
-        nets = {
-            "u_wrapper.chain_q": "i",
-            "u_wrapper.in_q": "a",
-            "u_wrapper.out_q": "b",
-            "u_wrapper.shifted_q": "o",
-        }
-        module = {"cells": cells, "netnames": {name: {"bits": [bit]} for name, bit in nets.items()}}
+        nets = {"chain_q": "i", "in_q": "a", "out_q": "b", "shifted_q": "o"}
+        names = {f"u_wrapper.{name}": {"bits": [bit]} for name, bit in nets.items()}
+        module = {"cells": cells, "netnames": names}
         tree = {"modules": {WRAPPER: module}, "depth": config.loop_depth}
         path = self.folder / f"{config.digest}-{board.name}.json"
         path.write_text(json.dumps(tree), encoding="utf-8")
@@ -113,13 +103,9 @@ class Tools:
             raise BuildError("nextpnr failed with status 1:\nInfo: so far so good\nERROR: no way")
         tree = json.loads((folder / "netlist.json").read_text("utf-8"))
         counts = Counter(cell["type"] for cell in tree["modules"][WRAPPER]["cells"].values())
-        use = {
-            kind: {"used": counts[counted], "available": 1000}
-            for kind, counted in (
-                *(("TRELLIS_COMB", "LUT4"), ("TRELLIS_FF", "TRELLIS_FF")),
-                *(("DP16KD", "DP16KD"), ("MULT18X18D", "MULT18X18D")),
-            )
-        }
+        names = ("TRELLIS_COMB", "TRELLIS_FF", "DP16KD", "MULT18X18D")
+        counts["TRELLIS_COMB"] = counts["LUT4"]
+        use = {name: {"used": counts[name], "available": 1000} for name in names}
         step = {"delay": 1.0, "from": {"cell": LANE + "a"}, "to": {"cell": "b"}, "type": "logic"}
         report = {
             "fmax": {"clk": {"achieved": 100.0 + seed + tree["depth"]}},
@@ -184,12 +170,9 @@ def test_figures_are_of_all_seeds_and_leave_out_what_is_around_the_lane(stand_in
     assert result.critical_path == "1.0 ns from a to b through 1 cells, 0% of it in wires"
     assert result.rate == 104.0 * result.independent
     assert result.walker_rate == 104.0 * result.walker
-
-
-def test_the_whole_device_leaves_out_nothing(stand_in: Tools) -> None:
     points = grid([ECP], states=[16], loop_depths=[2])
     found = explore(points, "device", [1], 1, Threads(1), lambda _: None, lambda *_: None)
-    assert found.results[0].resources["LUT4"] == (17, 1000)
+    assert found.results[0].resources["LUT4"] == (17, 1000)  # of the whole device
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:

@@ -33,16 +33,8 @@ def result(board: str, states: int, depth: int, clock: float, luts: int) -> Resu
     )
 
 
-SWEEP = Exploration(
-    "lane",
-    [
-        result("ulx3s-12f", 64, 1, 70.0, 1000),
-        result("ulx3s-12f", 64, 2, 120.0, 1100),
-        result("ulx3s-12f", 64, 3, 110.0, 1200),
-        result("ulx3s-12f", 256, 2, 120.0, 1150),
-    ],
-    [],
-)
+LANES = [(64, 1, 70.0, 1000), (64, 2, 120.0, 1100), (64, 3, 110.0, 1200), (256, 2, 120.0, 1150)]
+SWEEP = Exploration("lane", [result("ulx3s-12f", *lane) for lane in LANES], [])
 MIXED = Exploration("lane", [*SWEEP.results, result("icebreaker", 64, 1, 25.0, 528)], [])
 
 

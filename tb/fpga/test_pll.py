@@ -1,5 +1,6 @@
 """The clock of a board is the requested one, not the nearest that its PLL can make."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,26 +46,17 @@ def at(board: Board, clock_hz: int) -> Config:
         ("icebreaker", 45_001_000, "45.000", "45 MHz of its 12 MHz, where .* for 45.001 MHz"),
         ("ulx3s-12f", 97_000_000, "96.875", "96.875 MHz of its 25 MHz, where .* for 97 MHz"),
         ("tang-nano-9k", 50_000_000, "50.143", "50.143 MHz of its 27 MHz, where .* for 50 MHz"),
+        ("icebreaker", 47_250_000, "47.250", ""),
+        ("ulx3s-12f", 90_000_000, "90", ""),
+        ("ulx3s-12f", 103_125_000, "103.125", ""),
+        ("tang-nano-9k", 50_142_857, "50.143", ""),  # 27 * 13 / 7, rounded twice
     ],
 )  # fmt: skip
 def test_another_rate_is_refused(name: str, asked: int, made: str, message: str) -> None:
     board = load(name)
-    with pytest.raises(BuildError, match=f"the PLL of {board.title} makes {message}"):
+    said = f"the PLL of {board.title} makes {message}"
+    with pytest.raises(BuildError, match=said) if message else nullcontext():
         pll.check_rates(board, at(board, asked), SAID[name].format(made))
-
-
-@pytest.mark.parametrize(
-    ("name", "asked", "made"),
-    [
-        ("icebreaker", 47_250_000, "47.250"),
-        ("ulx3s-12f", 90_000_000, "90"),
-        ("ulx3s-12f", 103_125_000, "103.125"),
-        ("tang-nano-9k", 50_142_857, "50.143"),  # 27 * 13 / 7, rounded twice
-    ],
-)
-def test_the_same_rate_is_accepted(name: str, asked: int, made: str) -> None:
-    board = load(name)
-    pll.check_rates(board, at(board, asked), SAID[name].format(made))
 
 
 TWO_RATES = """\
@@ -82,19 +74,15 @@ def with_lanes_at(name: str, lanes_hz: int) -> tuple[Board, Config]:
 def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
     board, config = with_lanes_at("ulx3s-85f", 180_000_000)
     pll.check_rates(board, config, TWO_RATES.format(90, 180))
-    with pytest.raises(
-        BuildError, match=r"210 MHz .* acting.clock_hz asks for 180 .* = 210_000_000"
-    ):
+    other = r"210 MHz .* acting.clock_hz asks for 180 .* = 210_000_000"
+    with pytest.raises(BuildError, match=other):
         pll.check_rates(board, config, TWO_RATES.format(90, 210))
-    # The faster clock comes first: the slower one more often divides its multiple.
-    words = " ".join(pll.pll_command(board, config))
-    assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
-
-
-def test_a_chip_whose_pll_makes_one_clock_says_so() -> None:
     message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
     with pytest.raises(BuildError, match=message):
         pll.pll_command(*with_lanes_at("tang-nano-20k", 180_000_000))
+    # The faster clock comes first: the slower one more often divides its multiple.
+    words = " ".join(pll.pll_command(board, config))
+    assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
 
 
 @pytest.mark.synth
@@ -126,12 +114,9 @@ def test_boards_get_the_clock_that_their_files_name(name: str, tmp_path: Path) -
 @pytest.mark.synth
 @pytest.mark.parametrize(
     ("name", "asked", "made"),
-    [
-        ("icebreaker", 47_000_000, "47.25"),
-        ("ulx3s-12f", 97_000_000, "96.875"),
-        ("tang-nano-9k", 50_000_000, "50.143"),
-    ],
-)
+    [("icebreaker", 47_000_000, "47.25"), ("ulx3s-12f", 97_000_000, "96.875"),
+     ("tang-nano-9k", 50_000_000, "50.143")],
+)  # fmt: skip
 def test_a_build_at_a_rate_that_the_pll_cannot_make_is_refused(
     name: str, asked: int, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
