@@ -23,9 +23,8 @@ TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_
 def test_the_promised_boards_are_there_and_no_other() -> None:
     agents = [f"{name}-agents" for name in STREAMING]
     assert names() == sorted([*STREAMING, *agents, *FARMS])
-    with pytest.raises(
-        ConfigError, match="board is 'arty'; known are icebreaker, icebreaker-agents"
-    ):
+    said = "board is 'arty'; known are icebreaker, icebreaker-agents"
+    with pytest.raises(ConfigError, match=said):
         load("arty")
 
 

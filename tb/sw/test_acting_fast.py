@@ -136,9 +136,8 @@ def test_settings_that_a_run_cannot_go_on_with_are_refused() -> None:
         kept = model.settings
         with pytest.raises(ConfigError, match="settings are for 1 agents; the configuration has 2"):
             model.configure(kept[:1])
-        with pytest.raises(
-            ConfigError, match="seed of agent 1 is 5; it must stay 0, which its run"
-        ):
+        said = "seed of agent 1 is 5; it must stay 0, which its run"
+        with pytest.raises(ConfigError, match=said):
             model.configure([kept[0], replace(kept[1], seed=5)])
         assert model.settings == kept
 
@@ -165,9 +164,8 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
 
 def test_every_number_of_agents_equals_the_plain_model() -> None:
     for agents in range(1, 71):
-        config = Config(
-            5, ACTIONS, QFormat(4, 4), acting=Acting(agents=agents, outcomes=2, starts=2)
-        )
+        acting = Acting(agents=agents, outcomes=2, starts=2)
+        config = Config(5, ACTIONS, QFormat(4, 4), acting=acting)
         world = random_world(config, 3, agents)
         own = [
             AgentSettings(0.9 - 0.01 * k, 0.9, Epsilon(0.9, 0.1, KINDS[k % 3], 5), k)
@@ -213,9 +211,8 @@ def test_comparison_sees_a_planted_fault(fault: str) -> None:
 
 def test_what_is_not_of_these_agents_is_refused() -> None:
     _, fast = grid(Algorithm.SARSA, shared=False)
-    with pytest.raises(
-        TableError, match=r"table has shape \(40, 3\); this configuration needs \(2, 40, 3\)"
-    ):
+    said = r"table has shape \(40, 3\); this configuration needs \(2, 40, 3\)"
+    with pytest.raises(TableError, match=said):
         fast.load(fast.table[0])
     with pytest.raises(TableError, match=r"\[0, 0, 0\] is 40000; Q8.8 holds -32768 to 32767"):
         fast.load(np.full((2, 40, 3), 40000, np.int32))

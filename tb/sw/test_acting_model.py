@@ -215,7 +215,6 @@ def test_settings_for_another_number_of_agents_are_refused() -> None:
     config = acting(agents=3)
     with pytest.raises(ConfigError, match="settings are for 2 agents; the configuration has 3"):
         ActingModel(config, ring(config), settings(2))
-    with pytest.raises(
-        ConfigError, match="acting is None; agents need a configuration that has it"
-    ):
+    said = "acting is None; agents need a configuration that has it"
+    with pytest.raises(ConfigError, match=said):
         ActingModel(Config(7, 3), ring(config), settings(1))

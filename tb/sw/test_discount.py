@@ -85,24 +85,17 @@ def test_gamma_learned_as_0_or_1_is_refused(alpha: float, gamma: float, message:
 
 
 def test_many_pairs_are_told_in_one_line() -> None:
-    with pytest.warns(
-        PrecisionWarning, match=r"15 fractional bits \(pairs like it: 3\); use"
-    ) as said:
+    many = r"15 fractional bits \(pairs like it: 3\); use"
+    with pytest.warns(PrecisionWarning, match=many) as said:
         warn_of_discounts([(0.5, 0.9), *((alpha, 0.9) for alpha in (2**-12, 2**-12, 2**-9, 2**-8))])
     assert len(said) == 1
-
-
-def test_gamma_that_is_learned_to_1_percent_is_not_remarked() -> None:
+    # No gamma that is learned to 1 % is remarked.
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
 
 
 def configured(device: Device, hyper: Hyperparameters) -> object:
     with device:
         return device.configure(hyper)
-
-
-def linked() -> Device:
-    return LinkDevice(DirectPort(ReferenceDevice(Config(4, 2))), Config(4, 2))
 
 
 def reconfigured(settings: AgentSettings) -> object:
@@ -125,7 +118,9 @@ FRONTS: dict[str, Callable[[float, float], object]] = {
         World.named("gridworld"), alpha=alpha, gamma=gamma, steps=200, most_width=8
     ),
     "model": lambda *own: configured(qstep.open("model", Config(4, 2)), Hyperparameters(*own)),
-    "link": lambda *own: configured(linked(), Hyperparameters(*own)),
+    "link": lambda *own: configured(
+        LinkDevice(DirectPort(ReferenceDevice(Config(4, 2))), Config(4, 2)), Hyperparameters(*own)
+    ),
     "agents": lambda *own: reconfigured(AgentSettings(*own)),
     "live world": lambda *own: open_live(
         "model", Config(4, 2, acting=Acting(world="live")), [AgentSettings(*own)]
@@ -168,15 +163,10 @@ def test_results_are_compared_with_the_optimum_of_the_learned_discount() -> None
 
 
 def test_advice_is_by_default_for_an_alpha_that_learns_gamma() -> None:
+    given: dict[str, Any] = {"steps": 200, "most_width": 8, "roundings": [Rounding.FLOOR]}
     for world in ("gridworld", "FrozenLake-v1"):
         for gamma in (0.9, 0.99):
-            advice = advise(
-                *(World.named(world),),
-                gamma=gamma,
-                steps=200,
-                most_width=8,
-                roundings=[Rounding.FLOOR],
-            )
+            advice = advise(World.named(world), gamma=gamma, **given)
             assert not differs(advice.alpha, gamma)
             assert advice.to_dict()["discount"] == advice.discount
 

@@ -49,10 +49,9 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
 
 def fast_score(prioritised: bool) -> float:
     """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
-    changes: dict[str, Any] = {"total_timesteps": 20_000, "prioritised": prioritised}
-    made = Dqn(
-        CartPoleVectorEnv(32), replace(PRESETS["cartpole"].configuration("fast", 1), **changes), CPU
-    )
+    config = PRESETS["cartpole"].configuration("fast", 1)
+    config = replace(config, total_timesteps=20_000, prioritised=prioritised)
+    made = Dqn(CartPoleVectorEnv(32), config, CPU)
     play_on(made, made.config.total_timesteps)
     return float(play(CartPoleVectorEnv(100), made.policy(100), 1 << 32).mean())
 
@@ -60,17 +59,10 @@ def fast_score(prioritised: bool) -> float:
 def plain_returns() -> list[float]:
     """Return those of 3,000 steps: 22 in the first 20 episodes, 172 in the last 5."""
     config = replace(
-        PRESETS["cartpole"].configuration("plain", 0),
-        total_timesteps=3_000,
-        batch_size=64,
-        gradient_steps=8,
-        learning_starts=200,
-        gamma=0.95,
-        reward_scale=0.05,
-        tau=0.2,
-        learning_rate=4e-3,
-        epsilon=EpsilonSchedule(1, 0.02, 0.4),
-    )
+        PRESETS["cartpole"].configuration("plain", 0), total_timesteps=3_000, batch_size=64,
+        gradient_steps=8, learning_starts=200, gamma=0.95, reward_scale=0.05, tau=0.2,
+        learning_rate=4e-3, epsilon=EpsilonSchedule(1, 0.02, 0.4)
+    )  # fmt: skip
     made = PlainDqn(gym.make("CartPole-v1"), config, CPU, num_envs=32)
     returns = [r for _ in range(config.total_timesteps) if (r := made.step()) is not None]
     assert made.episodes == len(returns)
@@ -214,12 +206,8 @@ def test_target_network_follows_by_its_rate() -> None:
 
 
 def test_learning_rate_and_epsilon_go_by_steps() -> None:
-    config = DqnConfig(
-        total_timesteps=1000,
-        learning_rate=1.0,
-        final_learning_rate=0.5,
-        epsilon=EpsilonSchedule(1, 0, 0.5),
-    )
+    falling = EpsilonSchedule(1, 0, 0.5)
+    config = DqnConfig(1000, learning_rate=1.0, final_learning_rate=0.5, epsilon=falling)
     assert [learning_rate_at(config, f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
     assert [config.epsilon.at(f, config.total_timesteps) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
 

@@ -20,9 +20,8 @@ GAMMA = 0.99
 COUNT = 3
 SHAPES = [((4, 64, 64, 2), 64), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
 
-TOLERANCE = (
-    1e-5  # float32: sums over up to 65 terms are taken in another order, errors are up to 30
-)
+# float32: sums over up to 65 terms are taken in another order, errors are up to 30.
+TOLERANCE = 1e-5
 
 
 def sample(sizes: tuple[int, ...], size: int) -> tuple[fast.Batches, list[Batch]]:
@@ -166,11 +165,12 @@ def test_unknown_variant_is_refused() -> None:
         fast.QLoss("triple", stack, batches)  # type: ignore[arg-type]
 
 
-def test_networks_of_one_seed_are_equal_and_leave_the_generator_alone() -> None:
+@pytest.mark.parametrize("normalise", [False, True])
+def test_networks_of_one_seed_are_equal_and_leave_the_generator_alone(normalise: bool) -> None:
     torch.manual_seed(3)
     first = torch.rand(1)
     torch.manual_seed(3)
-    ours, again, other = (modules((4, 8, 2), seed=s) for s in (7, 7, 8))
+    ours, again, other = (modules((4, 8, 2), s, normalise=normalise) for s in (7, 7, 8))
     assert torch.equal(torch.rand(1), first)
     assert torch.equal(ours[0].weight, again[0].weight)
     assert not torch.equal(ours[0].weight, other[0].weight)

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,8 @@ def test_work_of_a_process_that_died_is_done_again(tmp_path: Path) -> None:
 
 def test_an_item_that_ends_every_process_is_given_up_and_the_others_are_kept() -> None:
     told: list[int] = []
-    with pytest.raises(
-        SchedulerError, match=r"workers died 4 times, with \d of 3 pieces of work left"
-    ):
+    said = r"workers died 4 times, with \d of 3 pieces of work left"
+    with pytest.raises(SchedulerError, match=said):
         in_parallel(square_or_die, [(n, "") for n in (1, 2, 3)], Processes(1), told.append)
     assert told == [1, 4]
 
@@ -89,22 +89,16 @@ def work_on_or_raise(item: tuple[str, Path]) -> None:
     raise ZeroDivisionError
 
 
-def is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_an_error_of_an_item_ends_processes_at_work(tmp_path: Path) -> None:
     file = tmp_path / "process"
     with pytest.raises(ZeroDivisionError):
         in_parallel(work_on_or_raise, [("work", file), ("raise", file)], Processes(2), print)
     process, until = int(file.read_text()), time.monotonic() + 30
-    while is_running(process):
-        assert time.monotonic() < until, "it is still at work"
-        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(process, 0)
+            assert time.monotonic() < until, "it is still at work"
+            time.sleep(0.01)
 
 
 class Dead(ThreadPoolExecutor):

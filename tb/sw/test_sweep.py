@@ -118,16 +118,14 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
     assert not same(made(sweep_plan(world, steps=399, config=config, **given)), model)
     farm = replace(config, acting=replace(acting, agents=4), lanes=2)
     assert same(made(sweep_plan(world, steps=400, config=farm, **given)), model)
-    with pytest.raises(
-        ConfigError, match=r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
-    ):
+    said = r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
+    with pytest.raises(ConfigError, match=said):
         sweep_plan(world, config=config, formats=["Q8.8"])
     with pytest.raises(ConfigError, match="agents is 4; it must be 3"):
         Sweep(plan, "sim", agents=4)
     shared = replace(config, acting=replace(acting, shared_table=True))
-    with pytest.raises(
-        ConfigError, match="a sweep needs agents with worlds from tables and a table each"
-    ):
+    said = "a sweep needs agents with worlds from tables and a table each"
+    with pytest.raises(ConfigError, match=said):
         sweep_plan(world, config=shared)
 
 

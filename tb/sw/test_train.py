@@ -123,6 +123,8 @@ def test_policy_acts_on_the_table_as_last_read(sync_steps: int) -> None:
 
 def test_batches_are_as_long_as_asked_and_nothing_is_lost() -> None:
     learner = trained(replace(SHORT, sync_steps=50))
+    ends = sum(int(batch.terminated.sum()) for batch in learner.device.batches)
+    assert ends == sum(episode.terminated for episode in learner.result.episodes) > 0
     lengths = [len(batch) for batch in learner.device.batches]
     assert set(lengths[:-1]) == {50}
     assert 1 <= lengths[-1] <= 50
@@ -147,12 +149,6 @@ def test_truncated_episodes_bootstrap_and_tell_no_success(tmp_path: Path) -> Non
     # If truncation counted as termination, the value would stay above -1 / (1 - gamma).
     assert learner.result.table[0].max() == pytest.approx(-2 * 256, abs=3)
     assert learner.result.evaluations[-1].terminated == 0.0
-
-
-def test_terminated_transitions_are_marked() -> None:
-    learner = trained(SHORT)
-    ends = sum(int(batch.terminated.sum()) for batch in learner.device.batches)
-    assert ends == sum(episode.terminated for episode in learner.result.episodes) > 0
 
 
 class Rich(gym.Env[Any, Any]):
@@ -236,14 +232,6 @@ def test_unfit_reward_is_refused(env_id: str, number_format: str, applied: int, 
     assert device.status().applied == applied
 
 
-def interrupt_at(cut: int) -> Callable[[int], None]:
-    def before(batch: int) -> None:
-        if batch == cut:
-            raise KeyboardInterrupt
-
-    return before
-
-
 @pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.STOCHASTIC])
 @pytest.mark.parametrize("cut", [0, 1, 7, 20, 41])
 def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
@@ -252,7 +240,12 @@ def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
     plan = replace(SHORT, sync_steps=17)
     hyper = Hyperparameters(rounding=rounding, seed=3)
     whole = trained(plan, hyper)
-    learner = Learner(Spy(whole.device.config, interrupt_at(cut)), plan, hyper)
+
+    def before(batch: int) -> None:
+        if batch == cut:
+            raise KeyboardInterrupt
+
+    learner = Learner(Spy(whole.device.config, before), plan, hyper)
     with pytest.raises(KeyboardInterrupt):
         for _ in learner:
             pass
@@ -338,12 +331,9 @@ def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:
     assert EpsilonSchedule(0.9, 0.1, 0.0).at(0, of=8) == 0.1
 
 
-def test_greedy_takes_the_lowest_of_tied_actions() -> None:
-    q = np.array([[0, 3, 3, -1], [-2, -2, -2, -2]], np.int32)
-    assert [greedy(q, 0), greedy(q, 1)] == [1, 0]
-
-
-def test_epsilon_is_the_share_of_random_actions() -> None:
+def test_greedy_takes_the_lowest_of_tied_actions_and_epsilon_is_the_share_of_random_ones() -> None:
+    tied = np.array([[0, 3, 3, -1], [-2, -2, -2, -2]], np.int32)
+    assert [greedy(tied, 0), greedy(tied, 1)] == [1, 0]
     q = np.array([[0, 1, 0, 0]], np.int32)
     rng = np.random.default_rng(0)
     assert {epsilon_greedy(q, 0, 0.0, rng) for _ in range(100)} == {1}
