@@ -60,9 +60,8 @@ def test_a_picture_that_cannot_be_drawn_costs_no_other(
     root, plain = tmp_path / "root.png", tmp_path / "plain.png"
     root.write_text("of other results", encoding="utf-8")
     pictures: Any = {root: partial(math.sqrt, -1), plain: Figure}
-    refused = pytest.raises(
-        DrawingError, match=r"root\.png cannot be drawn: ValueError: math domain"
-    )
+    why = r"root\.png cannot be drawn: ValueError: math domain"
+    refused = pytest.raises(DrawingError, match=why)
     if here:
         with refused:
             write_pictures(pictures)

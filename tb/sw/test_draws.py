@@ -179,9 +179,7 @@ def walked(generator: Generator, steps: int) -> NDArray[np.int32]:
 @pytest.mark.parametrize("number_format", ["Q8.10", "Q8.16"])
 def test_random_agent_learns_every_state_of_a_maze(number_format: str) -> None:
     world = World.named(MAZE)
-    config = Config(
-        world.states, world.actions, QFormat.parse(number_format), acting=world.acting()
-    )
+    config = Config(world.states, world.actions, number_format, acting=world.acting())
     model = FastActingModel(config, world.table(config), [AgentSettings(epsilon=Epsilon(1))])
     model.run(1 << 23)
     assert share_not_optimal(model.table) == 0

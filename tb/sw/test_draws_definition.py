@@ -16,11 +16,8 @@ def test_words_are_marsaglias() -> None:
 
 
 def test_first_words_are_those_of_splitmix() -> None:
-    assert [first_word(1234567, agent) for agent in range(3)] == [
-        6457827717110365317,
-        3203168211198807973,
-        9817491932198370423,
-    ]
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert [first_word(1234567, agent) for agent in range(3)] == published
 
 
 def test_seed_out_of_range_is_refused() -> None:

@@ -73,9 +73,8 @@ def test_wrong_update_is_seen(capsys: pytest.CaptureFixture[str], folder: Path, 
 def test_each_case_of_an_answer_is_needed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     answer(folder, "all_cases = cases\n")
     for left_out in range(5):
-        answer(
-            folder, f"def cases(): return all_cases()[:{left_out}] + all_cases()[{left_out + 1}:]\n"
-        )
+        others = f"all_cases()[:{left_out}] + all_cases()[{left_out + 1}:]"
+        answer(folder, f"def cases(): return {others}\n")
         (verdict,) = checked(capsys, folder, "3")
         assert verdict.startswith("wrong: no case notices an update that ")
 

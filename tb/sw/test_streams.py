@@ -25,9 +25,8 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full
 
 def shell(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command of a shell in which `qstep` is this Python's."""
-    program = (
-        f'qstep() {{ "{sys.executable}" -c "from qstep_command import main; main()" "$@"; }}\n'
-    )
+    call = f'"{sys.executable}" -c "from qstep_command import main; main()" "$@"'
+    program = f"qstep() {{ {call}; }}\n"
     return subprocess.run(
         ["bash", "-c", program + words],
         capture_output=True,
@@ -102,10 +101,8 @@ def test_a_drawing_that_fails_costs_no_command_its_results(
     file = tmp_path / "report.json"
     done = CliRunner().invoke(cli._qstep, [*words.format(tmp_path).split(), "--json", str(file)])
     assert isinstance(done.exception, DrawingError)
-    assert (
-        str(done.exception).count("cannot be drawn: IndexError: no data")
-        == (told == "2 seeds: ") + 1
-    )
+    said = str(done.exception).count("cannot be drawn: IndexError: no data")
+    assert said == (told == "2 seeds: ") + 1
     assert told in done.output
     assert json.loads(file.read_text(encoding="utf-8"))
 
