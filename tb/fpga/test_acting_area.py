@@ -16,8 +16,6 @@ from qstep_fpga import acting
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement
 
-pytestmark = pytest.mark.unit
-
 NAMES = [algorithm.value for algorithm in Algorithm]
 
 

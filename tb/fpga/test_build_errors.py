@@ -29,9 +29,6 @@ from qstep_fpga.pins import led_out, pins_text
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
 
-pytestmark = pytest.mark.unit
-
-
 # What does not fit
 
 

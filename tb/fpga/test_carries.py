@@ -11,8 +11,6 @@ import pytest
 
 from qstep_fpga.families.ecp5_carries import shorten_carries
 
-pytestmark = pytest.mark.unit
-
 Module = dict[str, Any]
 A, B, C, CARRY, END = 10, 11, 12, 20, 21
 LOW, HIGH = 30, 31

@@ -39,7 +39,6 @@ def write_top(config: Config, folder: Path, more: str = "") -> None:
     (folder / "qstep_top.v").write_text(generated(config)["qstep_top"] + more, encoding="utf-8")
 
 
-@pytest.mark.unit
 @pytest.mark.parametrize(
     ("name", "before", "after", "same"),
     [
@@ -63,7 +62,6 @@ def test_only_what_makes_other_hardware_counts(
 FARM = {"build.py", "synthesis.py"}
 
 
-@pytest.mark.unit
 def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -86,7 +84,6 @@ def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
         assert read & {*refining, *FARM} == expected
 
 
-@pytest.mark.unit
 def test_identity_tells_boards_configurations_pins_and_tools_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -148,7 +145,6 @@ def wrong_boards(folder: Path, edited: Iterable[str] = EDITS) -> dict[str, set[s
     return found
 
 
-@pytest.mark.unit
 def test_identity_is_of_the_substance_of_the_files_in_the_boards_own_hierarchy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +183,6 @@ def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
     assert others == (lane if board.name in AGENTS | FARMS else set())
 
 
-@pytest.mark.unit
 def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +205,6 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
     assert "module other_1;" in (tmp_path / "qstep_top.v").read_text(encoding="utf-8")
 
 
-@pytest.mark.unit
 def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,8 +11,6 @@ from tb.fpga.test_carries import made
 
 from qstep_fpga.families.ecp5_inverters import remove_inverters
 
-pytestmark = pytest.mark.unit
-
 Module = dict[str, Any]
 A, B, OTHER = 10, 11, 12
 BEFORE, KEPT, BEHIND, SEEN, SUM, TOP = 20, 21, 22, 30, 31, 32

@@ -10,8 +10,6 @@ import pytest
 
 from qstep_fpga.families.ecp5_multipliers import deepen_multipliers
 
-pytestmark = pytest.mark.unit
-
 Module = dict[str, Any]
 CLOCK = 2
 

@@ -12,8 +12,6 @@ from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga.board import load
 from qstep_fpga.program import program
 
-pytestmark = pytest.mark.unit
-
 BOARD = load("tang-nano-9k")
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from qstep_fpga.families.ecp5_registers import absorb_registers
 
-pytestmark = pytest.mark.unit
-
 CLOCK, ENABLE, RESULTS, QS = 2, 3, (10, 11), (20, 21)
 Module = dict[str, Any]
 

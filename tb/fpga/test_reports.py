@@ -40,7 +40,6 @@ def on_the_page() -> str:
     return "\n\n".join(re.findall(r"^\|.*\|$(?:\n\|.*\|$)*", page, re.MULTILINE))
 
 
-@pytest.mark.unit
 def test_the_tables_are_what_the_documented_call_prints_of_reports_that_are_not_stale(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -53,7 +52,6 @@ def test_the_tables_say_which_reports_are_stale() -> None:
     assert on_the_page() == "\n\n".join(printed())
 
 
-@pytest.mark.unit
 def test_a_report_of_other_sources_is_marked_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = BuildReport.read(ROOT / "fpga/reports/icebreaker.json")
     monkeypatch.setattr(
@@ -69,7 +67,6 @@ def test_a_report_of_other_sources_is_marked_stale(monkeypatch: pytest.MonkeyPat
     assert f"| {kept.build} | {STALE}{kept.commit} | {kept.seed} |" in said.output
 
 
-@pytest.mark.unit
 def test_what_is_no_report_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     printed = CliRunner().invoke(main, [str(tmp_path / "x.json")])

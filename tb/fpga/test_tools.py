@@ -11,19 +11,16 @@ from qstep.errors import BuildError, ToolMissingError
 from qstep_fpga import tools
 
 
-@pytest.mark.unit
 def test_missing_package_is_named_with_what_to_install() -> None:
     with pytest.raises(ToolMissingError, match=r"no-such-tool is not installed; run.*\[fpga\]'"):
         tools.versions(["no-such-tool"])
 
 
-@pytest.mark.unit
 def test_missing_program_is_named_with_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(ToolMissingError, match=r"no-such-program was not found; run.*\[fpga\]'"):
         tools.run(["no-such-program"], tmp_path)
 
 
-@pytest.mark.unit
 def test_failed_program_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="python failed with status 3:\nso it goes"):
         tools.run(["python", "-c", "print('so it goes'); raise SystemExit(3)"], tmp_path)
