@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.remote.webdriver import WebDriver
 
 __all__ = ["BrowserMissingError", "chromium", "deep", "requested_hosts"]
 
@@ -48,7 +47,7 @@ class BrowserMissingError(RuntimeError):
 
 
 @contextmanager
-def chromium(width: int = 1360, height: int = 1000) -> Iterator[WebDriver]:
+def chromium(width: int = 1360, height: int = 1000) -> Iterator[webdriver.Chrome]:
     """Yield a browser; its log of requests is kept.
 
     Raises
@@ -74,7 +73,7 @@ def chromium(width: int = 1360, height: int = 1000) -> Iterator[WebDriver]:
         driver.quit()
 
 
-def deep(driver: WebDriver, *selectors: str) -> Any:
+def deep(driver: webdriver.Chrome, *selectors: str) -> Any:
     """Return the element at the end of a path of CSS selectors, also in shadow trees.
 
     Each selector is searched inside the element of the one before. None if there is none.
@@ -82,7 +81,7 @@ def deep(driver: WebDriver, *selectors: str) -> Any:
     return driver.execute_script(_DEEP, *selectors)
 
 
-def requested_hosts(driver: WebDriver) -> set[str | None]:
+def requested_hosts(driver: webdriver.Chrome) -> set[str | None]:
     """Return the hosts of all requests since the last call, including websockets."""
     urls = []
     for entry in driver.get_log("performance"):

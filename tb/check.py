@@ -105,7 +105,7 @@ class Choice:
         self.benches = {path for folder in folders for path in (TB / folder).glob("test_*.py")}
         self.told = Counter(f"left: {path}, {near[path]} imports away" for path in order[_FILES:])
 
-    def place(self, item: pytest.Item) -> tuple[int, int] | None:
+    def place(self, item: pytest.Function) -> tuple[int, int] | None:
         """Return how far a test is away, and how many files its simulation or proof reads.
 
         A fault planted in our file comes after all simulations; None is for a test of something else.
@@ -129,7 +129,7 @@ class Choice:
         return None if wanted or collection_path.is_dir() else True
 
     def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
+        self, config: pytest.Config, items: list[pytest.Function]
     ) -> None:
         """Put one case of each function, the quickest, before the others."""
         kept = config.cache.get(SECONDS, {})
@@ -145,7 +145,7 @@ class Choice:
         config.hook.pytest_deselected(items=[item for item in items if item not in order])
         items[:] = sorted(order, key=order.__getitem__)
 
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+    def pytest_runtest_protocol(self, item: pytest.Function) -> bool | None:
         begins = time.time() < self.until
         self.began += begins
         steps, size = self.place(item) or (0, 0)

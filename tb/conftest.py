@@ -58,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return "" if test == "every_bin_is_hit" else test
 
     if "only" in metafunc.fixturenames:
-        module, _ = metafunc.definition.get_closest_marker("bench").args
+        module, _ = next(metafunc.definition.iter_markers("bench")).args
         if tests := named(module):
             chosen = ["", *map(alone, tests)]
             metafunc.parametrize("only", chosen, indirect=True, ids=["all", *tests])
@@ -70,6 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             continue
         items = []
         for run, marked in ((each.values[0], each.marks) for each in given):
+            assert isinstance(run, Run)
             name = mark.kwargs["ids"](run)
             items.append(pytest.param(run, id=name, marks=marked))
             items += [

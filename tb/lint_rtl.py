@@ -11,7 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -294,7 +294,9 @@ def main() -> int:
     if parser.parse_args().format:
         format_files()
         return 0
-    runs = [(f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS]
+    runs: list[tuple[str, Callable[[], str]]] = [
+        (f"qs_lane with {corner}", partial(lint, "qs_lane", corner)) for corner in CORNERS
+    ]
     runs += [(f"qs_acting with {c}", partial(lint_acting, c)) for c in ACTING_CORNERS]
     runs += [
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS

@@ -34,7 +34,7 @@ def decode_record(
 
     def take(width: int) -> int:
         nonlocal bits, taken
-        value = bits % 2**width
+        value = bits & (1 << width) - 1
         bits >>= width
         taken += width
         return value

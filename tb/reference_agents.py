@@ -43,7 +43,7 @@ class ReferenceAgents(ReferenceDevice):
         The agent that gets no answer from the world: a job ends before its next step.
     """
 
-    repeatable: ClassVar = (
+    repeatable: ClassVar[tuple[Request, ...]] = (
         *(Request.STATUS, Request.COUNTERS),
         *(Request.FETCH, Request.PROGRESS),
     )
@@ -130,7 +130,7 @@ class ReferenceLive(ReferenceAgents):
         reward of an ACT. The action is the sum of the first two, modulo the number of actions; 0 before.
     """
 
-    repeatable: ClassVar = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)
+    repeatable = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)
 
     def __init__(self, config: Config) -> None:
         self.said: list[tuple[int, ...]] = []

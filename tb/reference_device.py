@@ -67,7 +67,7 @@ class ReferenceDevice:
         depend on the clock-by-clock timing of a real lane.
     """
 
-    repeatable: ClassVar = (Request.READ, Request.STATUS, Request.COUNTERS)
+    repeatable: ClassVar[tuple[Request, ...]] = (Request.READ, Request.STATUS, Request.COUNTERS)
 
     def __init__(self, config: Config, build: bytes = bytes(8)) -> None:
         self.config = config
@@ -223,7 +223,8 @@ class ReferenceDevice:
         if len(payload) < 4:
             raise Refused(StatusCode.BAD_LENGTH)
         values = self._values(payload[3:])
-        first = self._entry(*struct.unpack("<HB", payload[:3]), len(values))
+        state, action = struct.unpack("<HB", payload[:3])
+        first = self._entry(state, action, len(values))
         self._table[first : first + len(values)] = values
         return b""
 

@@ -55,6 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     for world in WORLDS:
         for algorithm in Algorithm:
             plan = plan_of(world, algorithm)
+            assert plan.world is not None
             table = plan.world.table(plan.config)
             plain = ActingModel(plan.config, table, plan.settings)
             fast = FastActingModel(plan.config, table, plan.settings)

@@ -27,7 +27,7 @@ DEVICES = ("model", "sim", "sim:uart", "pty", "tcp")
 """The devices for a replay; the last two are `qstep serve`, reached through pyserial."""
 
 
-def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, np.ndarray[Any, Any]]]:
+def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, Any]]:
     """Return the options of a case and the arrays of its stream, which depend on the seed alone."""
     rng = np.random.default_rng(seed)
     states, actions = int(rng.integers(2, 300)), int(rng.integers(2, 9))
@@ -92,7 +92,7 @@ def replay_case(seed: int, transitions: int, folder: Path) -> dict[str, bytes]:
     for name in DEVICES:
         out = folder / f"{name.replace(':', '-')}.npz"
         with _device(name, options) as url:
-            words = ["replay", stream, "--out", out, *options, "--device", url]
+            words = ["replay", str(stream), "--out", str(out), *options, "--device", url]
             subprocess.run(_qstep(*words), check=True, capture_output=True, text=True)
         files[name] = out.read_bytes()
     return files

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any, Self
@@ -39,7 +39,7 @@ _LEAST, _GREATEST = AXI_AGENTS.format.minimum, AXI_AGENTS.format.maximum
 _REWARDS = (0, -1, _GREATEST, _LEAST)
 """Raw, by the next state."""
 
-_LIVE = {
+_LIVE: dict[str, list[Hashable]] = {
     # An episode ends in the last state, so that nobody acts there.
     "action": list(product(range(_AGENTS), range(_STATES - 1), range(_ACTIONS))),
     "answer": list(product(range(_AGENTS), range(_STATES))),
@@ -128,7 +128,7 @@ class AgentsPort(AxiPort):
             for state in range(_STATES)
             for action in range(_ACTIONS)
         ]
-        found = {}
+        found: dict[tuple[int, int], int] = {}
         for region, index in places:
             found[region, index] = await self.fetch(region, index)
         return found
@@ -303,7 +303,7 @@ async def answers_out_of_range_too_many_or_cut_off_are_dropped_and_counted(dut: 
         "reserved": (0, 1, 5, 1, 0),
         "terminated": (0, 1, 5, 0, 2),
     }
-    bad = [*wrong_in.values(), (1 << 31, *good[1:])]
+    bad: list[tuple[int, ...]] = [*wrong_in.values(), (1 << 31, *good[1:])]
     for _ in range(20):
         numbers = [random.getrandbits(32) | 1 << 20 for _ in range(2)]
         reward = random.getrandbits(32) - (1 << 31)

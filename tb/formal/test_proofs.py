@@ -86,7 +86,7 @@ def test_what_is_settled_is_kept_until_its_sources_change(
 ) -> None:
     made = []
 
-    def outcome(proof, limit_s, *, quiet):  # type: ignore[no-untyped-def]
+    def outcome(proof, limit_s, *, quiet):
         made.append(proof.name)
         return settle.Outcome(
             proof.name, proof.says, "induction over 1 clocks", {"A_C": 3}, {}, 1.0

@@ -15,6 +15,7 @@ from qstep.errors import FileFormatError
 from qstep_fpga import report as report_module
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock
+from qstep_rtl.sources import INCLUDE_FOLDER
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
 def test_a_report_names_the_commit_of_a_checkout_alone(
     two_seeds: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkout = report_module.INCLUDE_FOLDER.parent
+    checkout = INCLUDE_FOLDER.parent
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=checkout, capture_output=True, text=True, check=True
     )

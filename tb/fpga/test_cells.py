@@ -31,9 +31,12 @@ def lint(family: str, cell: str, folder: Path) -> None:
     """Have Verilator read a module that holds one cell."""
     top = folder / "top.v"
     top.write_text(f"module top; {cell} endmodule\n", encoding="utf-8")
-    command = [verilator.find(), "--lint-only", "-Wno-fatal", "--top-module", "top"]
+    command = [str(verilator.find()), "--lint-only", "-Wno-fatal", "--top-module", "top"]
     processes.run(
-        [*command, top, *cells(family)], BuildError, folder, environment=verilator.environment()
+        [*command, str(top), *cells(family)],
+        BuildError,
+        folder,
+        environment=verilator.environment(),
     )
 
 

@@ -88,7 +88,7 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
     ],
 )
 def test_sites_are_as_roomy_as_the_number_of_lanes_allows(
-    lane: dict[str, int], lanes: int, tiles: list[tuple[int, int]]
+    lane: dict[str, int], lanes: int, tiles: list[int]
 ) -> None:
     found = layout(grid(), lane, {}, lanes, "a chip")
     assert [len(band.sites[0]) for band in found.bands] == tiles

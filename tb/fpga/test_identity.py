@@ -14,7 +14,7 @@ from tb.generated import generated
 
 from qstep.config import Config, Link
 from qstep.devices.link_device import LinkDevice
-from qstep_fpga import netlist, tools
+from qstep_fpga import netlist, pll, tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5 import ECP5
 from qstep_fpga.families.gowin import Gowin
@@ -198,7 +198,7 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
 
     monkeypatch.setattr(netlist, "generate", another_each_time)
     monkeypatch.setattr(netlist, "_mapped", mapped)
-    monkeypatch.setattr(netlist.pll, "make", lambda *arguments: None)
+    monkeypatch.setattr(pll, "make", lambda *arguments: None)
     board = load("ulx3s-12f")
     netlist.synthesise(board, board.config)
     assert len(written) == 1

@@ -66,7 +66,7 @@ def random_stretch(rng: np.random.Generator, width: int) -> tuple[Coefficients, 
         if name != "terminated":
             found[name][: SHAPES[width] + 1] = False  # nothing of the sequence is in flight yet
     alpha = int(rng.choice([*STEPS, *rng.integers(0, COEFFICIENT_ONE, 5)]))
-    kappa = int(rng.choice([0, alpha // 2, alpha, rng.integers(0, alpha + 1)]))
+    kappa = int(rng.choice([0, alpha // 2, alpha, int(rng.integers(0, alpha + 1))]))
     return Coefficients(alpha, kappa), found
 
 
@@ -114,7 +114,8 @@ def simulated(
 ) -> Arrays:
     """Return the results of the hardware, into which the reward enters a clock before the others."""
     latency, valid = depth + 3, (1 << (depth + 2)) - 1
-    flags = sum(given[name].astype(np.uint8) << bit for bit, name in enumerate(FLAGS))
+    bits = [given[name].astype(np.uint8) << bit for bit, name in enumerate(FLAGS)]
+    flags = np.bitwise_or.reduce(bits)
 
     def entering(values: NDArray[Any], clock: int) -> NDArray[Any]:
         kind = np.uint8 if values.dtype == np.uint8 else np.int32

@@ -8,6 +8,7 @@ import shutil
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tb.fpga.netlists import cells, device_before_flip_flops
@@ -43,7 +44,7 @@ class Judgement:
 def stimulus() -> bytes:
     """Return requests that together fit into the credit, and whose answers do not depend on timing."""
     rng = random.Random(5)
-    columns = {
+    columns: dict[str, Any] = {
         "state": [rng.randrange(CONFIG.states) for _ in range(24)],
         "action": [rng.randrange(CONFIG.actions) for _ in range(24)],
         "next_state": [rng.randrange(CONFIG.states) for _ in range(24)],
@@ -53,7 +54,7 @@ def stimulus() -> bytes:
     transitions = Transitions.from_arrays(CONFIG, **columns)
     layout, limit = RecordLayout.raw(CONFIG), max_payload(CONFIG.link.buffer_bytes)
     ((steps, _),) = encode_records(layout, transitions, transitions.reward_raw, limit)
-    requests = [
+    requests: list[tuple[Request, bytes | memoryview]] = [
         (Request.CONFIGURE, struct.pack("<HHB", 3277, 2949, 2)),
         (Request.NOISE, struct.pack("<II", 12345, 678)),
         (Request.CLEAR, b""),

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import numpy as np
@@ -114,14 +115,14 @@ def _send(pair: Pair, data: bytes) -> None:
     pair.compare(sent)
 
 
-def prepared() -> tuple[Callable[[bytes], None], NDArray]:
+def prepared() -> tuple[Callable[[bytes], None], NDArray[np.uint8]]:
     """Return what tries one input, and the counts of the hardware's branches after it."""
     simulated = _Device()
     return simulated.one_input, simulated.counts
 
 
 @contextmanager
-def _planted(module: object, old: str, new: str, user: object, name: str) -> Iterator[None]:
+def _planted(module: ModuleType, old: str, new: str, user: object, name: str) -> Iterator[None]:
     made = getattr(plant_python(module, old, new), name)
     with patch.object(user, name, made):
         yield

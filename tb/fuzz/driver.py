@@ -7,6 +7,7 @@ lies may tell it anything, but gets no other exception out of it, and no wait wi
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from enum import IntEnum
@@ -173,7 +174,7 @@ def _one_input(data: bytes) -> None:
     nonces = iter(range(1, 1 << 16))
     with (
         patch.object(exchange, "time", clock),
-        patch.object(session.secrets, "randbits", lambda _: next(nonces)),
+        patch.object(secrets, "randbits", lambda _: next(nonces)),
     ):
         try:
             device = LinkDevice(line, CONFIG)

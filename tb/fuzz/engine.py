@@ -13,6 +13,7 @@ import shlex
 import sys
 
 import atheris
+import numpy as np
 from atheris import core_with_libfuzzer
 from numpy.typing import NDArray
 
@@ -23,14 +24,14 @@ with atheris.instrument_imports(include=["qstep"], exclude=[f"qstep.{name}" for 
     from tb.fuzz.targets import TARGETS
 
 
-def _hand_over(counts: NDArray) -> ctypes.Array:
+def _hand_over(counts: NDArray[np.uint8]) -> ctypes.Array[ctypes.c_size_t]:
     """Let libFuzzer read `counts` after each input; return what must live as long as they do.
 
     SanitizerCoverage's interface: one counter and one place in the program for each branch.
     """
     library = ctypes.CDLL(core_with_libfuzzer.__file__)
     places = (ctypes.c_size_t * (2 * counts.size))()
-    places[::2] = range(1, counts.size + 1)
+    places[::2] = list(range(1, counts.size + 1))
     for name, first, size in (
         ("__sanitizer_cov_8bit_counters_init", counts.ctypes.data, counts.nbytes),
         ("__sanitizer_cov_pcs_init", ctypes.addressof(places), ctypes.sizeof(places)),

@@ -106,10 +106,10 @@ def damaged(frame: bytes, bit: int) -> bytes:
 
 def mislengthed(frame: bytes, more: int) -> bytes:
     """Return a frame whose header states another length, under a good CRC."""
-    body = cobs.decode(frame[:-1])[: -CRC.size]
+    body: bytes = cobs.decode(frame[:-1])[: -CRC.size]
     kind, seq, epoch, length = HEADER.unpack(body)
     body = HEADER.pack(kind, seq, epoch, (length + more) % (1 << 16)) + body[HEADER.size :]
-    return cobs.encode(body + CRC.pack(zlib.crc32(body))) + DELIMITER
+    return bytes(cobs.encode(body + CRC.pack(zlib.crc32(body)))) + DELIMITER
 
 
 def pieces(source: Bytes) -> Iterator[Piece]:

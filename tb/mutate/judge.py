@@ -122,11 +122,10 @@ def judge(
 
 def outcomes(bench: Run | Generated, made: Netlist) -> Path:
     """Return where the outcomes of a bench are kept: by the netlist and all Python that runs on it."""
-    of_pytest = isinstance(bench, Generated)
-    chosen = repr(
-        (bench.chosen, bench.marker) if of_pytest else (bench.test, bench.options, bench.seed)
-    )
-    around = "tb.mutate.generated" if of_pytest else "tb.mutate.fork_each"
+    if isinstance(bench, Generated):
+        around, chosen = "tb.mutate.generated", repr((bench.chosen, bench.marker))
+    else:
+        around, chosen = "tb.mutate.fork_each", repr((bench.test, bench.options, bench.seed))
     read = imported(*bench.module.split(","), around)
     key = digest(chosen + made.verilog.read_text(encoding="utf-8"), read)
     return made.verilog.parents[1] / f"{key}.tsv"

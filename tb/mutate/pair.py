@@ -67,7 +67,7 @@ class Pair:
         result = self.solver.check_sat(*assumed)
         if result == Result.UNKNOWN or monotonic() > self._end:
             raise UnknownError
-        return result == Result.SAT
+        return bool(result == Result.SAT)
 
     def name(self, line: int) -> str:
         return self._right.names[line]

@@ -33,6 +33,7 @@ HAZARD = replace(BLOCKS["hazard"], runs=BLOCKS["hazard"].runs[:1])
 
 def blind(**options: str) -> Block:
     bench, contract = HAZARD.runs[0]
+    assert isinstance(bench, Run)
     return replace(
         HAZARD, runs=((replace(bench, module="tb.mutate.blind", options=options), contract),)
     )
@@ -67,7 +68,9 @@ def test_mutants_are_killed_or_proved_equivalent_and_kept(monkeypatch: pytest.Mo
 
 def made(rtl: Path, folder: Path) -> tuple[Run, Netlist]:
     tree = BLOCKS["tree"]
-    bench = replace(tree.runs[0][0], rtl=rtl)
+    bench, _ = tree.runs[0]
+    assert isinstance(bench, Run)
+    bench = replace(bench, rtl=rtl)
     return bench, netlist(bench, tree.sources, tree.words, 4, 1, folder)
 
 
@@ -262,6 +265,7 @@ def test_a_mutant_in_front_of_multipliers_is_compared_without_and_with_products(
 def test_a_generated_block_runs_its_own_bench_in_which_some_tests_find_less() -> None:
     decoder = BLOCKS["cobs-decoder"]
     bench, contract = decoder.runs[0]
+    assert isinstance(bench, Generated)
     found = []
     for chosen in ("decoder", "ends_inside_a_block"):
         run = replace(bench, chosen=chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,16 @@ def built_config(dut: Any) -> Config:
 
     switches = {"schedules": "Schedules", "step_limit": "StepLimit"}
     assert tuple(switches) == SWITCHES
+    there: dict[str, Any] = {
+        switch: bool(built(name)) for switch, name in switches.items() if hasattr(dut, name)
+    }
     acting = Acting(
         built("Agents"),
         list(Algorithm)[built("Algorithm")],
         bool(built("SharedTable")),
         outcomes=built("Outcomes"),
         starts=built("Starts"),
-        **{switch: bool(built(name)) for switch, name in switches.items() if hasattr(dut, name)},
+        **there,
     )
     fraction = built("Width") // 2
     return Config(
@@ -59,7 +62,7 @@ class ActingPort:
         The module.
     """
 
-    bus = ("bus_valid_i", "bus_write_i", "bus_region_i", "bus_index_i", "bus_data_i")
+    bus: Sequence[str] = ("bus_valid_i", "bus_write_i", "bus_region_i", "bus_index_i", "bus_data_i")
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.edge = dut, FallingEdge(dut.clk_i)

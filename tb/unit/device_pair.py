@@ -67,7 +67,9 @@ class Pair:
         answers = exchange(self.port, data, len(expected))
         assert [_reading(frame) for frame in answers] == [_reading(frame) for frame in expected]
         for frame in filter(None, answers):
-            self.status, self.expected, _ = COMMON.unpack(decode_frame(frame).payload)
+            answer = decode_frame(frame)
+            assert answer is not None
+            self.status, self.expected, _ = COMMON.unpack(answer.payload)
 
     def ask(self, kind: Request, payload: bytes = b"") -> None:
         """Compare the answers to a request in sequence."""

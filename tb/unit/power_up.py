@@ -126,7 +126,7 @@ class PoweredUp:
         inputs[: len(offered)] |= _VALID
         seen = self._pass(inputs)
         assert (seen[: len(offered)] & _RX_READY).all(), "a byte within the credits is not taken"
-        return (seen[seen & _TX_VALID != 0] >> 16 & 0xFF).astype(np.uint8).tobytes()
+        return bytes((seen[seen & _TX_VALID != 0] >> 16 & 0xFF).astype(np.uint8))
 
     def close(self) -> None:
         """End the simulation; calling it twice is harmless."""

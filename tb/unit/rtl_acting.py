@@ -69,8 +69,8 @@ def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, Ag
     counters = [random.choice([*ends, random.randrange(ends[-1])]) for _ in range(4)]
     if not acting.step_limit:
         counters[2] = 0
-    returned = random.getrandbits(64) - (1 << 63)
-    return settings, state, AgentCounters(*counters, return_sum=returned)
+    counters.append(random.getrandbits(64) - (1 << 63))
+    return settings, state, AgentCounters(*counters)
 
 
 def _model(config: Config, number: int, limit: int | None = None) -> FastActingModel:

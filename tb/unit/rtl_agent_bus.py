@@ -52,8 +52,8 @@ class _Bus:
         return seen
 
     def _outputs(self) -> dict[str, int]:
-        names = ("index", "data", "write", "agent", "set", "set_limit", "field", "load", "entry")
-        names += ("counter_read", "counter_write", "token", "done")
+        names = ["index", "data", "write", "agent", "set", "set_limit", "field", "load", "entry"]
+        names += ["counter_read", "counter_write", "token", "done"]
         found = {name: int(getattr(self.dut, f"bus_{name}_o").value) for name in names}
         now = self.slots.agent(0)
         found["in_stage_0"] = -1 if now is None else now

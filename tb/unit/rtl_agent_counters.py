@@ -122,8 +122,9 @@ def _of_words(agent: int, words: Sequence[int]) -> AgentCounters:
 
 def _wrapped(last: tuple[int, ...], adds: tuple[int, ...]) -> AgentCounters:
     sums = [a + b for a, b in zip(last, adds, strict=True)]
-    *counts, total = (value & ((1 << n) - 1) for value, n in zip(sums, _BITS, strict=True))
-    return AgentCounters(*counts, total - (total >> 63 << 64))
+    counts = [value & ((1 << n) - 1) for value, n in zip(sums, _BITS, strict=True)]
+    counts[-1] -= counts[-1] >> 63 << 64
+    return AgentCounters(*counts)
 
 
 async def _start(dut: Any, *first: AgentCounters) -> _Counters:

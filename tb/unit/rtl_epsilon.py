@@ -67,20 +67,21 @@ async def _compare(
 
     With `reload`, a slot now and then loads another epsilon or count in place of a step.
     """
-    for agent, (code, state) in enumerate(zip(codes, states, strict=True)):
-        await _set(dut, slots, agent, code)
-        await _load(dut, slots, agent, state)
-    settings = [SimpleNamespace(epsilon=SimpleNamespace(code=code)) for code in codes]
+    for number, (code, state) in enumerate(zip(codes, states, strict=True)):
+        await _set(dut, slots, number, code)
+        await _load(dut, slots, number, state)
+    settings: list[Any] = [SimpleNamespace(epsilon=SimpleNamespace(code=code)) for code in codes]
     falls = 0
-    loaded = None
+    none = (-1, -1)
+    loaded = none  # the agent, and its epsilon; -1 for its count instead
     for _ in range(rotations * slots.slots):
         agent = slots.agent(0)
-        if reload and loaded is None and agent is not None and random.random() < 0.1:
-            loaded = agent, random.choice([random.randrange(_ONE + 1), None])
+        if reload and loaded is none and agent is not None and random.random() < 0.1:
+            loaded = agent, random.choice([random.randrange(_ONE + 1), -1])
             count = random.randrange(codes[agent].period)
             dut.epsilon_agent_i.value = agent
-            dut.epsilon_load_i.value = 1 if loaded[1] is not None else 2
-            dut.data_i.value = count << 16 if loaded[1] is None else loaded[1]
+            dut.epsilon_load_i.value = 1 if loaded[1] >= 0 else 2
+            dut.data_i.value = count << 16 if loaded[1] < 0 else loaded[1]
         agent = slots.agent(5)
         if agent is not None:
             seen, right = int(dut.epsilon_o.value), states[agent].epsilon
@@ -89,12 +90,12 @@ async def _compare(
         if agent is not None:
             seen, right = int(dut.epsilon_count_o.value), states[agent].epsilon_count
             assert seen == right, f"count of agent {agent} is {seen}, not {right}"
-        is_loaded = loaded is not None and loaded[0] == agent
+        is_loaded = loaded[0] == agent
         stepped = agent is not None and not is_loaded and random.random() < 0.9
         ended = stepped and random.random() < 0.4
         if agent is not None:
             old = states[agent].epsilon
-            if is_loaded and loaded[1] is None:
+            if is_loaded and loaded[1] < 0:
                 states[agent].epsilon_count = count
             elif is_loaded:
                 states[agent].epsilon = loaded[1]
@@ -104,10 +105,10 @@ async def _compare(
         # Without a step, the end of an episode must not change the schedule.
         dut.epsilon_stepped_i.value = stepped
         dut.epsilon_ended_i.value = ended or not stepped
-        over = loaded is not None and slots.agent(11) == loaded[0]
+        over = slots.agent(11) == loaded[0]
         await slots.clock()
         if over:
-            dut.epsilon_load_i.value, loaded = 0, None
+            dut.epsilon_load_i.value, loaded = 0, none
     dut.epsilon_stepped_i.value = 0
     await slots.clock(2 * slots.slots)
     dut.epsilon_load_i.value = 0

@@ -130,7 +130,8 @@ async def every_slot_of_every_pair_and_of_the_start_changes_at_its_split(dut: An
             for first in _edges(world.split[state, action]):
                 await _compare(dut, world, state, action, first, 2 * _ITEMS)
         for first in _edges(world.start_split):
-            await _compare(dut, world, *random.choice(pairs), first, 2 * _ITEMS)
+            state, action = random.choice(pairs)
+            await _compare(dut, world, state, action, first, 2 * _ITEMS)
 
 
 @cocotb.test()

@@ -72,7 +72,7 @@ def run_records(
         end["illegal"], end["partial"] = ctx.get(records.illegal), ctx.get(records.partial)
 
     simulate(decoder, bench, count, collect(decoder.transitions, rng, stall, out))
-    fields = [
+    fields: list[tuple[int, ...]] = [
         (int(t.state), int(t.action), int(t.reward), int(t.next_state), int(t.terminated))
         for t in out
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -59,7 +59,7 @@ def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> No
             await ctx.tick()
 
     def answers(
-        values: dict[str, int], cases: list[tuple[int, int, int]]
+        values: dict[str, int], cases: Sequence[tuple[int, int, int]]
     ) -> Iterator[dict[str, int]]:
         """Return what the responder is asked for, and note the frames to come."""
         nonlocal frames

@@ -37,7 +37,9 @@ CHECKS = [
 ]
 
 
-async def begin(ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict) -> None:
+async def begin(
+    ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict[str, Any]
+) -> None:
     """Check or move; return when that is done or, for a move that takes values, has begun."""
     request = access.request
     ctx.set(request.task, task)

@@ -59,7 +59,7 @@ def assert_exact(port: Port, config: Config, count: int, patience: float) -> Non
             each.clear()
         for start in range(0, count, BATCH):
             rounding = ("nearest", "stochastic", "floor")[start // BATCH % 3]
-            settings = Hyperparameters(*rng.random(2), rounding, seed=start)
+            settings = Hyperparameters(rng.random(), rng.random(), rounding, seed=start)
             transitions = batch(config, rng)
             for each in (device, model):
                 each.configure(settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,11 @@ def test_the_tile_learns_and_another_discount_is_noticed(tmp_path: Path) -> None
     source = tmp_path / "project.v"
     source.write_text(verilog(), encoding="utf-8")
     # Elaborated Verilog has names and widths that a person would not choose.
-    options = {"sources": (source, FOLDER / "test/tb.v"), "build_args": ("-Wno-fatal",)}
-    assert run(Run("tb", "tiny_tapeout.test.test", **options)).tests == 2
+    files, options = (source, FOLDER / "test/tb.v"), ("-Wno-fatal",)
+    tile = Run("tb", "tiny_tapeout.test.test", sources=files, build_args=options)
+    assert run(tile).tests == 2
     with pytest.raises(BenchError, match=r"2 of 2 tests failed"):
-        run(Run("tb", "tb.unit.wrong_tile", **options))
+        run(replace(tile, module="tb.unit.wrong_tile"))
 
 
 @pytest.mark.unit

@@ -32,6 +32,7 @@ from qstep.protocol import Region
 __all__ = ["ActingBfm", "ActingDriver"]
 
 _ITEMS = 16
+assert CLOCK.fields is not None
 _DEED = 8 * CLOCK.fields["deed"][1]
 _HELD = 16
 """Clocks of a reset in which every slot under way comes to its end."""
@@ -154,7 +155,7 @@ class ActingBfm(AgentsPort):
         states, drawn, counters = [], [], []
         for agent in agents:
             words = await self.context(agent)
-            states.append(state_from(agent, lambda _, index, own=words: own[index & 7]))
+            states.append(state_from(agent, lambda _, at, own=words: own[at & 7]))  # type: ignore[misc]
             drawn.append(bool(words[PLACE] >> DRAWN))
             if not job.states_only:
                 counters.append(await self.counters(agent))

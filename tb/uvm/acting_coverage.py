@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import product
 
 import numpy as np
@@ -47,7 +47,7 @@ def _chosen(split: np.ndarray, items: np.ndarray, most: int) -> set[int]:
     return set(first.tolist()) | set(second.tolist())
 
 
-def acting_bins(config: Config, world: WorldTable) -> dict[str, list[Hashable]]:
+def acting_bins(config: Config, world: WorldTable) -> dict[str, Sequence[Hashable]]:
     """Return the bins of a configuration in a world."""
     acting = config.acting
     assert acting is not None
@@ -71,7 +71,7 @@ def acting_bins(config: Config, world: WorldTable) -> dict[str, list[Hashable]]:
     }
 
 
-def order_bins(config: Config, reach: Reach) -> dict[str, list[Hashable]]:
+def order_bins(config: Config, reach: Reach) -> dict[str, Sequence[Hashable]]:
     """Return the bins of a shared table, in place of those for stops of independent agents."""
     assert config.acting is not None
     far = distances(reach, config.acting.agents)

@@ -62,8 +62,8 @@ def edges(
         yield Job(f"the edges of contexts {turn}", 2, states_only=True)
     for limit in (0, 1, 2):
         # Episodes are so short, if not endless, that the next one often starts in the state of the step.
-        own = [_context(rng, 1, pairs) for _ in range(acting.agents)]
-        settings, states = [one for one, _ in own], [state for _, state in own]
+        contexts = [_context(rng, 1, pairs) for _ in range(acting.agents)]
+        settings, states = [one for one, _ in contexts], [state for _, state in contexts]
         if not limit:
             settings[0] = replace(settings[0], epsilon=Epsilon(1.0, 0.0, "linear", 1))
             states[0].epsilon = settings[0].epsilon.code.start
@@ -88,5 +88,5 @@ def _context(
     code, begun = epsilon.code, bool(rng.random() < 0.8)
     if not begun:
         state, action, explored = 0, 0, False
-    count = int(rng.choice([code.period - 1, rng.integers(code.period)]))
+    count = int(rng.choice([code.period - 1, int(rng.integers(code.period))]))
     return own, AgentState(word, code.start, count, begun, state, action, explored)

@@ -33,7 +33,7 @@ _LIMIT = 12
 class ActingSuite(SuiteTest):
     """Runs that reach every bin of the coverage; fails unless everything was compared and correct."""
 
-    types = (
+    types: tuple[tuple[type, type], ...] = (
         (Driver, ActingDriver),
         (PinMonitor, ClockMonitor),
         (Scoreboard, ActingScoreboard),

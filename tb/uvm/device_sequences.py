@@ -59,8 +59,8 @@ class Host:
             self.status = StatusCode(status)
         if reset:
             self._device.reset()
-        how = {"idle": self.idle, "stall": self.stall, "alone": alone, "reset": reset}
-        return Bytes(name, data, answers=len(frames), **how)
+        how = {"alone": alone, "reset": reset}
+        return Bytes(name, data, answers=len(frames), idle=self.idle, stall=self.stall, **how)
 
     def hello(self) -> Bytes:
         return self.item("HELLO", encode_frame(Request.HELLO, 0, 0, self.rng.randbytes(4)))
@@ -125,7 +125,7 @@ class Host:
             yield self.out_of_sequence(kind, payload, ahead)
         yield self.hello()
 
-    def _payloads(self) -> tuple[dict[int, bytes], dict[int, bytes], dict[int, bytes]]:
+    def _payloads(self) -> tuple[dict[int, bytes], ...]:
         """Return a right payload, one of a wrong length and one out of range for each type."""
         config = self.config
         value = self.rng.randbytes(config.value_bytes)
@@ -133,7 +133,7 @@ class Host:
         follows = {
             coded: self.maker.record(coded=coded, continuing=True) for coded in (True, False)
         }
-        right = {
+        right: dict[int, bytes] = {
             Request.CONFIGURE: struct.pack("<HHB", 12000, 11000, 2),
             Request.NOISE: struct.pack("<II", 1, 0xFFFFFFFF),
             Request.REWARDS: b"\xff" + value,
@@ -151,7 +151,7 @@ class Host:
         short[Request.LOAD] = right[Request.LOAD][:3]
         for kind, coded in ((Request.APPLY_CODED, True), (Request.APPLY_RAW, False)):
             short[kind] = right[kind] + steps[coded][:-1]
-        outside = {
+        outside: dict[int, bytes] = {
             Request.CONFIGURE: struct.pack("<HHB", 32769, 0, 0),
             Request.NOISE: struct.pack("<II", 0, 5),
             Request.LOAD: right[Request.LOAD] + value,

@@ -87,6 +87,7 @@ class LaneBfm:
         dut, hyper = self.dut, batch.hyper
         await self.clock
         if hyper is not None:
+            assert hyper.rounding is not None
             dut.alpha_i.value = hyper.coefficients.alpha
             dut.kappa_i.value = hyper.coefficients.kappa
             dut.rounding_i.value = hyper.rounding.code

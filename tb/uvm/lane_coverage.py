@@ -139,6 +139,7 @@ class LaneCoverage(Coverage):
             self.group.hit("gap", int(gap) if gap < 3 else "3 or more", count)
 
     def _values(self, checked: Checked) -> None:
+        assert checked.hyper.rounding is not None
         offers, config, mode = checked.offers, self.config, checked.hyper.rounding.value
         low, high = config.format.minimum, config.format.maximum
         rounded, surplus = checked.rounded, checked.surplus

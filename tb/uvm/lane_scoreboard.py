@@ -82,7 +82,7 @@ class LaneScoreboard(EdgeScoreboard):
             f"{self._batch}: {len(wrong)} entries differ, the first at {wrong[0]}: "
             f"{event.table[tuple(wrong[0])]} instead of {expected[tuple(wrong[0])]}"
         )
-        assert np.array_equal(expected, self._rows), "the scoreboard's own rows left the model's"
+        assert expected.tolist() == self._rows, "the scoreboard's own rows left the model's"
         assert event.noise == self._model.noise, (
             f"{self._batch}: noise is {event.noise}, not {self._model.noise}"
         )
@@ -202,7 +202,7 @@ class LaneScoreboard(EdgeScoreboard):
         if not len(wrong):
             return
         first = int(wrong[0])
-        offer = dict(zip(CLOCK.names, where[first].item(), strict=True))
+        offer = dict(zip(CLOCK.fields or (), where[first].item(), strict=True))
         raise AssertionError(
             f"{self._batch}: {what} is {seen[first]}, not {right[first]}, for number {first} "
             f"({len(wrong)} such) with {self._hyper}: {offer}"

@@ -49,7 +49,8 @@ def _transitions(config: Config, **columns: Any) -> Transitions:
 
 def random_hyper(rng: Generator, mode: Rounding | None = None) -> Hyperparameters:
     """Draw coefficients, often at the ends of their ranges, a rounding mode and a seed."""
-    alpha = rng.choice([0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE, rng.integers(COEFFICIENT_ONE)])
+    ends = [0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE]
+    alpha = rng.choice([*ends, int(rng.integers(COEFFICIENT_ONE))])
     gamma = rng.choice([0.0, 1.0, rng.random()])
     modes = list(Rounding)
     return Hyperparameters(

@@ -122,7 +122,7 @@ class MeasuredBatches(Batches):
 class LaneSuite(SuiteTest):
     """Everything is exact, and every bin of the coverage is hit."""
 
-    types = (
+    types: tuple[tuple[type, type], ...] = (
         (Driver, LaneDriver),
         (PinMonitor, ClockMonitor),
         (Scoreboard, LaneScoreboard),

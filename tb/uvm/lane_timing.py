@@ -23,12 +23,12 @@ def issue_edges(clocks: NDArray[np.void], offers: NDArray[np.void]) -> NDArray[n
 def same_entry(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
     """True for each transition from `lag` on that updates the entry of the one `lag` before it."""
     now, before = offers[lag:], offers[:-lag]
-    return (now["state"] == before["state"]) & (now["action"] == before["action"])
+    return np.array((now["state"] == before["state"]) & (now["action"] == before["action"]))
 
 
 def same_row(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
     """True for each transition from `lag` on whose next row is updated by the one `lag` before it."""
-    return offers["next_state"][lag:] == offers["state"][:-lag]
+    return np.array(offers["next_state"][lag:] == offers["state"][:-lag])
 
 
 def expected_issue(

@@ -67,7 +67,7 @@ def as_ucis(suites: Mapping[str, Bins], seed: int) -> bytes:
         for point, counts in bins.items():
             _add_point(group, point, counts)
     ElementTree.indent(root, " ")
-    return ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return bytes(ElementTree.tostring(root, "utf-8", xml_declaration=True))
 
 
 def _add_point(group: Element, name: str, counts: Mapping[str, int]) -> None:
@@ -84,8 +84,9 @@ def from_ucis(document: bytes) -> dict[str, dict[str, dict[str, int]]]:
     return {
         instance.attrib["name"]: {
             point.attrib["name"]: {
-                one.attrib["name"]: int(one.find("range/contents").attrib["coverageCount"])
+                one.attrib["name"]: int(contents.attrib["coverageCount"])
                 for one in point.iter("coverpointBin")
+                for contents in one.iterfind("range/contents")
             }
             for point in instance.iter("coverpoint")
         }

@@ -77,8 +77,8 @@ def report(rows: Iterable[Row], results: Results, commit: str) -> dict[str, Any]
         for command in row.commands:
             sums.update(here.get(command, {}).get("figures", {}))
         verdict = row.verdict(results, commit)
-        table.append({"row": f"{row.number} {row.name}", "goal": row.goal, "verdict": verdict})
-        table[-1] |= {"figures": dict(sums), "commands": row.commands}
+        named = {"row": f"{row.number} {row.name}", "goal": row.goal, "verdict": verdict}
+        table.append({**named, "figures": dict(sums), "commands": row.commands})
     return {
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="minutes"),

@@ -2,6 +2,7 @@
 """The tile learns what the equation says, bit for bit, at one transition per clock."""
 
 import random
+from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
@@ -21,7 +22,7 @@ def updated(entry: int, reward: int, best: int) -> int:
 class Tile:
     """The project on its pins, and the table that it should have."""
 
-    def __init__(self, dut) -> None:
+    def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.table = [[0] * ACTIONS for _ in range(STATES)]
 
@@ -41,7 +42,9 @@ class Tile:
             for action in range(ACTIONS):
                 await self.clock(action << 6 | state, 0x80)
 
-    async def apply(self, state: int, action: int, reward: int, next_state: int, terminated: bool):
+    async def apply(
+        self, state: int, action: int, reward: int, next_state: int, terminated: bool
+    ) -> None:
         best = 0 if terminated else max(self.table[next_state])
         self.table[state][action] = updated(self.table[state][action], reward, best)
         ui = terminated << 7 | action << 6 | next_state << 3 | state
@@ -60,7 +63,7 @@ class Tile:
 
 
 @cocotb.test()
-async def learns_to_walk_to_the_end_of_a_corridor(dut):
+async def learns_to_walk_to_the_end_of_a_corridor(dut: Any) -> None:
     tile = Tile(dut)
     await tile.start()
     await tile.check()
@@ -80,7 +83,7 @@ async def learns_to_walk_to_the_end_of_a_corridor(dut):
 
 
 @cocotb.test()
-async def equals_the_equation_on_a_random_stream_of_one_transition_a_clock(dut):
+async def equals_the_equation_on_a_random_stream_of_one_transition_a_clock(dut: Any) -> None:
     tile = Tile(dut)
     await tile.start()
     draws = random.Random(2)

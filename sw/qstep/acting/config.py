@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from qstep.checks import boolean, integer, shown
 from qstep.errors import ConfigError
@@ -112,6 +113,22 @@ class Acting:
     clock_hz: int | None = None
     schedules: bool = True
     step_limit: bool = True
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            agents: int = ...,
+            algorithm: Algorithm | str = ...,
+            shared_table: bool = ...,
+            outcomes: int = ...,
+            starts: int = ...,
+            world: str = ...,
+            deadline: int = ...,
+            clock_hz: int | None = ...,
+            schedules: bool = ...,
+            step_limit: bool = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
