@@ -12,13 +12,15 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort, Silent
 from tb.sw.session_bench import CONFIG, PATIENCE, transitions
 from tb.sw.test_cli import COMMANDS
-from tb.sw.test_session_retries import AnswersGap
+from tb.sw.timed_port import TimedPort
 
 from qstep import cli
 from qstep.cli._verbose import verbose_option
 from qstep.devices.link_device import LinkDevice
 from qstep.errors import DeadlineError
 from qstep.link.exchange import RETRIES
+from qstep.link.session import Session
+from qstep.protocol import Request
 
 
 def said(caplog: pytest.LogCaptureFixture, name: str) -> list[str]:
@@ -61,13 +63,14 @@ def test_retries_are_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     assert "payloads are now at most 64 bytes" in said(caplog, "qstep.link.window")
 
 
-def test_gaps_are_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_gaps_are_said_and_counted(
+    session: Session, timed_port: TimedPort, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "qstep")
-    reference = AnswersGap(CONFIG, gaps=0)
-    device = LinkDevice(DirectPort(reference), CONFIG, patience=1.0)
-    reference.gaps = 2
-    device.clear()
-    device.close()
+    timed_port.device.gaps[Request.CLEAR] = 2
+    session.send(Request.CLEAR)
+    session.drain()
+    session.report()
     gaps = [m for m in said(caplog, "qstep.link.exchange") if m.startswith("gap: ")]
     assert [message.split(" ", 2)[2] for message in gaps] == [
         f"bytes sent again, {k} of {RETRIES}" for k in (1, 2)
