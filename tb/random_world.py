@@ -53,7 +53,7 @@ def ring_model(config: Config, settings: Sequence[AgentSettings]) -> FastActingM
     """
     state, action = np.divmod(np.arange(8 * config.actions), config.actions)
     to = (state + action + 1) % 8
-    rows = {"state": state, "action": action, "next_state": to}
+    rows: dict[str, Any] = {"state": state, "action": action, "next_state": to}
     world = World.from_arrays(**rows, reward=to / 256, terminated=to == 7, start_state=[0])
     assert isinstance(config.acting, Acting)
     acting = world.acting(agents=config.acting.agents, shared_table=config.acting.shared_table)

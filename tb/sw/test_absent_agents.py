@@ -62,7 +62,9 @@ def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(confi
     device = LinkAgents(port, config, world, settings, 0.05)
     model = FastActingModel(config, world, settings)
     device.run(100)
-    epoch = decode_frame(exchange(port, encode_frame(Request.HELLO, 0, 0, b"last"), 1)[0]).epoch
+    hello = decode_frame(exchange(port, encode_frame(Request.HELLO, 0, 0, b"last"), 1)[0])
+    assert hello is not None
+    epoch = hello.epoch
     for region, first in FIRST_AGENT_BIT.items():
         for agent in range(config.lane_agents, 1 << AGENT_BITS):
             for word in range(1 << min(first, 4)):

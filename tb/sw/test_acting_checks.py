@@ -58,7 +58,8 @@ def test_a_device_refuses_what_it_is_built_without(
 ) -> None:
     assert WITHOUT.acting is not None
     # The other switch is on: only this one is in the way.
-    config = replace(WITHOUT, acting=replace(Acting(2), **{switch: False}))
+    off: dict[str, Any] = {switch: False}
+    config = replace(WITHOUT, acting=Acting(2, **off))
     world = random_world(config, limit, 1)
     make(replace(config, acting=Acting(2)), world, settings)
     with pytest.raises(ConfigError, match=message):
@@ -86,8 +87,10 @@ def device_of(kind: str, config: Config, settings: Sequence[AgentSettings]) -> D
         if kind == "live":
             return LiveModel(config, settings)
         return LinkLive(DirectPort(ReferenceLive(config)), config, settings)
-    make = {"model": ActingModel, "compiled": FastActingModel, "link": on_a_link}[kind]
-    return make(config, random_world(config, LIMIT if acting.step_limit else 0, 1), settings)
+    world = random_world(config, LIMIT if acting.step_limit else 0, 1)
+    if kind == "link":
+        return on_a_link(config, world, settings)
+    return (ActingModel if kind == "model" else FastActingModel)(config, world, settings)
 
 
 def parts_of(device: Device) -> tuple[Any, ...]:
@@ -176,7 +179,8 @@ def test_no_device_continues_from_an_illegal_part(
 def test_no_device_continues_from_what_it_is_built_without(
     kind: str, switch: str, what: int, wrong: dict[str, Any], message: str
 ) -> None:
-    device = device_of(kind, replace(FULL, acting=Acting(2, **{switch: False})), CONSTANT)
+    off: dict[str, Any] = {switch: False}
+    device = device_of(kind, replace(FULL, acting=Acting(2, **off)), CONSTANT)
     parts = parts_of(device)
     parts[what][1] = replace(parts[what][1], **wrong)
     with pytest.raises(ConfigError, match=message):
@@ -222,7 +226,7 @@ def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm
         first = AgentState(1, code.end, code.period - 1, True, 3, 1, False, LIMIT - 1)
         device.restore(device.table, [first, LAST_STATE], [LAST_COUNTERS] * 2)
     for steps in (1, 40):
-        list(plain.run(steps))
+        list(plain.run(steps) or ())
         fast.run(steps)
         assert (plain.table == fast.table).all()
         assert (plain.states, plain.counters) == (fast.states, fast.counters)
@@ -244,7 +248,7 @@ LIVE = replace(WITHOUT, acting=Acting(2, world="live", schedules=False, step_lim
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),
+        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),  # type: ignore[arg-type]
         (lambda: Acting(outcomes=3), "acting.outcomes is 3; it must be a power of two from 1 to"),
         (lambda: planned("gridworld", budget=Budget(1), agents=2, settings=CONSTANT * 2),
          "agents is 2; settings are for 4"),

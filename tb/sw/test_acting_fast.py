@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_compiled_model_is_reconfigured(pair: Pair, changes: list[tuple[Epsilon,
             model.configure(own)
         assert_equal(plain, fast)
         for old, new, one in zip(states, plain.states, own, strict=True):
-            begins = {"epsilon": one.epsilon.code.start, "epsilon_count": 0}
+            begins: dict[str, Any] = {"epsilon": one.epsilon.code.start, "epsilon_count": 0}
             assert new == old or new == replace(old, **begins)
             assert new == old or not keep
     list(plain.run(20))

@@ -6,6 +6,7 @@ import pytest
 from qstep.acting.agent import AgentSettings
 from qstep.acting.epsilon import Epsilon
 from qstep.acting.fast_model import FastActingModel
+from qstep.acting.model import ActingModel
 from qstep.acting.world import World
 from qstep.bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep.bench.checks import WrongTableError
@@ -19,7 +20,7 @@ STEPS = 1 << 17
 def begun(world: str, agents: int) -> FastActingModel:
     """Agents of several settings, which saturate, after their first step."""
     named = World.named(world)
-    config = Config(named.states, named.actions, "Q6.8", acting=named.acting(agents=agents))  # type: ignore[arg-type]
+    config = Config(named.states, named.actions, "Q6.8", acting=named.acting(agents=agents))
     own = [AgentSettings(0.3 + 0.01 * k, 0.95, Epsilon(0.02 * k), seed=k) for k in range(agents)]
     model = FastActingModel(config, named.table(config), own)
     model.run(1)
@@ -43,7 +44,7 @@ def test_c_and_the_model_are_equal(
 
 def test_the_vectorised_loop_refuses_values_that_its_sums_do_not_hold() -> None:
     named = World.named("gridworld")
-    config = Config(named.states, named.actions, "Q8.9", acting=named.acting())  # type: ignore[arg-type]
+    config = Config(named.states, named.actions, "Q8.9", acting=named.acting())
     model = FastActingModel(config, named.table(config), [AgentSettings()])
     with pytest.raises(ConfigError, match=r"format is Q8\.9; it must have at most 16 bits"):
         VectorYardstick(model)
@@ -59,8 +60,8 @@ def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_compiled_model_that_differs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = acting.ActingModel.run
-    monkeypatch.setattr(acting.ActingModel, "run", lambda self, steps: whole(self, steps - 1))
+    whole = ActingModel.run
+    monkeypatch.setattr(ActingModel, "run", lambda self, steps: whole(self, steps - 1))
     model = next(form for form in acting.benchmark("cpu").forms if form.name.endswith("-model"))
     model.run(1)
     with pytest.raises(WrongTableError, match="the model is not the plain one after"):

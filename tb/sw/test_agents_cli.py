@@ -12,6 +12,7 @@ from tb.sw.command_line import invoke, refused, told
 pytest.importorskip("torch")
 
 from qstep import extras, torch_device
+from qstep.checkpoint import load_checkpoint, save_checkpoint
 from qstep.cli import _agents
 from qstep.errors import (
     CheckpointError,
@@ -88,7 +89,7 @@ def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(
     save: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = iter(range(1, 99))
-    keep = _agents.save_checkpoint
+    keep = save_checkpoint
 
     def interrupt(*given: Any) -> None:
         if next(saved) == save:
@@ -110,7 +111,7 @@ def another_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = _agents.load_checkpoint
+    load = load_checkpoint
 
     def without(*given: Any) -> Any:
         checkpoint = load(*given)

@@ -107,7 +107,7 @@ def port() -> Iterator[SimPort]:
 def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> None:
     line = LossyPort(port, 5, rate) if rate else port
     run_alike(opened(line), begin(), 1, 2, 17, 3000)
-    assert not rate or sum(line.hits.values()) > 10
+    assert not isinstance(line, LossyPort) or sum(line.hits.values()) > 10
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,8 @@ def test_hardware_goes_on_from_what_the_model_was_and_the_model_from_it(port: Si
 
 def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPort) -> None:
     most, half = (1 << 48) - 1, 1 << 63
-    learners = (
-        opened(port),
-        *(kind(CONFIG, WORLD, SETTINGS) for kind in (FastActingModel, ActingModel)),
-    )
+    device, fast = opened(port), FastActingModel(CONFIG, WORLD, SETTINGS)
+    plain = ActingModel(CONFIG, WORLD, SETTINGS)
     codes = [own.epsilon.code for own in SETTINGS]
     states = [
         AgentState(2 * half - 1, 1 << 24, codes[0].period - 1, True, 24, 2, True, 19),
@@ -169,9 +167,8 @@ def test_hardware_goes_on_from_the_last_legal_values_as_both_models(port: SimPor
     ]
     counters = [AgentCounters(most, most, most, most, total) for total in (half - 1, -half, 0)]
     table = np.full(CONFIG.table_shape, CONFIG.format.minimum)
-    for learner in learners:
+    for learner in (device, fast, plain):
         learner.restore(table, states, counters)
-    device, fast, plain = learners
     assert differing(device, fast) == []
     for steps in (1, 70):
         run_alike(device, fast, steps)

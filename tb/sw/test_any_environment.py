@@ -125,12 +125,12 @@ def test_reward_that_is_no_number_ends_the_run(words: str, tmp_path: Path) -> No
     words += f" qstep-test/Broken-v0 --total-timesteps 512 --overwrite --out {tmp_path}/run"
     try:
         for reward in (math.nan, None):
-            gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": reward})
+            gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": reward})  # type: ignore[arg-type]
             error = invoke(words).exception
             assert isinstance(error, EnvironmentSpaceError)
             assert f"its reward is {reward}; it must be a finite number" in str(error)
             del gym.registry["qstep-test/Broken-v0"]
-        gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": 1})
+        gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": 1})  # type: ignore[arg-type]
         assert told(words)["score"]["mean"] == 1.0
     finally:
         gym.registry.pop("qstep-test/Broken-v0", None)

@@ -204,9 +204,9 @@ def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
         assert 4 < entry.to_device < 4 * (1 + 24 / 2000)
         assert entry.rate == pytest.approx(entry.baud / 10 / entry.to_device)
         assert equal_baud(entry.rate, entry.to_device) == pytest.approx(entry.baud)
-    (entry,) = found.boards
-    assert entry.line.baud == 1_000_000
-    assert entry.line == replace(found.lines[1], busy=entry.line.busy)
+    (board,) = found.boards
+    assert board.line.baud == 1_000_000
+    assert board.line == replace(found.lines[1], busy=board.line.busy)
 
 
 # Boards

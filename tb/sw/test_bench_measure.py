@@ -1,12 +1,13 @@
 """Forms of a system take turns, are paired round by round, checked, and absent with a reason."""
 
 import sys
+import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from qstep.bench import measure, systems
+from qstep.bench import systems
 from qstep.bench.checks import WrongTableError
 from qstep.bench.measure import (
     KERNEL,
@@ -48,8 +49,8 @@ class FakeClock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     fake = FakeClock()
-    monkeypatch.setattr(measure.time, "perf_counter", fake.wall)
-    monkeypatch.setattr(measure.time, "process_time", fake.processor)
+    monkeypatch.setattr(time, "perf_counter", fake.wall)
+    monkeypatch.setattr(time, "process_time", fake.processor)
     return fake
 
 
@@ -244,9 +245,10 @@ def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: s
 def test_a_loss_that_is_not_that_of_pytorch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from qstep.bench.systems import qloss
+    from qstep.deep.q_loss import QLoss
 
-    right = qloss.QLoss.forward
-    monkeypatch.setattr(qloss.QLoss, "forward", lambda self: right(self) + 1e-3)
+    right = QLoss.forward
+    monkeypatch.setattr(QLoss, "forward", lambda self: right(self) + 1e-3)
     form = next(form for form in qloss.benchmark("cpu").forms if form.base)
     with pytest.raises(WrongTableError, match=r"losses or TD errors differ by 1\.0e-03, more than"):
         form.check()

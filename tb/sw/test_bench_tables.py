@@ -13,7 +13,7 @@ from tb.sw.counting_device import CountingDevice
 from qstep.baselines import numba_table
 from qstep.baselines.problem import Stream
 from qstep.bench import tables
-from qstep.bench.checks import WrongTableError
+from qstep.bench.checks import WrongTableError, fresh_model
 from qstep.bench.measure import Form, compare
 from qstep.bench.tables import C_LOOP, FEWEST, SIMULATED, benchmark, simulated
 from qstep.bench.workloads import WORKLOADS
@@ -115,7 +115,7 @@ def test_another_rule_is_caught(fault: dict[str, Any], monkeypatch: pytest.Monke
 
 
 def test_a_model_far_from_the_real_numbers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = tables.fresh_model
+    fresh = fresh_model
 
     def shifted(workload: Any) -> Any:
         golden = fresh(workload)

@@ -79,7 +79,7 @@ def test_run_of_train_comes_back() -> None:
     ]
     assert len(back.pending) == 1
     assert {name: array.tolist() for name, array in back.actor.items()} == {"turn": [3]}
-    same = {"table": RUN.table, "pending": (), "actor": {}, "history": ()}
+    same: dict[str, Any] = {"table": RUN.table, "pending": (), "actor": {}, "history": ()}
     assert replace(back, **same) == replace(RUN, **same)
     assert tuple(back.episodes) == RUN.history
 

@@ -99,7 +99,7 @@ def admission_table() -> WorldTable:
 
 
 def test_the_memories_of_admission_are_those_of_the_world_that_it_is() -> None:
-    rows = admission()
+    rows: dict[str, Any] = admission()
     there = rows["weight"] > 0
     world = World.from_arrays(**{name: rows[name][there] for name in rows}, start_state=[0])
     table = admission_table()
@@ -184,6 +184,7 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
         agents=3,
         number_format="Q8.8",
     )
+    assert plan.world is not None
     table = plan.world.table(plan.config)
     if not known:
         table = replace(table, max_episode_steps=0)

@@ -34,7 +34,7 @@ SECONDS = 60
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A scheduler and two workers, each in a process of its own."""
     file = tmp_path / "scheduler.json"
-    told = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    told: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     words = ["scheduler", "--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0"]
     running = [subprocess.Popen([*DASK, *words, "--no-dashboard"], cwd=tmp_path, **told)]
     try:

@@ -129,7 +129,7 @@ def test_no_other_module_keeps_machine_code() -> None:
 def test_arrays_that_do_not_overlap_are_told_to_the_compiler() -> None:
     """Without it, the loops of the compiled model of agents become no vector instructions."""
 
-    def copy(a, b):  # type: ignore[no-untyped-def]
+    def copy(a, b):
         for k in range(len(a)):
             a[k] = b[k]
 

@@ -61,7 +61,7 @@ def config(**fields: Any) -> Config:
          "link.baud is 1450000; .* misses it by"),
         (lambda: Acting(world="live.txt"),
          "acting.world is 'live.txt'; it must be 'table', 'live', 'pins' or a file that ends"),
-        (lambda: Acting(world=None),
+        (lambda: Acting(world=None),  # type: ignore[arg-type]
          "acting.world is None; it must be 'table', 'live', 'pins' or a file that ends"),
         (lambda: Acting(world="a.sv", outcomes=4),
          "acting.outcomes is 4; it must be 1 where acting.world is"),
@@ -75,19 +75,19 @@ def config(**fields: Any) -> Config:
          "acting.clock_hz is 100000000; it must be left out where acting.world is 'live'"),
         (lambda: Acting(clock_hz=10**8, world="pins"),
          "acting.clock_hz is 100000000; it must be left out where acting.world is 'pins'"),
-        (lambda: Acting(schedules=1), "acting.schedules is 1; it must be true or false"),
-        (lambda: Acting(step_limit="no"), "acting.step_limit is 'no'; it must be true or false"),
+        (lambda: Acting(schedules=1), "acting.schedules is 1; it must be true or false"),  # type: ignore[arg-type]
+        (lambda: Acting(step_limit="no"), "acting.step_limit is 'no'; it must be true or false"),  # type: ignore[arg-type]
         (lambda: Hyperparameters(alpha=1.5), "alpha is 1.5; it must be from 0 to 1"),
         (lambda: Hyperparameters(alpha=float("nan")), "alpha is nan; it must be from 0 to 1"),
         (lambda: Hyperparameters(gamma=-0.1), "gamma is -0.1; it must be from 0 to 1"),
-        (lambda: Hyperparameters(gamma="high"), "gamma is 'high'; it must be a number from 0 to 1"),
+        (lambda: Hyperparameters(gamma="high"), "gamma is 'high'; it must be a number from 0 to 1"),  # type: ignore[arg-type]
         (lambda: Hyperparameters(alpha=True), "alpha is True; it must be a number from 0 to 1"),
         (lambda: Hyperparameters(alpha=10**400), "alpha is 1000.*; it must be from 0 to 1"),
         (lambda: Hyperparameters(alpha=0.00001),
          "alpha is 1e-05, which 15 fractional bits round to 0; .* 1.52587890625e-05"),
         (lambda: Hyperparameters(rounding="up"), "rounding is 'up'"),
-        (lambda: Hyperparameters(rounding=[]), r"rounding is \[\]; it must be one of nearest"),
-        (lambda: Hyperparameters(seed=1.0), "seed is 1.0; it must be an integer"),
+        (lambda: Hyperparameters(rounding=[]), r"rounding is \[\]; it must be one of nearest"),  # type: ignore[arg-type]
+        (lambda: Hyperparameters(seed=1.0), "seed is 1.0; it must be an integer"),  # type: ignore[arg-type]
         (lambda: Hyperparameters(seed=-1), r"seed is -1; it must be an integer from 0 to 2\^64-1"),
         (lambda: config(lanes=0, acting=Acting(2)),
          "lanes is 0; it must be an integer from 1 to 128"),
@@ -118,7 +118,8 @@ def test_a_clock_of_the_lanes_is_the_links_unless_it_is_given() -> None:
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_what_hardware_is_built_with_is_said_only_where_it_is_left_out(name: str) -> None:
-    whole, less = (Config(25, 4, acting=Acting(**given)) for given in ({}, {name: False}))
+    off: dict[str, Any] = {name: False}
+    whole, less = (Config(25, 4, acting=Acting(**given)) for given in ({}, off))
     assert name not in whole.to_dict()["acting"]
     assert Config.from_dict(less.to_dict()) == less != whole
     assert less.digest != whole.digest
@@ -227,19 +228,19 @@ def test_what_is_no_path_is_refused(path: Any, text: str) -> None:
 
 
 def test_any_whole_number_is_kept_as_an_int() -> None:
-    given = Config(
-        np.int64(25), np.uint8(4), QFormat(np.int32(6), np.int64(10)), loop_depth=np.int8(2)
-    )
+    small: Any = np.uint8
+    given = Config(small(25), small(4), QFormat(small(6), small(10)), loop_depth=small(2))
     assert given == Config(25, 4, "Q6.10", loop_depth=2)
     assert given.digest == Config(25, 4, "Q6.10", loop_depth=2).digest
     assert {type(given.states), type(given.format.integer), type(given.loop_depth)} == {int}
-    link = Link(np.int64(12_000_000), np.int64(1_000_000), np.int64(512))
+    large: Any = np.int64
+    link = Link(large(12_000_000), large(1_000_000), large(512))
     assert type(link.baud) is int
-    assert Hyperparameters(seed=np.uint64(2**64 - 1)).noise == Hyperparameters(seed=2**64 - 1).noise
+    assert Hyperparameters(seed=np.uint64(2**64 - 1)).noise == Hyperparameters(seed=2**64 - 1).noise  # type: ignore[arg-type]
 
 
 def test_any_real_number_is_kept_as_a_float() -> None:
-    hyper = Hyperparameters(np.float32(0.5), Fraction(3, 4), seed=np.int64(3))
+    hyper = Hyperparameters(np.float32(0.5), Fraction(3, 4), seed=np.int64(3))  # type: ignore[arg-type]
     assert hyper == Hyperparameters(0.5, 0.75, seed=3)
     text = json.dumps(hyper.to_dict(Config(25, 4)))
     assert json.loads(text) == {"alpha": 0.5, "gamma": 0.75, "rounding": "nearest", "seed": 3}
@@ -247,7 +248,7 @@ def test_any_real_number_is_kept_as_a_float() -> None:
 
 def test_the_spaces_of_an_environment_make_a_config() -> None:
     world = GridWorld("S.G")
-    sizes = world.observation_space.n, world.action_space.n
+    sizes = world.observation_space.n, world.action_space.n  # type: ignore[attr-defined]
     assert Config(*sizes) == Config(3, 4)
 
 

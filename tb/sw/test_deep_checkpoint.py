@@ -16,6 +16,7 @@ from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.evaluate import play
 from qstep.deep.pqn import Pqn
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import PRESETS
@@ -228,7 +229,7 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
     monkeypatch.setattr(time, "perf_counter", lambda: now)
     monkeypatch.setattr(time, "process_time", lambda: now / 2)
     monkeypatch.setattr(Dqn, "step", taking(1, Dqn.step))
-    monkeypatch.setattr(run_module, "play", taking(100, run_module.play))
+    monkeypatch.setattr(run_module, "play", taking(100, play))
     saved: list[float] = []
     save = taking(10_000, lambda: saved.append(run.checkpoint().head["seconds"]))
     run = make(replace(CONFIG, total_timesteps=160))

@@ -112,7 +112,7 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
 
 def test_curves_show_exploring_and_greedy_returns_and_whose_optimum_it_is() -> None:
     axes = demo_picture.draw_result(ON_CHIP, [demo_picture.Bar("C", 1e8, True)]).axes[0]
-    optimum, exploring, greedy = (line.get_ydata() for line in axes.lines)
+    optimum, exploring, greedy = (np.asarray(line.get_ydata()) for line in axes.lines)
     assert set(optimum) == {-6.0}
     assert [text.get_text() for text in axes.texts] == ["greedy optimum at gamma 0.9"]
     assert greedy[0] == -100  # it walks in a circle
@@ -201,7 +201,7 @@ def test_clocks_of_the_lane_are_reported(
 def test_speeds_are_reported_beside_the_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forms = [
+    forms: Any = [
         SimpleNamespace(name=name, what=f"what {name} is", rate=Spread.of([rate]))
         for name, rate in (("slow", 2e6), ("fast", 9e6))
     ]

@@ -30,8 +30,8 @@ from qstep.learn.train import Learner, Plan
 from qstep.learn.value_iteration import best_start_value, solve, start_value
 from qstep.scheduler import Here
 
-OFF = {"alpha": 1 / 4096, "gamma": 0.9}
-LOST = {"alpha": 1 / 1024, "gamma": 0.99}
+OFF: dict[str, Any] = {"alpha": 1 / 4096, "gamma": 0.9}
+LOST: dict[str, Any] = {"alpha": 1 / 1024, "gamma": 0.99}
 SAID = (
     "alpha is 0.000244140625 and gamma is 0.9, but the discount learned is 0.875, since alpha and "
     "alpha gamma have 15 fractional bits; use another gamma, or alpha 0.000305176, the nearest that "
@@ -215,7 +215,7 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
         name: np.zeros(3, np.int64) for name in ("state", "action", "next_state")
     }
     np.savez(tmp_path / "walk.npz", **columns, reward=np.ones(3), terminated=np.zeros(3, np.bool_))
-    words = ["replay", tmp_path / "walk.npz", "--out", tmp_path / "table.npz"]
+    words = ["replay", str(tmp_path / "walk.npz"), "--out", str(tmp_path / "table.npz")]
     words += ["--states", "4", "--actions", "2"]
     result = invoke(*words, *options(OFF), "--json")
     assert f"warning: {SAID}" in result.stderr

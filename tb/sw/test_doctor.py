@@ -205,7 +205,7 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     check_what_is_told(monkeypatch)
 
 
-def shown_with(**wrong: str) -> Callable[[list[Finding], bool], None]:
+def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], None]:
     """Return a way to show findings, with these fields wrong in each."""
     show = cli_doctor._show
     return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)

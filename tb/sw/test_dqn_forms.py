@@ -57,7 +57,8 @@ class Products(Calls):
 
 
 def counted(made: Dqn) -> Products:
-    with Products() as counter:
+    counter = Products()
+    with counter:
         play_on(made, 200)
     return counter
 

@@ -100,7 +100,7 @@ def test_fast_form_learns_to_eat_in_600_episodes() -> None:
 
 def test_fast_form_does_not_learn_to_eat_without_a_future(monkeypatch: pytest.MonkeyPatch) -> None:
     def short_sighted(replay: Replay, *parts: Any) -> Any:
-        return push_batch(replay, *parts[:-1], np.zeros_like(parts[-1]))
+        return push_batch(replay, *(*parts[:-1], np.zeros_like(parts[-1])))
 
     push_batch = Replay.push_batch
     monkeypatch.setattr(Replay, "push_batch", short_sighted)

@@ -84,7 +84,7 @@ def test_another_device_is_refused_before_anything_is_written(device, error, mes
     with pytest.raises(error, match=message):
         LinkDevice(port, CONFIG, PATIENCE, build="8899aabbccddeeff" if "build" in message else None)
     sent = [decode_frame(part) for data in port.written for part in data.split(b"\0") if part]
-    assert [frame.type for frame in sent] == [Request.HELLO]
+    assert [frame and frame.type for frame in sent] == [Request.HELLO]
     assert port.closed
 
 

@@ -42,7 +42,7 @@ class Shifted(gym.Env[Any, Any]):
 
 @pytest.fixture
 def shifted() -> Iterator[gym.Env[Any, Any]]:
-    gym.register("qstep-test/Shifted-v0", entry_point=Shifted)
+    gym.register("qstep-test/Shifted-v0", entry_point=Shifted)  # type: ignore[arg-type]
     yield make("qstep-test/Shifted-v0", 0)
     del gym.registry["qstep-test/Shifted-v0"]
 

@@ -26,9 +26,10 @@ from tb.planted import plant_python
 from qstep import checkpoint, npz, transitions
 from qstep import config as config_module
 from qstep.acting import world_file
+from qstep.acting.config import Acting
 from qstep.acting.world import World
 from qstep.checkpoint import Checkpoint
-from qstep.config import Acting, Config
+from qstep.config import Config
 from qstep.errors import QStepError
 from qstep.learn.checkpoint import PENDING_TYPES, Episode, TableCheckpoint
 from qstep.learn.evaluate import Evaluation

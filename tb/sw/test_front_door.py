@@ -221,7 +221,7 @@ def train(**given: Any) -> object:
          "a device with agents takes no transitions from"),
         (lambda: qstep.open("model:", Config(25, 4, acting=Acting(world="live"))), ConfigError,
          "a device with agents takes no transitions from"),
-        (lambda: qstep.open_live("model:", LIVE, [AgentSettings(), None]), ConfigError,
+        (lambda: qstep.open_live("model:", LIVE, [AgentSettings(), None]), ConfigError,  # type: ignore[list-item]
          r"settings\[1\] is None; it must be an AgentSettings"),
     ],
 )  # fmt: skip

@@ -33,7 +33,7 @@ def imports(path: Path, top_level_only: bool) -> set[str]:
     """Return the modules that a file imports: when it is loaded, or anywhere in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top_level_only else ast.walk(tree)
-    found = set()
+    found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

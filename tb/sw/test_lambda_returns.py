@@ -72,11 +72,11 @@ def computed(
 @pytest.mark.parametrize("gamma", [0.9, 1.0])
 def test_returns_are_mixtures_of_n_step_returns(gamma: float, decay: float) -> None:
     for seed in range(5):
-        given = drawn(seed)
+        reward, value, end = drawn(seed)
+        expected = by_definition(reward, value, end, gamma, decay)
         # float32 sums of up to 12 numbers of the order of 1, against float64
-        np.testing.assert_allclose(
-            computed(*given, gamma, decay), by_definition(*given, gamma, decay), atol=1e-5
-        )
+        found = computed(reward, value, end, gamma, decay)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_comparison_of_returns_notices_a_truncation_taken_for_a_termination() -> None:

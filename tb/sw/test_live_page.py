@@ -86,7 +86,7 @@ def test_buttons_steer_the_run(shown: tuple[Shown, Controller]) -> None:
     for given, steps in ((None, 1), (-5, 2), (10**9, 1_000_002)):
         page["steps"].value = given
         page.click("step")
-        soon(lambda steps=steps: controller.view.steps == steps)
+        soon(lambda steps=steps: controller.view.steps == steps)  # type: ignore[misc]
 
 
 def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller]) -> None:
@@ -474,7 +474,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
     for width in (1400, 480, 390):
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        soon(lambda width=width: browser.execute_script("return innerWidth") == width)
+        soon(lambda width=width: browser.execute_script("return innerWidth") == width)  # type: ignore[misc]
         time.sleep(0.3)
         parts = ["map", "returns", "values", "table", "play", "alpha", "epsilon"]
         widths = browser.execute_script(_RIGHT, parts)

@@ -95,7 +95,7 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     device, model = LinkLive(line, CONFIG, SETTINGS, SIM_PATIENCE), lived()
     follow(device, model, 40)
     assert differing(device, model) == []
-    assert not rate or sum(line.hits.values()) > 10
+    assert not isinstance(line, LossyPort) or sum(line.hits.values()) > 10
     # A restored device goes on from there, and a host may leave an episode for another one.
     device.restore(device.table, device.states, device.counters)
     twin = LiveModel(CONFIG, SETTINGS)

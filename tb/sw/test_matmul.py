@@ -12,7 +12,7 @@ from tb.sw.command_line import invoke, ran, refused, told
 torch = pytest.importorskip("torch")
 
 from qstep import torch_device  # noqa: E402
-from qstep.bench import matmul  # noqa: E402
+from qstep.bench import matmul, measure  # noqa: E402
 from qstep.bench.checks import WrongTableError  # noqa: E402
 from qstep.bench.matmul import MatmulReport, Row  # noqa: E402
 from qstep.bench.measure import Spread, Turn  # noqa: E402
@@ -45,8 +45,8 @@ def test_an_addition_and_a_multiplication_are_counted_for_each_term(
 ) -> None:
     # 4 products of 10 x 10 in 2 s, then in 4 s.
     turns = iter([Turn(4, 2.0, 1.0, {}), Turn(4, 4.0, 1.0, {})])
-    monkeypatch.setattr(matmul.measure, "_turn", lambda form, amount: next(turns))
-    monkeypatch.setattr(matmul.measure, "calibrate", lambda form, seconds: form.run(4))
+    monkeypatch.setattr(measure, "_turn", lambda form, amount: next(turns))
+    monkeypatch.setattr(measure, "calibrate", lambda form, seconds: form.run(4))
     (row,) = matmul.compare([10], rounds=2).rows
     assert row.rates == (4 * 2000 / 2.0 / 1e9, 4 * 2000 / 4.0 / 1e9)
     assert row.gflops.maximum == row.rates[0]

@@ -91,7 +91,7 @@ def contract(
 ) -> NDArray[np.int64]:
     """The arithmetic contract, written independently for whole 8-bit arrays: referee of both models."""
     acc = c.beta * q + c.alpha * r + c.kappa * m
-    return np.clip((acc + bias) >> 15, -128, 127)
+    return ((acc + bias) >> 15).clip(-128, 127)
 
 
 @pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
@@ -104,7 +104,7 @@ def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding:
     table = np.zeros((1280, 64), np.int32)
     table[:256] = value[:, None]
     q, m = (grid.ravel() for grid in np.meshgrid(value, value))
-    table[256:].flat = q
+    table[256:].flat[:] = q
     entry = np.arange(65536)
     columns = (256 + entry // 64, entry % 64)
     model = FastModel(config)

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from qstep.npz import MOST_BYTES, load_arrays
 NAMES = ("state", "reward", "terminated")
 
 
-def arrays(count: int = 2) -> dict[str, np.ndarray]:
+def arrays(count: int = 2) -> dict[str, Any]:
     """Return typical columns; the rewards do not compress."""
     return {
         "state": np.arange(count),

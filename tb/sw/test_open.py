@@ -82,8 +82,7 @@ def test_simulator_is_loaded_on_use(url, uart, monkeypatch):
             made.append((config, uart))
             super().__init__(ReferenceDevice(config))
 
-    module = types.ModuleType("qstep_sim.port")
-    module.SimPort = SimPort
+    module = types.SimpleNamespace(SimPort=SimPort)
     monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
     with qstep.open(url, CONFIG) as device:
         device.apply(walk(10))
@@ -262,6 +261,7 @@ def test_serial_device_behind_a_pty():
         serving(master) as reference,
         qstep.open(f"serial:{name}?baud=115200", CONFIG) as device,
     ):
+        assert isinstance(device, LinkDevice)
         assert device._session.baud == 115200
         assert device.build == 16 * "0"
         device.apply(batch)

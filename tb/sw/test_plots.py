@@ -38,6 +38,11 @@ def evaluations(*success: float) -> list[Evaluation]:
     return [Evaluation(10 * k + 10, -6.0, value, 1.0, 8.0) for k, value in enumerate(success)]
 
 
+def arrows_of(axes: Any) -> Any:
+    (arrows,) = (part for part in axes.collections if isinstance(part, Quiver))
+    return arrows
+
+
 def grid_map(env: Any) -> GridMap:
     grid = map_of(env)
     assert grid is not None
@@ -86,8 +91,7 @@ def test_a_cell_is_pale_until_its_best_action_was_tried() -> None:
     assert shown.values.compressed().tolist() == [-1, 0.5]
     assert shown.legend == "S start, G goal, H hole, pale: not learnt"
     axes = draw_policy("map", grid_map(GridWorld("S..\n.HG")), np.vstack([q, q[-1]])).axes[0]
-    (arrows,) = (part for part in axes.collections if isinstance(part, Quiver))
-    assert arrows.XY.tolist() == [[1, 0], [0, 1]]
+    assert arrows_of(axes).XY.tolist() == [[1, 0], [0, 1]]
     assert axes.get_xlabel() == f"column\n{shown.legend}"
     everywhere = PolicyMap.of(grid_map(GridWorld("S#G")), np.ones((3, 4)))
     assert everywhere.legend == "S start, G goal, grey: wall"
@@ -118,7 +122,7 @@ def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
         q = np.zeros((states, actions))
         q[:, action] = 1.0
         axes = draw_policy(env_id, grid_map(env), q).axes[0]
-        (arrows,) = (entry for entry in axes.collections if isinstance(entry, Quiver))
+        arrows = arrows_of(axes)
         width = round(axes.get_xlim()[1] + 0.5)
         assert axes.yaxis_inverted()  # so rows run downwards
         moved = 0

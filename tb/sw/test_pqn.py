@@ -116,7 +116,7 @@ def test_it_learns_snake_in_a_few_seconds() -> None:
 
 def test_returns_of_one_step_do_not_learn_cartpole_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_step(*parts: Any) -> Any:
-        return lambda_returns(*parts[:-1], q_lambda=0.0)
+        return lambda_returns(*(*parts[:-1], 0.0))
 
     monkeypatch.setattr(pqn, "lambda_returns", one_step)
     assert cartpole_score() < LEAST_CARTPOLE  # 147

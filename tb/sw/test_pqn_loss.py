@@ -57,7 +57,9 @@ def both(sizes: tuple[int, ...]) -> tuple[nn.Sequential, Stack]:
     return made, stack
 
 
-def minibatch(k: int, size: int, parts: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
+def minibatch(
+    k: int, size: int, parts: tuple[Tensor, Tensor, Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
     seen, action, returns = (part[..., k * size : (k + 1) * size] for part in parts)
     return seen[:-1].t(), action, returns
 
@@ -82,8 +84,8 @@ def test_loss_and_gradient_equal_autograds(shape: tuple[tuple[int, ...], int], n
         fast = PqnLoss(stack, *parts, size=size)
         found = fast.gradient(k)
         assert found is not None
-        expected = pqn_loss(made, *minibatch(k, size, parts))  # type: ignore[arg-type]
-        expected.backward()  # type: ignore[no-untyped-call]
+        expected = pqn_loss(made, *minibatch(k, size, parts))
+        expected.backward()
         torch.testing.assert_close(fast.loss, expected.detach(), rtol=TOLERANCE, atol=0)
         wanted = gradient_of(made, sizes)
         assert wanted.abs().max() > 0.1
@@ -114,7 +116,7 @@ def test_updates_are_those_of_pytorch(kind: type[RAdam], max_grad_norm: float, n
     fast, ours = PqnLoss(stack, *parts, size=size), kind(stack.flat)
     for count in range(1, 31):  # from the sixth on RAdam looks at the squares
         k = count % MINIBATCHES
-        update(made, theirs, *minibatch(k, size, parts), max_grad_norm)  # type: ignore[arg-type]
+        update(made, theirs, *minibatch(k, size, parts), max_grad_norm)
         ours.step(fast.gradient(k), 1e-3, count, max_grad_norm)
     wanted = Stack.zeros(sizes, 1, CPU, normalise=True)
     wanted.copy_modules(made)
@@ -150,7 +152,7 @@ def test_the_error_is_halved_so_that_the_gradient_by_a_value_is_the_error() -> N
 
     made = Constant()
     loss = pqn_loss(made, torch.zeros(1, 3), torch.tensor([1]), torch.tensor([4.0]))
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert loss.item() == 4.5
     assert made.value.grad is not None
     assert made.value.grad.tolist() == [0.0, 3.0]

@@ -94,8 +94,8 @@ def test_restored_priorities_draw_alike() -> None:
     priorities.add(np.arange(50))
     priorities.update(np.arange(50), errors(50))
     other.restore(priorities.checkpoint())
-    draws = [p.draw(2, 16, np.random.default_rng(4)) for p in (priorities, other)]
-    assert np.array_equal(*draws)
+    one, two = (p.draw(2, 16, np.random.default_rng(4)) for p in (priorities, other))
+    assert np.array_equal(one, two)
     for memory in (priorities, other):
         memory.add(np.array([7]))
     assert np.array_equal(priorities.checkpoint()["tree"], other.checkpoint()["tree"])

@@ -96,7 +96,7 @@ def event(key: str, device: str, own: float, on_gpu: float, annotation: bool = F
     """What `key_averages` gives, with times in microseconds."""
     from torch.autograd.profiler_util import FunctionEventAvg
 
-    made = FunctionEventAvg()
+    made: Any = FunctionEventAvg()
     made.key, made.count, made.is_user_annotation = key, 2, annotation
     made.device_type = getattr(type(made.device_type), device)
     made.self_cpu_time_total, made.self_device_time_total = own, on_gpu

@@ -52,10 +52,11 @@ def networks(sizes: tuple[int, ...]) -> tuple[torch.nn.Sequential, torch.nn.Sequ
 
 def gradient_of(online: torch.nn.Sequential) -> torch.Tensor:
     """Return what autograd left in the modules, in the layout of a stack."""
-    flat = Stack.zeros([online[0].in_features, *(m.out_features for m in online[::2])], 1, CPU)
-    for layer, linear in zip(flat.layers, online[::2], strict=True):
-        layer[0, :, :-1] = linear.weight.grad
-        layer[0, :, -1] = linear.bias.grad
+    grads: list[Any] = [parameter.grad for parameter in online.parameters()]
+    flat = Stack.zeros([grads[0].shape[1], *map(len, grads[1::2])], 1, CPU)
+    for layer, weight, bias in zip(flat.layers, grads[::2], grads[1::2], strict=True):
+        layer[0, :, :-1] = weight
+        layer[0, :, -1] = bias
     return flat.flat
 
 
@@ -170,10 +171,11 @@ def test_networks_of_one_seed_are_equal_and_leave_the_generator_alone(normalise:
     torch.manual_seed(3)
     first = torch.rand(1)
     torch.manual_seed(3)
-    ours, again, other = (modules((4, 8, 2), s, normalise=normalise) for s in (7, 7, 8))
+    made = (modules((4, 8, 2), s, normalise=normalise) for s in (7, 7, 8))
+    ours, again, other = (next(network.parameters()) for network in made)
     assert torch.equal(torch.rand(1), first)
-    assert torch.equal(ours[0].weight, again[0].weight)
-    assert not torch.equal(ours[0].weight, other[0].weight)
+    assert torch.equal(ours, again)
+    assert not torch.equal(ours, other)
 
 
 def test_stack_gives_its_modules_back() -> None:

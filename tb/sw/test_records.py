@@ -43,7 +43,9 @@ def decode(config, payload, coded):
     """Return the transitions of a payload as tuples, rewards unsigned."""
     found, state, at = [], None, 0
     while at < len(payload):
-        record, at = decode_record(config, payload, at, coded=coded)
+        decoded = decode_record(config, payload, at, coded=coded)
+        assert decoded is not None
+        record, at = decoded
         state = state if record.state is None else record.state
         found.append((state, record.action, record.reward, record.next_state, record.terminated))
         state = record.next_state
@@ -51,8 +53,8 @@ def decode(config, payload, coded):
 
 
 def as_tuples(transitions, rewards):
-    columns = (transitions.state, transitions.action, rewards)
-    columns += (transitions.next_state, transitions.terminated)
+    columns = [transitions.state, transitions.action, rewards]
+    columns += [transitions.next_state, transitions.terminated]
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -160,17 +162,21 @@ def test_codes_stand_for_their_rewards(lists):
             assert device[codes].tolist() == rewards
 
 
+def assign(table, *rewards):
+    return table.assign(np.array(rewards, np.int32))
+
+
 def test_known_codes_are_kept_and_only_new_ones_are_told():
     table = RewardTable()
-    codes, new = table.assign(np.array([5, -7, 5], np.int32))
+    codes, new = assign(table, 5, -7, 5)
     assert (codes.tolist(), new, len(table)) == ([0, 1, 0], 0, 2)
-    codes, new = table.assign(np.array([-7, 9], np.int32))
+    codes, new = assign(table, -7, 9)
     assert (codes.tolist(), new, len(table)) == ([1, 2], 2, 3)
 
 
 def test_full_table_starts_again_with_the_batch_that_does_not_fit():
     table = RewardTable()
     table.assign(np.arange(256, dtype=np.int32))
-    codes, new = table.assign(np.array([3, 1000], np.int32))
+    codes, new = assign(table, 3, 1000)
     assert (codes.tolist(), new, len(table)) == ([0, 1], 0, 2)
     assert table.values[:2].tolist() == [3, 1000]

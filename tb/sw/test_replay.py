@@ -96,8 +96,7 @@ class SimPort(DirectPort):
 
 
 def put_in_place_of_the_simulation(port, monkeypatch):
-    module = types.ModuleType("qstep_sim.port")
-    module.SimPort = port
+    module = types.SimpleNamespace(SimPort=port)
     monkeypatch.setitem(sys.modules, "qstep_sim.port", module)
 
 
@@ -239,5 +238,6 @@ def test_error_of_the_device_says_how_many_transitions_were_applied(folder, monk
         main()
     text = r"error: unplugged; (\d),(\d{3}) of 9,000 transitions are known to be applied\n"
     said = re.fullmatch(text, capsys.readouterr().err)
+    assert said is not None
     assert 3000 < int("".join(said.groups())) <= Unplugged.made[-1].device.applied
     assert not (folder / "t.npz").exists()

@@ -60,40 +60,40 @@ LOST = LinkError("the line is cut")
 COMMANDS = {
     "device": Command(
         "train gridworld --steps 4000 --agents 3",
-        *("runs/gridworld", TABLE, "qstep.acting.fast_model.FastActingModel.run"),
-        *(9, "896 steps of each agent"),
-        *("--alpha 0.25", "settings.alpha is 0.5 in it and 0.25 here", LOST, True),
+        "runs/gridworld", TABLE, "qstep.acting.fast_model.FastActingModel.run",
+        9, "896 steps of each agent",
+        "--alpha 0.25", "settings.alpha is 0.5 in it and 0.25 here", LOST, True,
     ),
     "host": Command(
         "train gridworld --act host --episodes 80 --evaluate-every 20 --epsilon-share 0.2 "
         "--rounding stochastic",
-        *("runs/gridworld", TABLE, "qstep.devices.model_device.ModelDevice.apply"),
-        *(12, "episode 29"),
-        *("--gamma 0.5", "gamma is 0.9 in it and 0.5 here", LOST, True),
+        "runs/gridworld", TABLE, "qstep.devices.model_device.ModelDevice.apply",
+        12, "episode 29",
+        "--gamma 0.5", "gamma is 0.9 in it and 0.5 here", LOST, True,
     ),
     "dqn": Command(
         "dqn cartpole --total-timesteps 3000 --evaluate-every 50",
-        *("runs/dqn-cartpole", NETWORK, "qstep.deep.dqn.Dqn.step", 60, f"{60 * 32} steps"),
-        *("--variant single", "variant is 'double' in it and 'single' here"),
+        "runs/dqn-cartpole", NETWORK, "qstep.deep.dqn.Dqn.step", 60, f"{60 * 32} steps",
+        "--variant single", "variant is 'double' in it and 'single' here",
     ),
     "pqn": Command(
         "pqn cartpole --total-timesteps 6000",
-        *("runs/pqn-cartpole", NETWORK, "qstep.deep.pqn.Pqn.step", 2, f"{2 * 64 * 32} steps"),
-        *("--gamma 0.5", "gamma is 0.99 in it and 0.5 here"),
+        "runs/pqn-cartpole", NETWORK, "qstep.deep.pqn.Pqn.step", 2, f"{2 * 64 * 32} steps",
+        "--gamma 0.5", "gamma is 0.99 in it and 0.5 here",
     ),
     "agents": Command(
         "agents --updates 100000 --torch-device cpu",
-        *("runs/agents-gridworld", "checkpoint.npz policy.png"),
-        *("qstep.baselines.torch_agents.Agents.walk", 4, "30720 updates"),
-        *("--alpha 0.25", "alpha is 0.5 in it and 0.25 here"),
+        "runs/agents-gridworld", "checkpoint.npz policy.png",
+        "qstep.baselines.torch_agents.Agents.walk", 4, "30720 updates",
+        "--alpha 0.25", "alpha is 0.5 in it and 0.25 here",
     ),
     "sweep": Command(
         "sweep gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2 --jobs 1",
-        *("runs/sweep-gridworld", "checkpoint.npz heat_map.png learning_curves.png sweep.json"),
-        *("rich.progress.Progress.update", 2, "2 of 4 agents"),
-        *("--steps 501", "steps is 500 in it and 501 here", SchedulerError("workers died")),
+        "runs/sweep-gridworld", "checkpoint.npz heat_map.png learning_curves.png sweep.json",
+        "rich.progress.Progress.update", 2, "2 of 4 agents",
+        "--steps 501", "steps is 500 in it and 501 here", SchedulerError("workers died"),
     ),
-}
+}  # fmt: skip
 ALREADY = (
     "already contains a run; use --resume to continue it, --overwrite to replace it, or --out to "
     "choose another folder"

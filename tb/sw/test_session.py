@@ -81,7 +81,7 @@ def test_a_reset_is_told_and_leaves_what_was_confirmed_to_what_was_sent(resets, 
         before, count = device.read(), port.resets
         batch = transitions(300, seed, rewards=np.linspace(-8, 8, 300))
         port.is_calm = False
-        confirmed = len(batch)
+        confirmed: int | None = len(batch)
         try:
             device.apply(batch)
         except SessionLostError as error:
@@ -144,7 +144,8 @@ def test_credit_is_never_overdrawn():
     class Watch(DirectPort):
         def write(self, data):
             nonlocal most
-            waiting.append(sum(13 + len(decode_frame(p).payload) for p in data.split(b"\0") if p))
+            frames = map(decode_frame, filter(None, data.split(b"\0")))
+            waiting.append(sum(13 + len(frame.payload) for frame in frames if frame))
             most = max(most, sum(waiting))
             super().write(data)
 
@@ -204,7 +205,7 @@ def test_more_than_256_rewards_travel_raw_and_known_codes_are_not_sent_again():
         port.written.clear()
         device.apply(batch)
         parts = (part for data in port.written for part in data.split(DELIMITER) if part)
-        return {Request(decode_frame(part).type).name for part in parts}
+        return {Request(frame.type).name for frame in map(decode_frame, parts) if frame}
 
     assert sent(transitions(50)) == {"REWARDS", "APPLY_CODED"}
     assert sent(transitions(50)) == {"APPLY_CODED"}

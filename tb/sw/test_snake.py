@@ -53,7 +53,7 @@ class Compiled:
     def step(self, action: int) -> Result:
         outcome = stepped(self.envs, [STRAIGHT, action, RIGHT])
         observation, *rest = (column[1] for column in outcome if column is not None)
-        return observation, *rest  # type: ignore[return-value]  # scalars of NumPy
+        return observation, *rest
 
     def body(self) -> list[Cell]:
         return self.envs.body(1)

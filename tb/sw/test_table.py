@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def holding(**arrays):
     return lambda path: np.savez(path, q_raw=TABLE, **arrays)
 
 
-WORLDS = 1, "gridworld", {}, {"name": "a", "states": "25", "actions": 4}
+WORLDS: tuple[Any, ...] = 1, "gridworld", {}, {"name": "a", "states": "25", "actions": 4}
 CONFIGS = ("", "[]", "{}", '{"config": 1}', "[" * 100_000, "9" * 5000, '{"config": 3}', "null",
            '{"config": {"format": "Q8.8"}}',
            '{"config": {"states": 25, "actions": 4, "format": [[8]]}}')  # fmt: skip
@@ -128,7 +129,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path, path, table, error, text):
 
 
 def test_hyperparameters_of_numpy_are_saved(tmp_path):
-    hyper = Hyperparameters(np.float32(0.5), np.float64(0.75), seed=np.int64(7))
+    hyper = Hyperparameters(np.float32(0.5), np.float64(0.75), seed=np.int64(7))  # type: ignore[arg-type]
     save_table(tmp_path / "a.npz", TABLE, CONFIG, hyper)
     save_table(tmp_path / "b.npz", TABLE, CONFIG, Hyperparameters(0.5, 0.75, "nearest", 7))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()

@@ -198,8 +198,8 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
     def to_the_end(kept: Checkpoint | None, steps: int) -> tuple[Any, Any, Any]:
         last: list[Checkpoint] = []
-        how, options = AgentsLearning(agents=32, seed=6), {"resume": kept, "keep": last.append}
-        table, told = reports(torch_batched.learn, board(), 32 * steps, how, **options)
+        how, learn = AgentsLearning(agents=32, seed=6), torch_batched.learn
+        table, told = reports(learn, board(), 32 * steps, how, resume=kept, keep=last.append)
         return table, told, last[-1]
 
     table, told, whole = to_the_end(None, 200)

@@ -48,9 +48,13 @@ def config_of(env_id: str, number_format: str = "Q8.8") -> Config:
     return Config(*table_size(make(env_id, 0)), format=QFormat.parse(number_format))
 
 
-def trained(plan: Plan, hyper: Hyperparameters | None = None, **options: Any) -> Learner:
+class Spied(Learner):
+    device: Spy
+
+
+def trained(plan: Plan, hyper: Hyperparameters | None = None, **options: Any) -> Spied:
     device = options.pop("device", None) or Spy(config_of(plan.env_id))
-    learner = Learner(device, plan, hyper or Hyperparameters(), **options)
+    learner = Spied(device, plan, hyper or Hyperparameters(), **options)
     for _ in learner:
         pass
     return learner
@@ -82,7 +86,7 @@ def test_greedy_policy_becomes_optimal(env_id: str, episodes: int) -> None:
     visited = learner.world.visited(chosen)
     assert visited.sum() >= 8
     optimal = solve(learner.world, 0.9).optimal
-    assert (chosen & optimal).any(axis=1)[visited].all()
+    assert (chosen & optimal)[visited].any(axis=1).all()
     assert learner.result.evaluations[-1].success == 1.0
 
 
@@ -169,7 +173,7 @@ class Rich(gym.Env[Any, Any]):
 
 @pytest.fixture
 def rich() -> Iterator[str]:
-    gym.register("qstep-test/Rich-v0", entry_point=Rich)
+    gym.register("qstep-test/Rich-v0", entry_point=Rich)  # type: ignore[arg-type]
     yield "qstep-test/Rich-v0"
     del gym.registry["qstep-test/Rich-v0"]
 
@@ -191,9 +195,9 @@ COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
         *((lambda name=name, value=value: replace(SHORT, **{name: value}), ConfigError,
            f"{name} is {value!r}; it must be an integer of 1 or more")
           for name in COUNTS for value in (0, 2.5, "many")),
-        (lambda: Plan(make("gridworld", 0)), ConfigError,
+        (lambda: Plan(make("gridworld", 0)), ConfigError,  # type: ignore[arg-type]
          r"env_id is <.*; it must be the name of an environment"),
-        (lambda: replace(SHORT, epsilon=0.1), ConfigError,
+        (lambda: replace(SHORT, epsilon=0.1), ConfigError,  # type: ignore[arg-type]
          r"epsilon is 0\.1; it must be an EpsilonSchedule"),
         *((lambda name=name, value=value: EpsilonSchedule(**{name: value}), ConfigError,
            f"epsilon {name} is {value}; it must be from 0 to 1")
@@ -213,7 +217,8 @@ def test_bad_run_is_refused(call: Callable[[], object], error: type[Exception], 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_a_count_of_a_plan_becomes_an_int(name: str) -> None:
-    assert type(getattr(replace(SHORT, **{name: np.int64(3)}), name)) is int
+    three: dict[str, Any] = {name: np.int64(3)}
+    assert type(getattr(replace(SHORT, **three), name)) is int
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def plain_table(name: str, **options: object) -> NDArray[np.int32]:
+def plain_table(name: str, **options: Any) -> NDArray[np.int32]:
     """Return what the plain model learns in 4000 steps of 3 agents with the command's defaults."""
     epsilon = falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)
     plan = planned(
@@ -68,8 +68,9 @@ def plain_table(name: str, **options: object) -> NDArray[np.int32]:
         budget=Budget(4000),
         agents=3,
         settings=AgentSettings(0.5, 0.9, epsilon),
-        **options,  # type: ignore[arg-type]
+        **options,
     )
+    assert plan.world is not None
     model = ActingModel(plan.config, plan.world.table(plan.config), plan.settings)
     for _ in model.run(4000):
         pass
@@ -391,7 +392,7 @@ def test_trace_is_what_was_lived_through(tmp_path: Path) -> None:
 
 
 def test_python_call_learns_the_same(whole: Path) -> None:
-    seen = []
+    seen: list[Any] = []
     result = qstep.train(
         "gridworld",
         steps=4000,
@@ -468,7 +469,8 @@ def followed(world: World, policy: NDArray[np.int64]) -> tuple[float, float]:
     chosen = policy[world.state] == world.action
     state, following = world.state[chosen], world.next_state[chosen]
     reward, goes_on = world.reward[chosen], ~world.terminated[chosen]
-    at, total, length = world.start, 0.0, 0.0
+    at: NDArray[Any] = world.start
+    total = length = 0.0
     for _ in range(world.max_episode_steps):
         flow = at[state] * world.probability[chosen]
         total, length = total + flow @ reward, length + at.sum()
@@ -514,9 +516,10 @@ def test_format_holds_the_world(world: str, gamma: float, on_policy: bool, expec
 
 def contradicting(**given: Any) -> Callable[[], object]:
     """Return a call that plans agents with values that a configuration contradicts."""
-    made = {"agents": 3, "algorithm": "double-q", "rounding": "floor", "number_format": "Q4.12"}
+    made: dict[str, Any] = {"agents": 3, "algorithm": "double-q", "rounding": "floor"}
+    made["number_format"] = "Q4.12"
     config = planned("gridworld", budget=Budget(1), **made).config
-    again = {"budget": Budget(1), "config": config}
+    again: dict[str, Any] = {"budget": Budget(1), "config": config}
     assert planned("gridworld", **again).config == config
     assert planned("gridworld", **made, **again).config == config
     return lambda: planned("gridworld", **given, **again)

@@ -112,8 +112,8 @@ def test_rounding_is_that_of_the_configuration_unless_given(tmp_path: Path) -> N
     file = written(Config(25, 4, rounding=Rounding.FLOOR), tmp_path / "floor.toml")
     words = ("gridworld", "--out", tmp_path, "--config", file, "--json", *SHORT)
     assert json.loads(train(*words).stdout)["rounding"] == "floor"
-    words += ("--overwrite", "--rounding", "nearest")
-    assert json.loads(train(*words).stdout)["rounding"] == "nearest"
+    nearest = train(*words, "--overwrite", "--rounding", "nearest")
+    assert json.loads(nearest.stdout)["rounding"] == "nearest"
 
 
 def test_run_that_goes_on_for_longer_has_the_files_of_that(tmp_path: Path, whole: Path) -> None:

@@ -151,7 +151,7 @@ def test_there_is_no_unchecked_way_to_make_transitions() -> None:
         Transitions(column, column, column, column, column > 0)
     batch = Transitions.from_arrays(CONFIG, **columns())
     with pytest.raises(TransitionError, match="which checks them"):
-        replace(batch, state=column)  # type: ignore[type-var]
+        replace(batch, state=column)
 
 
 def test_a_true_of_another_byte_becomes_one() -> None:

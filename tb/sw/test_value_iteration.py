@@ -1,6 +1,7 @@
 """Value iteration against values by hand, plain sweeps, and Bellman's equation."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,11 +61,16 @@ def test_a_large_world_is_solved_only_without_chance() -> None:
     states = 4097
     state, action = np.divmod(np.arange(2 * states), 2)
     following = np.where(action == 0, (state + 1) % states, state)
-    rows = {"state": state, "action": action, "next_state": following, "reward": state / states}
+    rows: dict[str, Any] = {
+        "state": state,
+        "action": action,
+        "next_state": following,
+        "reward": state / states,
+    }
     rows |= {"terminated": action == 1, "start_state": [0]}
     assert solve(World.from_arrays(**rows), 0.0).values[-1] == 4096 / 4097
     chance = {name: np.append(rows[name], rows[name][:1]) for name in list(rows)[:4]}
-    half = {**chance, "terminated": np.append(rows["terminated"], True), "start_state": [0]}
+    half = {**rows, **chance, "terminated": np.append(rows["terminated"], True)}
     world = World.from_arrays(**half, probability=[0.5, *[1.0] * (2 * states - 1), 0.5])
     with pytest.raises(ConfigError, match=r"has chance and 4097 states; .* for up to 4096"):
         solve(world, 0.9)

@@ -171,12 +171,9 @@ def test_sweep_tells_the_saturations_of_its_worst_point(windy_file: Path, tmp_pa
 
 def test_replay_tells_its_saturations(tmp_path: Path) -> None:
     zeros = np.zeros(9, np.int64)
-    np.savez(
-        tmp_path / "walk.npz",
-        **dict.fromkeys(("state", "action", "next_state"), zeros),
-        reward=np.full(9, 7.0),
-        terminated=np.zeros(9, np.bool_),
-    )
+    columns: dict[str, Any] = dict.fromkeys(("state", "action", "next_state"), zeros)
+    columns |= {"reward": np.full(9, 7.0), "terminated": np.zeros(9, np.bool_)}
+    np.savez(tmp_path / "walk.npz", **columns)
     options = "--states 2 --actions 2 --format Q4.4 --alpha 1 --gamma 1 --out"
     result = invoke(f"replay {tmp_path}/walk.npz {options}", tmp_path / "table.npz")
     assert "saturated: 8 of 9 updates (88.89%) did not fit Q4.4, -8 to 7.9375" in result.stdout

@@ -58,7 +58,7 @@ class PlainPole:
         self.env.reset()
         start = [0.05 * (2.0 * self.chance.below(1 << 31) / (1 << 31) - 1.0) for _ in range(4)]
         self.env.unwrapped.pole.state = np.array(start)  # type: ignore[attr-defined]
-        return row_of(np.float32(start).tolist()), {}
+        return row_of(np.array(start, np.float32).tolist()), {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         row, reward, terminated, truncated, info = self.env.step(action)

@@ -20,7 +20,7 @@ KINDS: dict[str, Begin] = {
 }
 
 
-@pytest.fixture(params=KINDS.values(), ids=KINDS)
+@pytest.fixture(params=list(KINDS.values()), ids=list(KINDS))
 def begin(request: pytest.FixtureRequest) -> Begin:
     begun: Begin = request.param
     return begun

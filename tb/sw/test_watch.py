@@ -136,7 +136,7 @@ def test_a_run_that_was_played_and_paused_is_the_plain_run() -> None:
             assert controller.playing
             soon(lambda before=before: controller.view.steps > before)
             controller.pace(50_000)
-            paused = controller.pause().result()
+            paused: WatchedView = controller.pause().result()
         assert not controller.playing
         assert controller.rate == 0
         before = device.counters

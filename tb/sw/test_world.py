@@ -56,16 +56,17 @@ def test_rows_are_ordered_and_weighted() -> None:
 
 @given(st.permutations(range(5)))
 def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
-    shuffled = {n: np.array(v)[order] for n, v in HALF.items() if n != "start_state"}
+    shuffled: dict[str, Any] = {
+        n: np.array(v)[order] for n, v in HALF.items() if n != "start_state"
+    }
     world = World.from_arrays(**shuffled, start_state=[0])
     assert world.digest == World.from_arrays(**HALF).digest
 
 
 def test_equal_outcomes_become_one() -> None:
-    rows = {name: [*values, values[-1]] for name, values in COIN.items() if name != "start_state"}
-    world = World.from_arrays(
-        **rows, weight=[65536, 1, 65535, 65536, 536, 65000], start_state=[1, 0, 1]
-    )
+    rows: dict[str, Any] = {name: [*values, values[-1]] for name, values in COIN.items()}
+    rows |= {"weight": [65536, 1, 65535, 65536, 536, 65000], "start_state": [1, 0, 1]}
+    world = World.from_arrays(**rows)
     assert world.weight.tolist() == [65536, 65535, 1, 65536, 65536]
     assert world.outcomes == 2
     assert world.start_weight.tolist() == [21845, 43691]
@@ -208,7 +209,8 @@ def test_file_of_a_world_is_the_world(tmp_path: Path, name: str) -> None:
 
 def written(path: Path, **change: Any) -> Path:
     arrays = {**COIN, "weight": [65536, 1, 65535, 65536, 65536], "start_weight": [65536], **change}
-    np.savez(path, **{name: np.array(array) for name, array in arrays.items() if array is not None})
+    given: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
+    np.savez(path, **given)
     return path
 
 
@@ -272,7 +274,7 @@ class Tabled(gym.Env[Any, Any]):
         return self.state, reward + self.bonus, ended, False, {}
 
 
-PAIR = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
+PAIR: dict[int, Any] = {0: [(0.5, 1, 0.0, True), (0.5, 1, 0, True)], 1: [(1.0, 0, 1, False)]}
 
 
 def test_the_documented_example_is_a_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

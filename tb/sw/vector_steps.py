@@ -29,7 +29,7 @@ def stepped(envs: CompiledVectorEnv, actions: ArrayLike) -> Outcome:
     assert (seen == envs.observation).all()
     score, final = info.get("score"), final_values(info, "score")
     if final is not None:
-        score = np.where(terminated | truncated, final, score)
+        score = np.where(terminated | truncated, final, info["score"])
     return Outcome(led_to(seen, info), reward, terminated, truncated, score)
 
 

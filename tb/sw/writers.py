@@ -29,7 +29,7 @@ from qstep.scheduler import Threads
 from qstep.table import load_table, save_table
 from qstep_fpga import flow
 from qstep_fpga.board import Board
-from qstep_fpga.placement import Placement
+from qstep_fpga.placement import Design, Placement
 from qstep_fpga.report import BuildReport
 
 __all__ = ["WRITERS", "WRONG"]
@@ -133,7 +133,7 @@ def _build(folder: Path, version: int) -> None:
             place_all=lambda *given: [placement(_REPORT.seed, 99.0)],
             pack=pack,
         ),
-        patch.object(flow.Design, "of_device"),
+        patch.object(Design, "of_device"),
         patch.object(BuildReport, "of", return_value=report),
     ):
         flow.build(board, board.config, [_REPORT.seed], Threads(1), folder, lambda *given: None)
