@@ -62,7 +62,7 @@ verify: $(VENV)/.full ## run the commands of docs/verification.md on a clean com
 	$(BIN)/python -m tb.verify.run
 
 wheel: $(VENV)/.full ## build the wheel, and try it where there is no checkout
-	$(BIN)/python -m tb.wheel
+	$(BIN)/python -m tools.wheel
 
 bench: $(VENV)/.full ## time every backend that this machine has, in one table
 	$(BIN)/qstep bench --json build/bench.json --plot build/bench.png --html build/bench.html

@@ -8,8 +8,6 @@ From the command line this file replays one run::
     python -m tb.bench qs_lane_bench tb.uvm.lane_tests --parameters States=64,Actions=4 --seed 7
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """A real browser for tests of pages: Debian's Chromium, without a window."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ simulation or proof reads it, and those that plant a fault in it; to Python thos
 closest first. What is left to ``make test`` is said at the end.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import re

@@ -1,7 +1,5 @@
 """Tests behave the same everywhere, and ``pytest -k`` finds those within a simulation by their names."""
 
-from __future__ import annotations
-
 import re
 import signal
 from dataclasses import replace

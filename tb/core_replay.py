@@ -3,8 +3,6 @@
 python -m tb.core_replay
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from qstep.config import Config

@@ -1,7 +1,5 @@
 """The hardware of a simulation, read by yosys with the same parameters."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

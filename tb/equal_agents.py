@@ -1,7 +1,5 @@
 """Compares agents: those of a device, of a model, and as they were at some moment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 

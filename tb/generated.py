@@ -1,7 +1,5 @@
 """The generated Verilog of a configuration; it takes seconds, so it is made once per process."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from pathlib import Path

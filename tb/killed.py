@@ -5,8 +5,6 @@ front of its first, its second, ... and its last system call has been killed eve
 ptrace as Linux has it. Only the calls of the thread that works are counted; all threads die.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

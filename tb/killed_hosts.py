@@ -5,8 +5,6 @@ it is killed in front of a random system call. After each death another host com
 noise and table with the model's.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -3,8 +3,6 @@
 Verible checks style and formatting (``python -m tb.lint_rtl --format`` formats the files).
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import subprocess

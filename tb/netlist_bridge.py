@@ -3,8 +3,6 @@
 At each change of an input and at each edge of the clock, the netlist says what the outputs are.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ A finder is a proof, a bench or a test. A proof must violate a property within t
 power-up, and may be a pattern, as in ``lane-*-1``; a bench must report what is written there.
 """
 
-from __future__ import annotations
-
 import inspect
 import shutil
 import tomllib

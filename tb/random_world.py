@@ -1,7 +1,5 @@
 """Worlds for agents of the models and of the hardware: random ones, and a ring."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

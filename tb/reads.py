@@ -1,7 +1,5 @@
 """Which files Verilator reads for a module, and the digest of what in them affects a build."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

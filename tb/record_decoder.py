@@ -1,7 +1,5 @@
 """Records of ``docs/link.md`` in plain Python, independent of driver and hardware."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from qstep.config import Config

@@ -4,8 +4,6 @@ Its agents do not learn: they only count steps between answers to PROGRESS, whic
 tests of the driver. The exactness of real agents is tested on the RTL.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import ClassVar

@@ -7,8 +7,6 @@ document leaves the order of checks open, it is fixed here: epoch, then an earli
 sequence number, type, length, values; in an APPLY record by record, so that the first error is answered.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable

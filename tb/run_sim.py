@@ -3,8 +3,6 @@
 python -m tb.run_sim --seed 7 --transitions 50000 --test LaneSuite --waves
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """How long each test took when it last ran, in pytest's cache."""
 
-from __future__ import annotations
-
 import pytest
 
 __all__ = ["SECONDS", "Seconds"]

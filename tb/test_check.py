@@ -1,7 +1,5 @@
 """``make check`` chooses the tests of a file, and says what it leaves to ``make test``."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every planted fault still applies, and someone looks for it."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import filter as matching
 from functools import cache

@@ -1,7 +1,5 @@
 """The runner of the benches, the coverage class and `make sim` work as documented."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -5,8 +5,6 @@ takes the bits of all later words for bits of the word at hand, and shifts by 32
 processors take modulo 32: a bit that toggles also counts for the bits 32, 64, ... above it.
 """
 
-from __future__ import annotations
-
 from qstep_sim.verilator import root
 
 __all__ = ["HEADER", "header"]

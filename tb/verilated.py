@@ -1,7 +1,5 @@
 """Hardware as a shared library: Verilator's C++ with a harness, compiled once and kept in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """cocotb test of ``qs_axi_agents`` with the world inside: agents behind AXI equal the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

@@ -3,8 +3,6 @@
 Plusarg: ``+report=PATH`` has the coverage written as JSON.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Hashable, Iterable

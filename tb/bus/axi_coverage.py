@@ -1,7 +1,5 @@
 """The bins of the buses: what the tests of a top must together do at its AXI ports."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Hashable
 from functools import cache

@@ -1,7 +1,5 @@
 """cocotb test of ``qs_axi_agents`` with sixteen agents that all wait for the world."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

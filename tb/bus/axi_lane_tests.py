@@ -4,8 +4,6 @@ Plusargs: ``+packets=N`` sets the length of the random test; ``+report=PATH`` ha
 JSON.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """cocotb test of ``qs_axi_agents`` with a shared table: a reset of one clock ends everything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

@@ -1,7 +1,5 @@
 """Simulations of lane and agents on AXI: generated files and parameters."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from dataclasses import replace

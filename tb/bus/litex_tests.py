@@ -1,7 +1,5 @@
 """cocotb test of the SoC in ``examples/litex_soc.py``: what its processor sends is the model's."""
 
-from __future__ import annotations
-
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, with_timeout

@@ -1,7 +1,5 @@
 """``qstep generate --bus axi`` writes a whole design and the files of its registers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

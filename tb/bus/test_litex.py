@@ -1,7 +1,5 @@
 """The SoC of ``examples/litex_soc.py`` learns in the lane under its processor, in simulation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

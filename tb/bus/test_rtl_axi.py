@@ -1,7 +1,5 @@
 """Lane and agents on AXI equal the model, and their benches find faults."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -8,8 +8,6 @@ does not find it to be one. Counts of runs are kept until hardware, bench or mod
 interrupted call continues.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Bits that never change in any geometry that is simulated, whatever the inputs, as yosys finds."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Points of code coverage: what Verilator counted, merged over geometries, instances and runs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

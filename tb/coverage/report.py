@@ -1,7 +1,5 @@
 """What code coverage reached: a table per source, the points without it, and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The simulations whose code coverage is merged, and their counts, kept until something changes."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence

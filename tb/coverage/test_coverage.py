@@ -1,7 +1,5 @@
 """Code coverage is counted from what hardware does, and fails for what is neither hit nor waived."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from dataclasses import replace

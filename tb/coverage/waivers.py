@@ -1,7 +1,5 @@
 """Waivers: points of coverage that cannot be reached, with the reason, in one file."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

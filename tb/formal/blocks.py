@@ -1,7 +1,5 @@
 """The generated blocks of the link that have proofs, as Verilog."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path

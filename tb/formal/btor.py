@@ -4,8 +4,6 @@ sby and its unroller, yosys-smtbmc, do the same over SMT-LIB. With terms it take
 multiplier open, as any function of its operands, and a property can be assumed once it is proved.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from bitwuzla import Kind, Sort, Term, TermManager

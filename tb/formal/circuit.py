@@ -1,7 +1,5 @@
 """Properties and hardware, read by yosys and written as a circuit in BTOR2."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Proofs about a circuit: induction over clocks, bounded search from power-up, reachable covers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A proof: what it states, about which hardware, its method, and the faults that it must find."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

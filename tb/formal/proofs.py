@@ -1,7 +1,5 @@
 """All proofs by name: of link and farm, of the interleaved lane, and of the lane."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tb.formal.proof import Proof

@@ -6,8 +6,6 @@ Settled proofs are kept in ``build/formal``, by the content of everything they d
 interrupted run continues.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

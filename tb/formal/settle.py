@@ -1,7 +1,5 @@
 """When a proof is settled: its covers are reached, its properties hold, its faults are found."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys

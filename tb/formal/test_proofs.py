@@ -1,7 +1,5 @@
 """Some of the proofs; and a proof that does not hold is reported as such."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

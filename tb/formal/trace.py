@@ -1,7 +1,5 @@
 """The clocks of a violation as a waveform: every named net of a circuit in a VCD file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

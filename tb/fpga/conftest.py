@@ -1,7 +1,5 @@
 """Tests without tools take a chip's resources from the committed reports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Modules as netlists of a family's own cells, without pins and PLL, and the models of these cells."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Stand-ins for the tools in tests of the build flow: a netlist, and a placement of it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

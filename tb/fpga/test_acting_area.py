@@ -1,7 +1,5 @@
 """Area and clock of the lane of agents: each algorithm is requested by name."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

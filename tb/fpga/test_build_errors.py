@@ -1,7 +1,5 @@
 """The build flow around the tools: what is too large, too slow or cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

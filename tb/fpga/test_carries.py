@@ -1,7 +1,5 @@
 """The ends of ECP5's carry chains: the results of a shortened chain, and which ends must stay."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from itertools import product

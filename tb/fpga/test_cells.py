@@ -1,7 +1,5 @@
 """The models of cells refuse what they do not model."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

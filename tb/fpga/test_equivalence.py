@@ -4,8 +4,6 @@ Blocks with block RAM or multipliers are compared in simulation only (``test_net
 models of some of these cells, and products are beyond its solver.
 """
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Identity of a build: what it depends on, and that a device reports it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace

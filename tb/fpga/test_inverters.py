@@ -1,7 +1,5 @@
 """Look-up tables that only invert: which ones are removed; what is left computes the same."""
 
-from __future__ import annotations
-
 import copy
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Registers before, in and after ECP5's multipliers: when they move in, and when they must not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

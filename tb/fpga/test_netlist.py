@@ -1,7 +1,5 @@
 """The lane and its table as netlists of each family's cells pass the tests of the RTL."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

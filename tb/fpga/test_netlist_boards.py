@@ -1,7 +1,5 @@
 """The netlist of each board that is placed, on the cells of its chip and through its pins: exact."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

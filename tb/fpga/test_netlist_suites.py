@@ -1,7 +1,5 @@
 """The pyuvm suites of the device and of agents pass on netlists of each family, as they are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

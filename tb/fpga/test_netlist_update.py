@@ -1,7 +1,5 @@
 """A synthesised update is exact: all operands of 8 bits, corners, random ones, results in flight."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Programming a board: the loader is called correctly, and its failures are explained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Flip-flops that move into the multipliers and block RAMs of ECP5, and those that must not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

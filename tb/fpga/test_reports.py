@@ -1,7 +1,5 @@
 """The tables of reports; with ``pytest -m rebuild`` also whether they are of the present design."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

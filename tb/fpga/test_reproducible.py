@@ -1,7 +1,5 @@
 """The same sources and tools give the same bytes in any folder and any process."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

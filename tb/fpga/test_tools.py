@@ -1,7 +1,5 @@
 """Programs that are missing, that fail, or that continue with a wrong netlist."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

@@ -1,7 +1,5 @@
 """The netlist in four states: nothing unknown leaves the device after reset."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -7,8 +7,6 @@ property; such an input is written to ``build/fuzz``. ``--keep`` adds the fewest
 branches to those of the repository.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

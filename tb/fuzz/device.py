@@ -1,7 +1,5 @@
 """Fuzzes the simulated device against the reference device; the branches of the hardware guide it."""
 
-from __future__ import annotations
-
 import ctypes
 import tempfile
 from collections.abc import Callable, Iterator

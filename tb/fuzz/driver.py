@@ -5,8 +5,6 @@ of QStep's errors, and the device has applied the first of the transitions and n
 lies may tell it anything, but gets no other exception out of it, and no wait without an end.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -6,8 +6,6 @@ Branches taken in QStep's Python guide it, and in the device those of the hardwa
 simulation are handed to libFuzzer as if a compiler had put them into the program.
 """
 
-from __future__ import annotations
-
 import ctypes
 import shlex
 import sys

@@ -4,8 +4,6 @@ Random changes of a stream break the CRC of a frame, and nothing behind the CRC 
 an input is a list of instructions that make frames with a good CRC, damaged ones and bare bytes.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from enum import IntEnum

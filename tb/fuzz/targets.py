@@ -5,8 +5,6 @@ property does not hold, and counts of what the last input reached beside the bra
 ``FAULTS`` are context managers that plant a fault, by what is wrong.
 """
 
-from __future__ import annotations
-
 from base64 import b64decode
 from pathlib import Path
 

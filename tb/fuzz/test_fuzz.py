@@ -1,7 +1,5 @@
 """The kept inputs of the fuzzer break no property, and find each planted fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -9,8 +9,6 @@ ones that pass are compared with the original by a solver (``tb.mutate.equivalen
 bench promises. Verdicts are kept under ``build/mutate`` until hardware or bench change.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

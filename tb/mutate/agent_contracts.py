@@ -1,7 +1,5 @@
 """What the benches of the interleaved lane's blocks promise their hardware, and what they look at."""
 
-from __future__ import annotations
-
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held, in_the_past
 

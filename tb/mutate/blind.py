@@ -1,7 +1,5 @@
 """cocotb tests that find too little: one compares nothing, the other one fails on anything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

@@ -1,7 +1,5 @@
 """The blocks that are mutated: their files, and the benches that must find each mutant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the bench of a farm's chain promises its hardware, and what it looks at."""
 
-from __future__ import annotations
-
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held
 

@@ -4,8 +4,6 @@ Each promise is one that the block's neighbours in the product keep as well: it 
 the block's file or beside its ports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -15,8 +15,6 @@ Where there are multipliers, all this is done twice: first with an unknown funct
 products, which only tells what is equivalent, then with products.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from tb.formal.btor import Clock

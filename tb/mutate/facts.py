@@ -1,7 +1,5 @@
 """What is equal in two copies of a netlist, or not 0, as long as no output has differed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 

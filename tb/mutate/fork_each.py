@@ -9,8 +9,6 @@ Plusargs: ``+mutants=1,5,7`` are those to run, ``+verdicts=PATH`` gets a line fo
 run at once.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

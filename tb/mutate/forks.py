@@ -1,7 +1,5 @@
 """A process for each mutant, forked from one in which everything is loaded."""
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import os

@@ -3,8 +3,6 @@
 Verdicts are kept by the netlist and by the substance of all Python that the bench reads.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

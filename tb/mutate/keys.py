@@ -1,7 +1,5 @@
 """Keys of what is kept: the substance of files, so that comments may change."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable

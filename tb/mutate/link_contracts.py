@@ -1,7 +1,5 @@
 """What the benches of the link's blocks promise their hardware, and what they look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tb.mutate.contracts import Contract

@@ -4,8 +4,6 @@ yosys' `mutate` puts each mutant behind a comparison with the input ``mutant``: 
 the original, with n the n-th mutant is at work. So one build serves all mutants of a block.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ With the input ``mutant`` a constant, most of what mutants add is constant or pa
 remains has the words of the original, and two copies differ in nothing but what a mutant changes.
 """
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["with_mutant"]

@@ -1,7 +1,5 @@
 """Two copies of a netlist with equal inputs, in one of which a mutant is on, clock by clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic

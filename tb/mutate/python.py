@@ -7,8 +7,6 @@ mutmut finds packages in the current folder or in ``src`` alone, and tests besid
 ``build/mutate/python``, in which all of the repository is linked, and ``qstep`` as a package.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

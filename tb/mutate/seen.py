@@ -1,7 +1,5 @@
 """A netlist behind what its bench promises and looks at: a circuit for proofs of equivalence."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mutants of the hardware are found or proved equivalent; a bench that finds none of them is told so."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

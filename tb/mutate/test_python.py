@@ -1,7 +1,5 @@
 """What mutmut finds is counted by module, and a module whose tests find too little fails the run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -7,7 +7,17 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from tb.wheel import BOUNDED, EXCLUDED, ROOT, WheelError, build, left_out, run, strangers, written
+from tools.wheel import (
+    BOUNDED,
+    EXCLUDED,
+    ROOT,
+    WheelError,
+    build,
+    left_out,
+    run,
+    strangers,
+    written,
+)
 
 
 def test_the_wheel_holds_all_of_the_package_and_what_is_left_out_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The host's side of a module of agents: its parameters, its bus, and its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The slots of ``qs_agent_blocks_bench``: the agent in each stage, clock by clock."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from cocotb.clock import Clock

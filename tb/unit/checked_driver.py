@@ -1,7 +1,5 @@
 """A device with agents makes the model's steps for its driver, or an assertion fails."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finds the signals of a netlist that cross from one clock to another."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Plays the neighbours of the commands, and checks in every clock what reaches them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import replace

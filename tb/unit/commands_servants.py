@@ -1,7 +1,5 @@
 """The decoder of records and the access to the tables as the commands see them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

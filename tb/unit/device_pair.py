@@ -1,7 +1,5 @@
 """A simulated device and the reference device, which get the same bytes and must answer the same."""
 
-from __future__ import annotations
-
 import random
 import struct
 

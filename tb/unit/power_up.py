@@ -1,7 +1,5 @@
 """A device whose registers and memories begin with random values, as a port that records its clocks."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache as once
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random requests for a device: legal ones, every kind of illegal one, and damaged frames."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable, Sequence

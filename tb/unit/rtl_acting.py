@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_acting``: agents that begin anywhere are the model's afterwards."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_agent_budget`` (bench ``qs_agent_blocks_bench``)."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

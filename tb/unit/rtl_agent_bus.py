@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_agent_bus`` (bench ``qs_agent_blocks_bench``)."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_agent_choice`` and ``qs_expectation`` (bench ``qs_agent_choice_bench``)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_agent_counters`` (bench ``qs_agent_blocks_bench``)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import astuple

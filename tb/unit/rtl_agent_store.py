@@ -1,7 +1,5 @@
 """cocotb tests of slots, words and delay lines (bench ``qs_agent_blocks_bench``)."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_agent_update`` against ``qstep.model.updated_value``."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_board`` around a device that sends its own reset."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 from typing import Any

@@ -3,8 +3,6 @@
 Plusarg: ``+report=PATH`` has the coverage written as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

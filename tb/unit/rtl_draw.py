@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_draw`` (bench ``qs_agent_blocks_bench``) against ``qstep.acting.draws``."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_epsilon`` (bench ``qs_agent_blocks_bench``) against the model's schedules."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_hazard`` against a plain list of transitions in flight."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Plusarg: ``+config=FILE`` is the device's configuration.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

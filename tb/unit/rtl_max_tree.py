@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_max_tree`` (bench ``qs_max_tree_bench``)."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator

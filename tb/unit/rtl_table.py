@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_table``."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """cocotb tests of ``qs_world`` and ``qs_alias`` (bench ``qs_world_bench``) against ``WorldTable``."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -4,8 +4,6 @@ All registers that lose their clock are asserted to stay unchanged while the dev
 proves this by induction, with facts about the states that a device can reach.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Drives and watches Amaranth blocks in Amaranth's simulator."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any

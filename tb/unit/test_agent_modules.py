@@ -1,7 +1,5 @@
 """The unit benches of interleaved lane and chain can fail: faults planted in their blocks are found."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

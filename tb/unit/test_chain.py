@@ -1,7 +1,5 @@
 """The chain of a farm alone passes its cocotb bench."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

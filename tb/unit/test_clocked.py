@@ -1,7 +1,5 @@
 """The generated registers as clocked processes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which names all files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

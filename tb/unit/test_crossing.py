@@ -1,7 +1,5 @@
 """Nothing passes between two clocks but by the crossing, whose proof is ``crossing``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

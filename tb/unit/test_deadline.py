@@ -1,7 +1,5 @@
 """The deadline of a world: which agent waits, and exactly how many clocks."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

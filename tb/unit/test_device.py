@@ -1,7 +1,5 @@
 """The whole device in simulation against the reference device, answer for answer."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import struct

@@ -1,7 +1,5 @@
 """`qstep generate`: the same bytes for the same input, and a correct manifest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

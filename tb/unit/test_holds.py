@@ -1,7 +1,5 @@
 """The lane holds transitions while the link brings more: none is lost, each hold is counted."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A host may die at any moment: the device lives on, and the next host goes on exactly where it is."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The handler of a live world: an answer reaches its agent once, in its clock; a repeat does nothing."""
 
-from __future__ import annotations
-
 import random
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """COBS in both directions against the library that the driver uses."""
 
-from __future__ import annotations
-
 import inspect
 import random
 from collections.abc import Iterable

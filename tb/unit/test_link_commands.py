@@ -1,7 +1,5 @@
 """Each frame gets one answer, in order, with the first check that fails; nothing is left behind."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Counters of 64 bits, exact across their carries."""
 
-from __future__ import annotations
-
 import random
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """CRC-32 and the digest of records against zlib."""
 
-from __future__ import annotations
-
 import random
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """The blocks assert what their headers promise or require; each assertion can fail."""
 
-from __future__ import annotations
-
 import gc
 import random
 import sys

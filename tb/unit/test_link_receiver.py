@@ -1,7 +1,5 @@
 """The receiver keeps good frames in order and drops every other one."""
 
-from __future__ import annotations
-
 import random
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Records of APPLY become the transitions that the host encoded."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

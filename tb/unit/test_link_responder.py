@@ -1,7 +1,5 @@
 """Answers are the frames that the driver expects, byte for byte, whatever the pace."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The reader of a ring sends every row below the limit, once and in order, at any pace."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The session carries out each number once, and nothing after a refusal."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Access to the tables: checks as the document defines them, and moves equal to a plain table's."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

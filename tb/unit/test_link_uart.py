@@ -1,7 +1,5 @@
 """The UART: sender and receiver, line to line."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Long streams, those of a release too: the simulated device against the compiled model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tb.sw.lossy_port import NoisyPort

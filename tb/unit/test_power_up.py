@@ -1,7 +1,5 @@
 """Whatever registers and memories begin with: after its reset a device does what it always does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

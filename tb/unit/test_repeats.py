@@ -1,7 +1,5 @@
 """A reading request under the latest number is carried out, whatever had that number (docs/link.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A reset in the middle of the work: finished work stays, the rest is dropped, the device continues."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable, Iterator

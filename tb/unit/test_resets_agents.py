@@ -1,7 +1,5 @@
 """A reset in the middle of a request to agents: the driver says so, and the next run is exact."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """While awake, the simulated device equals Amaranth's Verilog: yosys proves it by signal."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

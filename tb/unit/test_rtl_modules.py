@@ -1,7 +1,5 @@
 """Each hand-written module against a model of its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

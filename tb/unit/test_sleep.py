@@ -1,7 +1,5 @@
 """Sleeping blocks in the simulation cannot be noticed from outside."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

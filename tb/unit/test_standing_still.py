@@ -1,7 +1,5 @@
 """The sleeping blocks of a device with a lane would not have changed: yosys proves it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

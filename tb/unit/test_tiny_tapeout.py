@@ -1,7 +1,5 @@
 """The Tiny Tapeout project: its source is the lane's, and its test finds a wrong constant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

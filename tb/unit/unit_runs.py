@@ -1,7 +1,5 @@
 """Which simulations test the hand-written modules one by one."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pins of the interleaved lane and their driver: what the host does, and every clock."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

@@ -1,7 +1,5 @@
 """The bins of the functional coverage, which the stimuli of the interleaved lane must all reach."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Contexts at an edge: a count of steps at its limit, epsilon at a draw; and short runs from there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Items exchanged between the parts of the interleaved lane's pyuvm environment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

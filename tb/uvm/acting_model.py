@@ -1,7 +1,5 @@
 """The plain model of the agents, one agent at a time, as a setup leaves it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tb.uvm.acting_items import Setup

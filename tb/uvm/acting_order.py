@@ -1,7 +1,5 @@
 """Predicts in which clock each agent of a shared table acts, and what holds it."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 

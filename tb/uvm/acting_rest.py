@@ -1,7 +1,5 @@
 """Predicts in which clock a lane whose agents have own tables comes to rest."""
 
-from __future__ import annotations
-
 from tb.uvm.acting_items import Emptied, Look
 
 from qstep.config import Config

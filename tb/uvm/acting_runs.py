@@ -1,7 +1,5 @@
 """The simulations that verify the interleaved lane."""
 
-from __future__ import annotations
-
 from tb.bench import Run
 from tb.lint_rtl import SLOTS_WAIVER
 

@@ -1,7 +1,5 @@
 """The scoreboard of the interleaved lane: every step, when it is made, against the plain model."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import astuple, replace
 

@@ -1,7 +1,5 @@
 """Stimuli of the interleaved lane: agents, runs, stops, a late world."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pyuvm tests of the interleaved lane, run by cocotb on ``qs_agents_bench``."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -4,8 +4,6 @@ A test says by type overrides what its environment is made of. A BFM owns the pi
 queue of what its host did, ``events``, and one of what passed at the pins, ``seen``.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Functional coverage: named points with the bins that must all be hit."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pins of the device and their driver: bytes in with idle clocks, bytes out with stalls."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from typing import Any

@@ -1,7 +1,5 @@
 """The bins of the functional coverage, which the stimuli of the device must all reach."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Hashable
 from itertools import product

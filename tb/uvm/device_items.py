@@ -1,7 +1,5 @@
 """Items exchanged between the parts of the device's pyuvm environment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pyuvm import uvm_sequence_item

@@ -1,7 +1,5 @@
 """The simulations that verify the whole device: configurations, generated on use."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The scoreboard of the device: its output must equal the reference device's answers."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from tb.reference_device import ReferenceDevice

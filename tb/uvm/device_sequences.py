@@ -1,7 +1,5 @@
 """Stimuli of the device: a host that does everything a host may do, and much that it may not."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator

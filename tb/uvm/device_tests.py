@@ -3,8 +3,6 @@
 The plusarg ``+config=PATH`` names the TOML file of the configuration.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

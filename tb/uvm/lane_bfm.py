@@ -3,8 +3,6 @@
 What is read has settled since the last rising edge, what is written settles before the next one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

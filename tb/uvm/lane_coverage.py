@@ -1,7 +1,5 @@
 """The bins of the functional coverage, which the stimuli of the lane must all reach."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from itertools import product
 

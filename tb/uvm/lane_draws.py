@@ -6,8 +6,6 @@ sum counts. The first draw of a batch hangs on all bits of both registers in the
 the bits below the draw are all 0 or all 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Items exchanged between the parts of the lane's pyuvm environment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

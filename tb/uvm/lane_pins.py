@@ -1,7 +1,5 @@
 """The words of ``qs_lane_bench``: offers packed for its input, clocks taken from its output."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

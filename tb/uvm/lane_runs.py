@@ -1,7 +1,5 @@
 """The simulations that verify the lane: the one list behind pytest and `make sim`."""
 
-from __future__ import annotations
-
 from tb.bench import Run
 
 __all__ = ["EXACT", "NETLISTS", "SUITES", "THROUGHPUT", "lane_run"]

@@ -1,7 +1,5 @@
 """The scoreboard of the lane: every clock against the contract, every result against the model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stimuli of the lane: batches, each drawn from one seeded generator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

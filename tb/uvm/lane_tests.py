@@ -3,8 +3,6 @@
 The plusarg ``+transitions=N`` sets the length of the random part.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

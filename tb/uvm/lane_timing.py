@@ -1,7 +1,5 @@
 """The required timing of the lane: issue edges, hazards between transitions, least holding."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from tb.uvm.lane_pins import flag

@@ -1,7 +1,5 @@
 """The interleaved lane against the plain model, in the pyuvm environment."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The whole device against the reference device, clock by clock, in the pyuvm environment."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

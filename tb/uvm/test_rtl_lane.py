@@ -1,7 +1,5 @@
 """The lane against the golden model, in the pyuvm environment."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The suites can fail: each fault planted in a copy of the hardware must be found."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

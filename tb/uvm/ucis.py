@@ -3,8 +3,6 @@
 Reference: Accellera, Unified Coverage Interoperability Standard 1.0, chapter 9 (XML).
 """
 
-from __future__ import annotations
-
 import getpass
 from collections.abc import Mapping
 from datetime import UTC, datetime

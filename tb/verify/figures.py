@@ -4,8 +4,6 @@ A test reports how much it compared through pytest's fixture ``record_property``
 and its value. Values of one name are added up.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The rows of ``docs/verification.md``, which of them are met at a commit, and the report on them."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections import Counter

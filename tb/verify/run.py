@@ -9,8 +9,6 @@ what the commands printed beside them. A result of another commit, or of a tree 
 command ran, does not count.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

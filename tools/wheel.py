@@ -4,7 +4,7 @@ For the wheel, the packages that QStep needs come from this interpreter; QStep i
 current folder are new. For the README, everything is new: its commands run in order, in a copy of this
 checkout, in an environment into which only they install anything.
 
-python -m tb.wheel
+python -m tools.wheel
 """
 
 from __future__ import annotations
