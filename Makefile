@@ -88,7 +88,7 @@ lint: $(VENV)/.full ## check style, types and RTL
 	$(BIN)/ruff check --no-cache
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m tb.lint_rtl
+	$(BIN)/python -m tools.lint_rtl
 
 clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) build tiny_tapeout/src tiny_tapeout/test/sim_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

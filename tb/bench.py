@@ -37,7 +37,7 @@ RTL = TB.parent / "rtl"
 BUILD = TB.parent / "build" / "tb"
 
 # A single module leaves some of the package's constants unused; the whole lane does not, as
-# tb/lint_rtl.py checks.
+# tools/lint_rtl.py checks.
 _BUILD_ARGS = ("-Wall", "-Wno-UNUSEDPARAM", "--assert")
 _COVERAGE_ARGS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 from tb.bench import RTL, TB, Run, tests_of
-from tb.lint_rtl import lint_style
 from tb.planted import Fault
 from tb.reads import read_files
 from tb.seconds import SECONDS
+from tools.lint_rtl import lint_style
 
 ROOT = TB.parent
 

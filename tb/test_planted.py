@@ -9,8 +9,8 @@ import pytest
 from tb.bench import RTL, TB
 from tb.formal.blocks import BLOCKS, block
 from tb.formal.proofs import PROOFS
-from tb.lint_rtl import BOARD
 from tb.planted import Fault, plant_file, tables
+from tools.lint_rtl import BOARD
 
 
 @cache

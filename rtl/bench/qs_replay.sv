@@ -2,7 +2,7 @@
 // Replays transitions in the lane and compares its table with that of the golden model: the FuseSoC target
 // `sim`, in plain SystemVerilog.
 //
-// Function    replay.mem holds words of 64 bits, from `python -m tb.core_replay`: {number of transitions, alpha,
+// Function    replay.mem holds words of 64 bits, from `python -m tools.core_replay`: {number of transitions, alpha,
 //             kappa}, then the transitions {terminated, action, reward, next_state, state} in fields of 16
 //             bits (terminated is the top bit of that of the action), then the table of the model, state by
 //             state. The run ends with $fatal at the first entry that differs, or if the lane hangs.

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tb.bench import BUILD, RTL, Run
-from tb.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
+from tools.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
 from qstep import Acting, Algorithm, Config
 from qstep.files import write_atomically

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tb import lint_rtl
 from tb.planted import plant, plant_file
+from tools import lint_rtl
 
 pytestmark = pytest.mark.rtl
 

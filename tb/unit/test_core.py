@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tb.core_replay import FILE, words
+from tools.core_replay import FILE, words
 
 import qstep
 from qstep import Acting, Config

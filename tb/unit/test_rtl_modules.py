@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from tb.bench import BenchError, Run, parameter_id, run
-from tb.lint_rtl import BOARD
 from tb.planted import Fault, faults, plant_all
 from tb.unit.unit_runs import BOARD_RUN, STAND_IN, UNITS
+from tools.lint_rtl import BOARD
 
 pytestmark = pytest.mark.rtl
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from amaranth.back import verilog
 from tb.bench import BUILD, RTL, TB, Run
-from tb.lint_rtl import BOARD, BOARD_WAIVER, SLOTS_WAIVER
+from tools.lint_rtl import BOARD, BOARD_WAIVER, SLOTS_WAIVER
 
 from qstep.acting.config import Acting
 from qstep.config import Config

@@ -1,7 +1,7 @@
 """The simulations that verify the interleaved lane."""
 
 from tb.bench import Run
-from tb.lint_rtl import SLOTS_WAIVER
+from tools.lint_rtl import SLOTS_WAIVER
 
 __all__ = ["ACTING", "OWNING", "SHARING"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tb.bench import BUILD, RTL, TB, Run
 from tb.generated import generated
-from tb.lint_rtl import SLOTS_WAIVER
+from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep import Acting, Config, Link, QFormat
 from qstep.files import make_folder, write_atomically

@@ -1,6 +1,6 @@
 """Check the RTL with Verilator's linter, with all warnings, at the corners of its parameters.
 
-Verible checks style and formatting (``python -m tb.lint_rtl --format`` formats the files).
+Verible checks style and formatting (``python -m tools.lint_rtl --format`` formats the files).
 """
 
 import argparse
@@ -251,7 +251,7 @@ def lint_style(path: Path) -> str:
     formatted = _verible("format", path)
     text = answer.stdout + answer.stderr + formatted.stderr
     if formatted.stdout != path.read_text(encoding="utf-8"):
-        text += f"{path}: not formatted; python -m tb.lint_rtl --format does it\n"
+        text += f"{path}: not formatted; python -m tools.lint_rtl --format does it\n"
     return text
 
 

@@ -1,6 +1,6 @@
 """Write the input of the FuseSoC target ``sim``: transitions, and the golden model's table after them.
 
-python -m tb.core_replay
+python -m tools.core_replay
 """
 
 import numpy as np
