@@ -104,6 +104,7 @@ def test_plan_and_rows_name_what_exists() -> None:
 
 
 @pytest.mark.unit
+@pytest.mark.slow
 def test_a_test_that_never_ends_fails_and_ends_what_it_started(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
@@ -201,6 +202,7 @@ def test_run_without_a_test_is_a_failure() -> None:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_waves_are_recorded_on_request() -> None:
     report = run(replace(NOISE, test="reset_gives_the_documented_state", waves=True))
     assert (report.folder / "dump.vcd").stat().st_size > 0

@@ -32,6 +32,7 @@ def test_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_agents_tests"), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_edges_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_are_exact_when_answers_come_as_a_job_begins_or_ends(only: str) -> None:
     run(replace(axi_agents_run("axi_edges_tests"), test=only))
@@ -43,17 +44,16 @@ def test_agents_on_axi_with_their_world_inside_match_the_model(only: str) -> Non
     run(replace(axi_agents_run("axi_acting_tests"), test=only))
 
 
-SHARED = [AXI_SHARED[0], pytest.param(AXI_SHARED[1], marks=pytest.mark.slow)]
-
-
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_reset_tests", "qs_axi_agents qs_acting")
-@pytest.mark.parametrize("config", SHARED, ids=lambda config: config.acting.algorithm)
+@pytest.mark.parametrize("config", AXI_SHARED, ids=lambda config: config.acting.algorithm)
 def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
     config: Config, only: str
 ) -> None:
     run(replace(axi_agents_run("axi_reset_tests", config=config), test=only))
 
 
+@pytest.mark.slow
 def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
     (fault,) = faults("axi_reset_tests")
     with pytest.raises(BenchError, match=str(fault.seen)):

@@ -19,7 +19,7 @@ from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
 from qstep_rtl import sources
 
-pytestmark = pytest.mark.synth
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 BLOCKS = (
     "qs_hazard",

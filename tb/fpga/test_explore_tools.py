@@ -17,6 +17,7 @@ ICE, ECP = load("icebreaker"), load("ulx3s-12f")
 
 
 @pytest.mark.synth
+@pytest.mark.slow
 @pytest.mark.parametrize("board", [ICE, ECP, load("tang-nano-9k")], ids=lambda board: board.family)
 def test_registers_around_the_lane_are_found_in_its_netlist(
     board: Board, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -93,16 +94,18 @@ def declared(extra: str | None = None) -> set[str]:
     return {distribution(requirement) for requirement in listed}
 
 
+providers = cache(metadata.packages_distributions)
+
+
 @pytest.mark.parametrize(
     "path", [*room("sw/qstep"), *room("rtl"), *room("sim"), *room("fpga")], ids=named
 )
 def test_every_import_is_a_declared_dependency(path: Path) -> None:
     known = declared().union(*map(declared, ("torch", "jax", "profile", "live", "bus", "litex")))
-    providers = metadata.packages_distributions()
     modules = {module.split(".")[0] for module in imports(path, False)}
     for module in modules - set(sys.stdlib_module_names) - OURS:
         # An extra that is not installed: its packages are called as its modules.
-        names = {distribution(name) for name in providers.get(module, [module])}
+        names = {distribution(name) for name in providers().get(module, [module])}
         assert names & known, f"{module} comes from {names or 'nowhere'}: not in pyproject.toml"
 
 

@@ -20,6 +20,7 @@ def many(name: str, deaths: int) -> Any:
     return pytest.param(name, deaths, marks=pytest.mark.release)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["sigterm", "sigkill"])
 @pytest.mark.parametrize(
     ("name", "deaths"),
@@ -37,6 +38,7 @@ def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
         assert resumed >= 3
 
 
+@pytest.mark.slow
 def test_a_forgetful_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disturbed run begins with another seed, so its end differs."""
     plain = interrupted.run

@@ -48,6 +48,7 @@ def test_a_writer_killed_at_every_system_call_leaves_the_old_or_the_new_file(
     record_property("deaths", int(found[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_writer_that_leaves_neither_is_found(name: str) -> None:
     answer = killed(name)

@@ -46,6 +46,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_path: Path) -> None:
     files = {"qstep_top.v": generated(CONFIG)["qstep_top"]}
     paces = {"link": (1 << 16) // SLOWER, "lanes": round(RATIO * (1 << 16) / SLOWER)}

@@ -9,7 +9,11 @@ QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "Fro
 """`python -m tools.learning` runs them all."""
 
 
-@pytest.mark.parametrize("case", QUICK, ids=lambda case: f"{case.world}-{case.algorithm.value}")
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (case.steps > 1_000_000)) for case in QUICK],
+    ids=lambda case: f"{case.world}-{case.algorithm.value}",
+)
 def test_greedy_policies_are_value_iterations(case: Case) -> None:
     result = learnt(case)
     near = result.optimal_after(0.01 if case.world == "FrozenLake-v1" else 0.0)

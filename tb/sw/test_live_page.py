@@ -256,6 +256,7 @@ def test_gamma_of_1_leaves_a_gap_and_an_error_is_text(shown: tuple[Shown, Contro
     assert page.document.template_variables["headline"] == "gridworld &amp; more"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["Taxi-v3", "FrozenLake-v1"])
 def test_world_without_a_map_shows_its_table(world: str) -> None:
     plan = plan_of(world, shared_table=True)
@@ -301,6 +302,7 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
     assert [best["y"][0], best["y"][-1]] == pytest.approx([-4.739, -5], abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["snake", "cartpole"])
 def test_game_is_drawn_and_played_while_the_run_goes_on(world: str) -> None:
     run, _, _ = host_run(world)

@@ -15,7 +15,7 @@ from qstep_rtl import sources
 from qstep_sim.clocked import clocked
 from qstep_sim.sleep import sleeping
 
-pytestmark = pytest.mark.formal
+pytestmark = [pytest.mark.formal, pytest.mark.slow]
 
 # Lane or agents are the same text in both, so they are left out: their inputs are compared, their
 # outputs arbitrary.

@@ -163,6 +163,7 @@ def never_asleep(tmp_path_factory: pytest.TempPathFactory) -> Said:
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_device_that_sleeps_says_the_same_in_the_same_clocks(
     tmp_path: Path, never_asleep: Said, name: str
@@ -173,6 +174,7 @@ def test_device_that_sleeps_says_the_same_in_the_same_clocks(
 
 
 @pytest.mark.rtl
+@pytest.mark.slow
 def test_direct_evaluation_says_what_verilators_own_loop_says(
     tmp_path: Path, never_asleep: Said
 ) -> None:

@@ -17,7 +17,7 @@ from tb.unit.standing_still import (
 from qstep.config import Config
 from qstep.errors import BuildError
 
-pytestmark = pytest.mark.formal
+pytestmark = [pytest.mark.formal, pytest.mark.slow]
 
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
 

@@ -19,7 +19,7 @@ from qstep.config import Config, Link
 from qstep.errors import BuildError
 from qstep.protocol import BUFFERS, COMMON, HEADER, Request, max_words
 
-pytestmark = pytest.mark.formal
+pytestmark = [pytest.mark.formal, pytest.mark.slow]
 
 _LINK = Link(buffer_bytes=512)
 CONFIGS = {
