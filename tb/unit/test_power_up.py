@@ -101,7 +101,7 @@ def test_a_lane_does_the_same_after_a_hundred_power_ups(config: Config) -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [AGENTS[0], *(pytest.param(config, marks=SLOW) for config in AGENTS[1:])],
+    [pytest.param(config, marks=SLOW) for config in AGENTS],
     ids=["own", "shared", "farm"],
 )
 def test_agents_do_the_same_after_a_hundred_power_ups(config: Config) -> None:

@@ -16,7 +16,15 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=_name)
+ACTING = [unit for unit in UNITS if unit.top == "qs_acting"]
+"""Ten seconds each; `ActingSuite` also runs every algorithm in each test run."""
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [pytest.param(u, marks=pytest.mark.slow) if u in ACTING[1:] else u for u in UNITS],
+    ids=_name,
+)
 def test_module_matches_its_model(unit: Run) -> None:
     run(unit)
 
