@@ -95,7 +95,17 @@ module qs_agents_bench
       .Algorithm  (Algorithm),
       .Rounding   (Rounding),
       .SharedTable(SharedTable)
-  ) u_agents (
+  ) u_agents (  // not .*: a netlist has what the bench watches inside as outputs
+      .clk_i,
+      .rst_i,
+      .bus_valid_i,
+      .bus_i,
+      .bus_done_o,
+      .bus_data_o,
+      .run_i,
+      .run_steps_i,
+      .stop_i,
+      .busy_o,
       .world_valid_o      (ask.valid),
       .world_agent_o      (ask.agent),
       .world_state_o      (ask.state),
@@ -106,8 +116,7 @@ module qs_agents_bench
       .world_reward_i     (answer.reward),
       .world_next_state_i (answer.next_state),
       .world_terminated_i (answer.terminated),
-      .world_start_state_i(start_state),
-      .*
+      .world_start_state_i(start_state)
   );
 
   assign world_write = bus_done_o && bus_i.write && bus_i.region == RegionWorld;
