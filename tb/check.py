@@ -2,13 +2,12 @@
 
     python -m tb.check [--seconds 40] [FILE ...]
 
-Without a file, they are those that differ from the last commit. To SystemVerilog belong the tests whose
-simulation or proof reads it, and those that plant a fault in it; to Python those that import it, the
-closest first. What is left to ``make test`` is said at the end.
+Without a file, the files that differ from the last commit are checked. For SystemVerilog, the tests are
+those whose simulation or proof reads the file, and those that plant a fault in it. For Python, they are
+the tests that import it, the closest first. At the end, the tests left to ``make test`` are listed.
 """
 
 import argparse
-import ast
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 
 import pytest
 from tb.bench import RTL, TB, Run, tests_of
+from tb.keys import imports
 from tb.planted import Fault
 from tb.reads import read_files
 from tb.seconds import SECONDS
@@ -57,15 +57,13 @@ def _modules() -> dict[str, Path]:
 
 
 def _imports(text: str, modules: Collection[str]) -> set[str]:
-    """Return the names of the modules that a text imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            inside = {f"{node.module}.{each.name}" for each in node.names}
-            found |= inside & set(modules) or {str(node.module)}
-    return found
+    """Return the names of the modules that a text imports: of a package, only the modules in it."""
+    return set().union(
+        *(
+            {name for name in inside if name in modules} or {module}
+            for module, inside in imports(text)
+        )
+    )
 
 
 class Choice:

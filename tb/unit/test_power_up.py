@@ -87,23 +87,17 @@ def acted(config: Config) -> PoweredUp:
     return port
 
 
-SLOW = pytest.mark.slow
-
-
 @pytest.mark.parametrize(
     "config",
-    [LANES[0], pytest.param(LANES[1], marks=SLOW)],
+    [LANES[0], pytest.param(LANES[1], marks=pytest.mark.slow)],
     ids=lambda config: f"d{config.loop_depth}",
 )
 def test_a_lane_does_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, learnt(config))
 
 
-@pytest.mark.parametrize(
-    "config",
-    [pytest.param(config, marks=SLOW) for config in AGENTS],
-    ids=["own", "shared", "farm"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", AGENTS, ids=["own", "shared", "farm"])
 def test_agents_do_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, acted(config))
 

@@ -2,7 +2,7 @@
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tb.bench import TB
 
 from qstep_rtl.sources import substance
 
-__all__ = ["digest", "imported"]
+__all__ = ["digest", "imported", "imports"]
 
 ROOTS = [TB.parent, *(TB.parent / room for room in ("sw", "rtl", "sim", "fpga"))]
 """Folders in which our modules are found."""
@@ -40,10 +40,14 @@ def imported(*names: str) -> set[Path]:
 
 @cache
 def _imports(path: Path) -> list[str]:
-    names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found = imports(path.read_text(encoding="utf-8"))
+    return [name for module, inside in found for name in (module, *inside)]
+
+
+def imports(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each module that a text imports, anywhere in it, with the names taken from it, in full."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return names
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module), [f"{node.module}.{alias.name}" for alias in node.names]
