@@ -2,7 +2,7 @@
 // Agents that act and learn on the chip, in a world from tables: the interleaved lane and its world.
 //
 // Function    After n steps of each agent, tables, contexts and counters equal those of the golden model bit for
-//             bit: ActingModel in qstep.acting.model.
+//             bit: ActingModel in qstep.golden.agents.
 // Timing      One slot a clock, see qs_agents.
 // Handshake   Bus and runs as in qs_agents; regions World and Starts of the bus write the world.
 // Reset       as qs_agents; the world keeps its contents.

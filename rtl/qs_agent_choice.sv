@@ -5,7 +5,7 @@
 //             else the lowest one that attains the row's maximum; in Double Q-learning, the maximum of the sum
 //             of both tables' rows. Algorithm selects the target: the row's maximum, the value of the action,
 //             the expectation of the row, or the other table's value of the greedy action of table number_i.
-//             Golden model: _chosen and _target of ActingModel in qstep.acting.model.
+//             Golden model: _chosen and _target of ActingModel in qstep.golden.agents.
 // Timing      Inputs in stage 0, except threshold_i; action and values in stage select_stage - TreeStage, the
 //             target in stage target_stage - TreeStage. One row per clock.
 // Handshake   none

@@ -5,7 +5,7 @@
 //             which a sweep adds them: steps (3 words, lowest first), terminations (3), truncations (3), sum
 //             of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the
 //             agent during its sweep; words 1 to 15 read that copy, so all words are of the same moment.
-//             Golden model: AgentCounters in qstep.acting.agent.
+//             Golden model: AgentCounters in qstep.spec.settings.
 // Timing      An agent is swept in Slots clocks; the next one begins a clock later, when its slot comes, so a
 //             whole sweep takes Slots * (Slots + 1) clocks. Small counts hold everything in between.
 // Handshake   read_i or write_i stays 1 until done_o is 1, for one clock.

@@ -3,7 +3,7 @@
 //
 // Function    The agent explores if its draw is below the threshold of epsilon; its action is then
 //             (draw * Actions) >> 16. If the value of a known action is wanted, that action is picked instead.
-//             Golden model: ActingModel._chosen in qstep.acting.model.
+//             Golden model: ActingModel._chosen in qstep.golden.agents.
 // Timing      One slot per clock: draw and epsilon in stage 5, exploration in stage 9, the pick in TreeStage.
 // Handshake   none
 // Reset       none: data only.

@@ -3,7 +3,7 @@
 //
 // Function    value_o = saturate((2^15 * entry + alpha * (reward - entry) + kappa * target + bias) >>> 15),
 //             which equals the sum of three products in the arithmetic contract. keep_i leaves only the first
-//             term: value_o = entry. Golden model: qstep.model.exact_value.
+//             term: value_o = entry. Golden model: qstep.golden.lane.exact_value.
 // Timing      Stage 0 takes reward, entry and keep, stage 2 alpha, stage 3 target and kappa, stage 5 zero, entry and
 //             bias; value_o is valid in stage 8. One update per clock. At most one sum lies between registers; a
 //             multiplier has registers before, inside and after it, and another where its result arrives.

@@ -4,7 +4,7 @@
 // Function    A slot starts in every clock, and agent n has slot n of each rotation. In one slot an agent makes
 //             one whole step of docs/acting.md: it draws, asks the world, reads a row, chooses, and updates.
 //             After n steps of each agent, tables, contexts and counters equal those of the golden model bit
-//             for bit: ActingModel in qstep.acting.model.
+//             for bit: ActingModel in qstep.golden.agents.
 //             Four things take an extra slot: the first start state; the choice of the action after a
 //             truncation, whose row is read in the slot after the step's, with the same draw, before the
 //             step's write; the value of Q[state, action] at the start of a run; and a late world.

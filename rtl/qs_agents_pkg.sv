@@ -2,7 +2,7 @@
 // Shared by the modules of the interleaved lane: regions of its bus, algorithms, and the pipeline's stages.
 //
 // A slot is in stage k when its number was in the slot counter k clocks ago. The regions' twin in Python is
-// qstep.acting.registers. docs/agents.md has the table of stages.
+// qstep.device.registers. docs/agents.md has the table of stages.
 
 package qs_agents_pkg;
 

@@ -3,7 +3,7 @@
 //
 // Function    docs/buses.md. Agents (qstep_agents, generated from a configuration) behind registers, which
 //             qs_agents_regs.rdl describes, and two streams of records (qs_bus_live). Golden model: ActingModel in
-//             qstep.acting.model.
+//             qstep.golden.agents.
 // Timing      From the beat that completes an answer to the first beat of the agent's next action: 22 to 37 clocks
 //             with 4 actions and Q-learning, 18 to 33 of which are the agents' (docs/live-worlds.md), and the
 //             beats of other agents' actions in front of it.

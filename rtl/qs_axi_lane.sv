@@ -2,7 +2,7 @@
 // The lane on AXI: control over AXI4-Lite, transitions in and results out over AXI4-Stream.
 //
 // Function    docs/buses.md. qs_lane behind registers, which qs_lane_regs.rdl describes, and two streams of
-//             records (qs_bus_stream). Golden model: qstep.model.
+//             records (qs_bus_stream). Golden model: qstep.golden.lane.
 // Timing      Clocks from the beat that completes a transition to the first beat of its result:
 //             WriteStage + 5. One beat per clock on both streams; with StreamBytes 16 that is the lane's own rate.
 // Handshake   AXI4-Lite and AXI4-Stream. s_axis_tready depends on the lane's hold and on m_axis_tready within

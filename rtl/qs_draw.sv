@@ -3,7 +3,7 @@
 //
 // Function    The word of the agent in stage 2 advances (xorshift 13, 7, 17) if advance_i is 1. In any case it
 //             gives a draw: four keyless rounds of Simon on words of 32 bits, and a fifth round for bits that
-//             few builds need. Golden model: qstep.acting.draws.
+//             few builds need. Golden model: qstep.spec.random.
 // Timing      One slot per clock. Stage 1 reads the word, stage 3 writes it back; the draw is valid in stage 5,
 //             the fifth round's bits in stage 6. Two rounds, or all of xorshift, lie between registers.
 // Handshake   load_i[h] replaces half h of the word of the agent in stage 3.

@@ -3,7 +3,7 @@
 //
 // Function    The count rises at the end of each unit (a step or an episode). When it reaches the period it
 //             starts again, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)).
-//             Golden model: ActingModel.lower_epsilon in qstep.acting.model.
+//             Golden model: ActingModel.lower_epsilon in qstep.golden.agents.
 // Timing      One slot per clock. Epsilon is valid in stage 5 and the count in stage 9. Every slot computes their
 //             next values; at the end of a unit the count is written in stage 10 and epsilon in stage 11.
 // Handshake   access_i.set writes a setting: 1 {by_episodes, end}, 2 {shift, decrement}, 3 period - 1.

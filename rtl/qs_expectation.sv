@@ -3,7 +3,7 @@
 //
 // Function    value_o = maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16), where sum adds up the
 //             row and share = (threshold * round(2^16 / Actions)) >> 16. Golden model: expected() in
-//             qstep.acting.model.
+//             qstep.golden.agents.
 // Timing      The row enters in stage 0, its maximum in stage Tree = tree_stages(Actions), the threshold in
 //             stage Tree + 1 + Wait; value_o is valid in stage Tree + 5 + Wait. One row per clock.
 // Handshake   none

@@ -9,7 +9,7 @@
 //             there the value read from the table is stale, and a joined value replaces it.
 //             Where the distance is below LoopDepth the result cannot be ready in time: hold_o is 1, a
 //             bubble enters slot 1, and the transition tries again one clock later.
-//             Golden model: the order contract, that is, qstep.model applied one by one.
+//             Golden model: the order contract, that is, qstep.golden.lane applied one by one.
 //             The comparisons for hold_o are made a clock early, on the next content of the issue register,
 //             because hold_o stops everything behind it.
 // Timing      take_o, join_o: combinational from the issue register (one compare, a few gates).

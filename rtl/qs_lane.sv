@@ -2,7 +2,7 @@
 // The lane: a Q-table and the pipeline that applies one transition per clock to it, exactly.
 //
 // Function    After n accepted transitions the table equals, bit for bit, that of the sequential model after
-//             the same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.model.
+//             the same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.golden.lane.
 //             A transition reads the table in stage 1, and misses the writes of the WriteStage transitions
 //             ahead of it. Entries that those write are masked out of the comparator tree; their values are
 //             joined as they appear, one per clock: the result of the transition d clocks ahead appears

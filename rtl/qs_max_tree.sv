@@ -3,7 +3,7 @@
 //
 // Function    value_o = max of values_i over the actions whose mask_i bit is 0; index_o is the lowest such
 //             action that attains it. A masked value counts as the least number of the format; if all are
-//             masked, value_o is that number. Golden model: max() of a row in qstep.model.
+//             masked, value_o is that number. Golden model: max() of a row in qstep.golden.lane.
 // Timing      1 + clog2(Actions) clocks from input to output (mask, then one per level), one row per clock;
 //             a level is one compare and one multiplexer between registers.
 // Handshake   none: a stage keeps its registers if valid_i says that nothing enters it.

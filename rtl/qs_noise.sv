@@ -3,7 +3,7 @@
 //
 // Function    When advance_i is 1: draw_o becomes bits 31..17 of (x + w), x takes one xorshift step
 //             (13, 17, 5) and w grows by 0x9E3779B9. The carry makes the output non-linear over GF(2).
-//             Golden model: qstep.noise.
+//             Golden model: qstep.spec.random.
 // Timing      draw_o is a register, one clock after advance_i; one draw per clock; load_i shows one clock
 //             later.
 // Handshake   none: load_i has priority over advance_i.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the modules of both lanes: coefficient format, rounding, saturation, pipeline depth, comparison.
 //
-// Twin in Python: qstep.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
+// Twin in Python: qstep.spec.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
 
 package qs_pkg;
 

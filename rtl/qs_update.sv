@@ -4,7 +4,7 @@
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * maximum + bias) >>> 15), where
 //             beta = 2^15 - alpha and maximum counts as 0 if terminated. An operand that is still in flight
 //             when the transition enters comes from value_o itself: `take` replaces entry, `join` raises
-//             maximum. Golden model: qstep.model.updated_value.
+//             maximum. Golden model: qstep.golden.lane.updated_value.
 //             The loop is short because nothing waits for a maximum: kappa is not negative, so
 //             kappa * max(m, v) is the greater of kappa * m, computed before, and kappa * v; which one is
 //             decided by comparing m with v while kappa * v is multiplied.

@@ -4,7 +4,7 @@
 // Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i). Its first outcome
 //             happens if the other bits are below its split, else its second. Start states work the same way
 //             with start_i and Starts slots. With one slot there is no choice: only the first outcome is stored.
-//             Golden model: qstep.acting.world_table.
+//             Golden model: qstep.mdp.memory.
 // Timing      Three clocks from request to answer; one request per clock; always ready.
 // Handshake   write_i writes a column of 32 bits of a word; docs/agents.md has the layout of words.
 // Reset       none: memories are undefined until written.

@@ -27,7 +27,7 @@ from cocotb_tools.runner import get_results, get_runner
 from tb.reads import digest_of, forgotten, read_files
 from tb.toggle_counts import HEADER, header
 
-from qstep.files import make_folder
+from qstep._io.files import make_folder
 from qstep_sim.verilator import environment
 
 __all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run", "tests_of"]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qstep.acting.agent import AgentCounters, AgentState
-from qstep.acting.fast_model import FastActingModel
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
 from qstep.errors import RefusedError
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.settings import AgentCounters, AgentState
 from qstep_sim.port import SimPort
 
 __all__ = ["Held", "differing", "go_on_after_a_reset", "run_alike", "run_alone", "stop_midway"]

@@ -4,7 +4,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.generate import generate
 
 __all__ = ["core_of", "generated"]

@@ -14,8 +14,8 @@ import numpy as np
 from tb.killed import dies_before
 
 from qstep import Config, Link, Transitions
-from qstep.devices import open_device
-from qstep.devices.model_device import ModelDevice
+from qstep.device import open_device
+from qstep.device.model import ModelDevice
 
 __all__ = ["CONFIG", "kill_hosts"]
 

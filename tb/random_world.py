@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from qstep import Config
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.world import World
-from qstep.acting.world_table import WorldTable
+from qstep.golden.agents_fast import FastActingModel
+from qstep.mdp.memory import WorldTable
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting
+from qstep.spec.settings import AgentSettings
 
 __all__ = ["random_world", "ring_model"]
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from qstep.config import Config
+from qstep.spec.config import Config
 
 __all__ = ["Record", "decode_record"]
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from tb.reference_device import ReferenceDevice, Refused, unpack
 
-from qstep.config import Config
-from qstep.link.frames import Frame
-from qstep.protocol import Request, StatusCode
+from qstep.device.link.frames import Frame
+from qstep.spec.config import Config
+from qstep.spec.protocol import Request, StatusCode
 
 __all__ = ["ReferenceAgents", "ReferenceLive"]
 

@@ -16,18 +16,12 @@ from typing import ClassVar
 import numpy as np
 from tb.record_decoder import decode_record
 
-from qstep.config import Config
-from qstep.fixed import Coefficients, Rounding
-from qstep.link.frames import DELIMITER, Frame, FrameReader, encode_frame
-from qstep.model import updated_value
-from qstep.noise import NoiseState
-from qstep.protocol import (
-    ANSWER,
-    OVERHEAD,
-    Request,
-    StatusCode,
-    max_payload,
-)
+from qstep.device.link.frames import DELIMITER, Frame, FrameReader, encode_frame
+from qstep.golden.lane import updated_value
+from qstep.spec.config import Config
+from qstep.spec.fixed import Coefficients, Rounding
+from qstep.spec.protocol import ANSWER, OVERHEAD, Request, StatusCode, max_payload
+from qstep.spec.random import NoiseState
 
 __all__ = ["ReferenceDevice", "Refused", "unpack"]
 

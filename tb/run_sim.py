@@ -24,7 +24,7 @@ from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
 from tb.uvm.ucis import as_ucis
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 __all__ = ["main"]
 

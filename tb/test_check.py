@@ -18,7 +18,7 @@ from tb.bench import TB
             "unit/test_rtl_modules uvm/test_rtl_lane uvm/test_rtl_mutants formal/test_proofs",
             "unit/test_chain uvm/test_rtl_acting",
         ),
-        ("sw/qstep/acting/model.py", "sw/test_acting_model sw/test_acting_fast", "sw/test_fixed"),
+        ("sw/qstep/golden/agents.py", "sw/test_acting_model sw/test_acting_fast", "sw/test_fixed"),
         ("sw/qstep/cli/train.py", "sw/test_run_contract sw/test_cli", "sw/test_session"),
     ],
     ids=lambda words: words.split()[0],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tb.reads import digest_of, read_files
 
-from qstep import cache
+from qstep._io import cache
 from qstep_sim import verilator
 
 __all__ = ["ToolFailedError", "shared_library"]

@@ -5,10 +5,10 @@ python -m tools.core_replay
 
 import numpy as np
 
-from qstep.config import Config
-from qstep.hyperparameters import Hyperparameters
-from qstep.model import Model
-from qstep.transitions import Transitions
+from qstep.golden.lane import Model
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.settings import Hyperparameters
 from qstep_rtl.sources import INCLUDE_FOLDER
 
 __all__ = ["FILE", "words"]

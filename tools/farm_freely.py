@@ -21,9 +21,9 @@ from unittest.mock import patch
 
 import click
 
-from qstep.config import Config
+from qstep._io.scheduler import Threads
 from qstep.errors import BuildError
-from qstep.scheduler import Threads
+from qstep.spec.config import Config
 from qstep_fpga.board import Board, load
 from qstep_fpga.farm.build import copy_lanes
 from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm

@@ -17,10 +17,10 @@ from dataclasses import replace
 from tb.equal_agents import Held, differing
 from tools.on_chip import plan_of
 
-from qstep.acting.agent import AgentCounters
-from qstep.acting.config import LANE_AGENTS, Algorithm
-from qstep.acting.device import open_agents
-from qstep.acting.fast_model import FastActingModel
+from qstep.device.acting import open_agents
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import LANE_AGENTS, Algorithm
+from qstep.spec.settings import AgentCounters
 
 WORLD = "gridworld"
 WHOLE, LANES = 4, 52

@@ -19,9 +19,9 @@ from tb.sw.lossy_port import NoisyPort
 from tb.sw.session_bench import expected_table, transitions
 
 from qstep import Config, Hyperparameters, Link
-from qstep.devices.link_device import LinkDevice
+from qstep._io.pictures import write_picture
+from qstep.device.lane import LinkDevice
 from qstep.errors import DeviceError
-from qstep.plotting import write_picture
 
 __all__ = ["Point", "draw", "goodput", "measure"]
 
@@ -55,7 +55,7 @@ def goodput(config: Config, period: float, seed: int, count: int) -> float:
     batch = transitions(count, seed, config)
     # The driver's deadlines are those of the line's time.
     clock = SimpleNamespace(monotonic=lambda: line.now)
-    with patch("qstep.link.exchange.time", clock):
+    with patch("qstep.device.link.exchange.time", clock):
         try:
             device = LinkDevice(port, config)
             began = line.now

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import qstep
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.result import TrainingResult
+from qstep.learn.result import TrainingResult
+from qstep.spec.agents import Algorithm
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 __all__ = ["CASES", "Case", "learnt"]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from qstep.acting.config import Acting
-from qstep.config import Config, Link
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
 from qstep_fpga.netlist import write_board_source
 from qstep_rtl.bus.generate import generate_axi
 from qstep_rtl.bus.registers import LANE, write_block

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from tb.equal_agents import differing
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Algorithm
-from qstep.acting.device import open_agents
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.model import ActingModel
-from qstep.acting.plan import AgentsPlan, planned
-from qstep.acting.training import Budget
+from qstep.device.acting import open_agents
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import Budget
+from qstep.learn.plan import AgentsPlan, planned
+from qstep.spec.agents import Algorithm
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 __all__ = ["WORLDS", "plan_of"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tb.random_world import random_world
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.registers import HOLDS
-from qstep.acting.world import World
-from qstep.acting.world_table import WorldTable
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
-from qstep.protocol import Region
+from qstep.device.agents import LinkAgents
+from qstep.device.registers import HOLDS
+from qstep.mdp.memory import WorldTable
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import Region
+from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 
 __all__ = ["main"]

@@ -17,7 +17,7 @@ import numpy as np
 from docs.exercises.golden import WRONG, golden, random_cases
 from tb.bench import BenchError, Run, run
 
-from qstep.throughput import issue_clocks
+from qstep.golden.throughput import issue_clocks
 
 __all__ = ["EXERCISES", "WrongAnswerError", "main"]
 

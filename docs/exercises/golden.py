@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
-from qstep.model import updated_value
+from qstep.golden.lane import updated_value
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
 
 __all__ = ["FORMAT", "WRONG", "Case", "Update", "golden", "random_cases"]
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import click
 
-from qstep import cache
-from qstep.acting.config import Acting, Algorithm
-from qstep.config import Config
+from qstep._io import cache
+from qstep._io.files import write_atomically
+from qstep._io.scheduler import Threads
 from qstep.errors import QStepError
-from qstep.files import write_atomically
-from qstep.scheduler import Threads
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config
 from qstep_fpga import board as boards
 from qstep_fpga import tools
 from qstep_fpga.board import Board

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.spec.config import Config
 
 __all__ = ["PINS", "Board", "Pin", "load", "names"]
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from qstep import cache
+from qstep._io import cache
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qstep.config import Config
 from qstep.errors import BuildError
+from qstep.spec.config import Config
 from qstep_fpga import chip
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qstep.config import Config
+from qstep._io.files import make_room, write_atomically
+from qstep._io.scheduler import Workers
 from qstep.errors import BuildError
-from qstep.files import make_room, write_atomically
-from qstep.scheduler import Workers
+from qstep.spec.config import Config
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
 from qstep_fpga.farm.build import copy_lanes

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qstep import cache
-from qstep.config import Config
-from qstep.protocol import ANSWERS, Request
+from qstep._io import cache
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWERS, Request
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_fpga.board import PINS, Board
 from qstep_fpga.pins import led_bits
 from qstep_rtl.crossing import lanes_clock

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from amaranth.hdl import Shape
 
-from qstep.config import Config
 from qstep.errors import BuildError
+from qstep.spec.config import Config
 from qstep_fpga.board import PINS, Board, Pin
 from qstep_rtl.pins import pins_of
 

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qstep import cache
-from qstep.config import Config
-from qstep.files import write_atomically
-from qstep.scheduler import Workers, in_parallel
+from qstep._io import cache
+from qstep._io.files import write_atomically
+from qstep._io.scheduler import Workers, in_parallel
+from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.clocks import check_crossing, highest_clocks

@@ -15,8 +15,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from qstep.config import Config
 from qstep.errors import FileFormatError
+from qstep.spec.config import Config
 from qstep_fpga.report import BuildReport
 
 __all__ = ["main", "markdown", "origins", "render"]

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from qstep import processes
-from qstep.config import Config
+from qstep._io import processes
+from qstep._io.files import write_atomically
+from qstep._io.json_text import json_text
 from qstep.errors import BuildError, FileFormatError, QStepError
-from qstep.files import write_atomically
-from qstep.json_text import json_text
-from qstep.protocol import BITS_PER_BYTE, RecordLayout
-from qstep.throughput import steps_per_clock
+from qstep.golden.throughput import steps_per_clock
+from qstep.spec.config import Config
+from qstep.spec.protocol import BITS_PER_BYTE, RecordLayout
 from qstep_fpga.board import Board, load
 from qstep_fpga.chip import counted
 from qstep_fpga.critical import describe

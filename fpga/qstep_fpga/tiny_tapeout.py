@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from qstep.files import make_room, write_atomically
+from qstep._io.files import make_room, write_atomically
 from qstep_fpga import tools
 from qstep_rtl import sources
 

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qstep import cache, processes
+from qstep._io import cache, processes
+from qstep._io.extras import remedy
 from qstep.errors import BuildError, ToolMissingError
-from qstep.extras import remedy
 
 __all__ = ["require", "run", "versions", "yosys"]
 

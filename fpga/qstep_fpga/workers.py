@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qstep.cluster import Cluster
-from qstep.scheduler import Threads, Workers
+from qstep._io.cluster import Cluster
+from qstep._io.scheduler import Threads, Workers
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 

@@ -16,9 +16,9 @@ from typing import Any
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Member, Out, connect
 
-from qstep.acting.config import LANE_AGENTS, Algorithm
-from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.spec.agents import LANE_AGENTS, Algorithm
+from qstep.spec.config import Config
 from qstep_rtl.deadline import Deadline
 from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature

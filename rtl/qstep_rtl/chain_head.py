@@ -19,9 +19,9 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.acting.config import Algorithm
-from qstep.config import Config
-from qstep.protocol import ALL_LANES, FIRST_AGENT_BIT, WORD_BYTES
+from qstep.spec.agents import Algorithm
+from qstep.spec.config import Config
+from qstep.spec.protocol import ALL_LANES, FIRST_AGENT_BIT, WORD_BYTES
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
 
@@ -58,7 +58,7 @@ def index_mask(config: Config) -> int:
 
     Examples
     --------
-    >>> from qstep.acting.config import Acting
+    >>> from qstep.spec.agents import Acting
     >>> f"{index_mask(Config(25, 4, acting=Acting(agents=8), lanes=2)):030b}"
     '000001110001111101111111111111'
     """

@@ -19,8 +19,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Member, Out, connect, flipped
 
-from qstep.config import Config
-from qstep.protocol import StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import StatusCode
 from qstep_rtl.handle_act import ActHandler
 from qstep_rtl.handle_agents import AgentsHandler, AgentsSignature
 from qstep_rtl.handle_apply import ApplyHandler

@@ -21,7 +21,7 @@ from amaranth.lib import data
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Member, Out
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
 

@@ -25,8 +25,8 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import Component, In, Out, connect
 
-from qstep.config import Config
-from qstep.protocol import ANSWERS, RecordLayout, Request
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWERS, RecordLayout, Request
 from qstep_rtl.agents import Agents
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters, wide_counter

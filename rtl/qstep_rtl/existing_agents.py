@@ -18,9 +18,9 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import connect, flipped
 
-from qstep.acting.config import LANE_AGENTS
-from qstep.config import Config
-from qstep.protocol import AGENT_BITS, FIRST_AGENT_BIT
+from qstep.spec.agents import LANE_AGENTS
+from qstep.spec.config import Config
+from qstep.spec.protocol import AGENT_BITS, FIRST_AGENT_BIT
 from qstep_rtl.handle_agents import AgentsSignature
 
 __all__ = ["existing_agents"]

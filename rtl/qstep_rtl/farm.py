@@ -13,7 +13,7 @@ from __future__ import annotations
 from amaranth.hdl import ClockSignal, Instance, Module, Signal
 from amaranth.lib.wiring import Component, In, connect, flipped
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.agents import lane_parameters
 from qstep_rtl.chain_head import DOWN, UP, ChainHead, index_mask
 from qstep_rtl.existing_agents import existing_agents

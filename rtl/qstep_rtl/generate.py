@@ -12,8 +12,8 @@ from typing import Any
 from amaranth.back import verilog
 from amaranth.lib.wiring import Component, In
 
-from qstep.config import Config
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
+from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_rtl.agents import check_room
 from qstep_rtl.device import ByteDevice, UartDevice

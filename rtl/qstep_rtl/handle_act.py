@@ -18,8 +18,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
-from qstep.config import Config
-from qstep.protocol import Request, StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import Request, StatusCode
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.world_port import ANSWER_CLOCKS, WorldSignature

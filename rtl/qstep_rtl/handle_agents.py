@@ -17,8 +17,8 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, Signature
 
-from qstep.config import Config
-from qstep.protocol import (
+from qstep.spec.config import Config
+from qstep.spec.protocol import (
     ALL_LANES,
     MOST_STEPS,
     SILENT,

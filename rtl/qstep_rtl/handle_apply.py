@@ -16,8 +16,8 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.config import Config
-from qstep.protocol import Request, StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.record_decoder import RecordsSignature
 

@@ -15,8 +15,8 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.config import Config
-from qstep.protocol import LEAST_DIVISOR, Request, StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import LEAST_DIVISOR, Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
 from qstep_rtl.sleep import SLEEPLESS

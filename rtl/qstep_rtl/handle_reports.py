@@ -15,8 +15,8 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.config import Config
-from qstep.protocol import ANSWERS, Request
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWERS, Request
 from qstep_rtl.handler import HandlerSignature
 
 __all__ = ["ReportsHandler"]

@@ -15,9 +15,9 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In, Out, Signature
 
-from qstep.config import Config
-from qstep.fixed import COEFFICIENT_ONE, Rounding
-from qstep.protocol import Request, StatusCode
+from qstep.spec.config import Config
+from qstep.spec.fixed import COEFFICIENT_ONE, Rounding
+from qstep.spec.protocol import Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
 

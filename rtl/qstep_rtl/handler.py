@@ -2,7 +2,7 @@
 
 A handler is a component with a member ``request : In(HandlerSignature(config))`` and an attribute
 ``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` makes the handlers and
-connects them. Types and arguments of all requests are in :mod:`qstep.protocol`.
+connects them. Types and arguments of all requests are in :mod:`qstep.spec.protocol`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
-from qstep.config import Config
-from qstep.protocol import StatusCode, arguments_of, max_payload, requests_of
+from qstep.spec.config import Config
+from qstep.spec.protocol import StatusCode, arguments_of, max_payload, requests_of
 from qstep_rtl.layout import struct_of
 
 __all__ = ["HandlerSignature", "fields_of", "known_type", "payload_bits"]

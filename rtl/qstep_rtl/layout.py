@@ -1,10 +1,10 @@
-"""Layouts of the link (:mod:`qstep.protocol`) as shapes of signals."""
+"""Layouts of the link (:mod:`qstep.spec.protocol`) as shapes of signals."""
 
 from __future__ import annotations
 
 from amaranth.lib import data
 
-from qstep.protocol import Layout
+from qstep.spec.protocol import Layout
 
 __all__ = ["struct_of"]
 

@@ -17,7 +17,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Member, Out
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.world_port import AGENT_BITS, ANSWER_CLOCKS, WorldSignature
 
 __all__ = ["PinWorld", "connect_pins", "pins_of"]

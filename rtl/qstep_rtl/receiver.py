@@ -17,7 +17,7 @@ from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import BUFFERS, CRC, HEADER
+from qstep.spec.protocol import BUFFERS, CRC, HEADER
 from qstep_rtl.cobs import CobsDecoder
 from qstep_rtl.crc32 import Crc32
 from qstep_rtl.invariants import invariant

@@ -19,8 +19,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out, Signature
 
-from qstep.config import Config
-from qstep.protocol import CODE_BITS, CODES, RecordLayout
+from qstep.spec.config import Config
+from qstep.spec.protocol import CODE_BITS, CODES, RecordLayout
 from qstep_rtl.invariants import invariant
 from qstep_rtl.ring import UNORDERED
 

@@ -19,8 +19,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
 
-from qstep.config import Config
-from qstep.protocol import HEADER, Request, StatusCode, arguments_of
+from qstep.spec.config import Config
+from qstep.spec.protocol import HEADER, Request, StatusCode, arguments_of
 from qstep_rtl.handler import fields_of, known_type, payload_bits
 from qstep_rtl.invariants import invariant
 from qstep_rtl.session import Session, SessionSignature

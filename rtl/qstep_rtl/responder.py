@@ -17,8 +17,8 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.config import Config
-from qstep.protocol import (
+from qstep.spec.config import Config
+from qstep.spec.protocol import (
     ANSWER,
     ANSWERS,
     COMMON,

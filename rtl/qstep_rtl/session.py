@@ -17,7 +17,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out, Signature
 
-from qstep.protocol import HEADER, REFUSALS, StatusCode
+from qstep.spec.protocol import HEADER, REFUSALS, StatusCode
 from qstep_rtl.invariants import GENERATED, invariant
 
 __all__ = ["Session", "SessionSignature"]

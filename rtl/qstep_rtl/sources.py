@@ -7,15 +7,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import qstep.acting.config
-import qstep.checks
-import qstep.config
 import qstep.errors
-import qstep.fixed
-import qstep.noise
-import qstep.protocol
-from qstep.config import Config
+import qstep.spec.agents
+import qstep.spec.checks
+import qstep.spec.config
+import qstep.spec.fixed
+import qstep.spec.protocol
+import qstep.spec.random
 from qstep.errors import ConfigError
+from qstep.spec.config import Config
 
 __all__ = [
     "INCLUDE_FOLDER",
@@ -115,13 +115,13 @@ def includes() -> list[Path]:
 def generator() -> list[Path]:
     """Return the Python that turns a configuration into Verilog: this package and its dependencies."""
     description = (
-        qstep.acting.config,
-        qstep.checks,
-        qstep.config,
+        qstep.spec.agents,
+        qstep.spec.checks,
+        qstep.spec.config,
         qstep.errors,
-        qstep.fixed,
-        qstep.noise,
-        qstep.protocol,
+        qstep.spec.fixed,
+        qstep.spec.random,
+        qstep.spec.protocol,
     )
     package = sorted(Path(__file__).parent.glob("*.py"))
     return [*package, *(Path(module.__file__ or "") for module in description)]

@@ -17,8 +17,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, Signature
 
-from qstep.config import Config
-from qstep.protocol import CODE_BITS, COMMON, StatusCode, max_payload
+from qstep.spec.config import Config
+from qstep.spec.protocol import CODE_BITS, COMMON, StatusCode, max_payload
 from qstep_rtl.invariants import invariant
 from qstep_rtl.record_decoder import RewardsSignature
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qstep.config import Config
+from qstep.spec.config import Config
 
 __all__ = ["write_stage"]
 

@@ -19,7 +19,7 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_DIVISOR
+from qstep.spec.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_DIVISOR
 from qstep_rtl.invariants import invariant
 
 __all__ = ["UartReceiver", "UartSender"]

@@ -13,8 +13,8 @@ from typing import Any
 from amaranth.hdl import ClockSignal, Fragment, Instance, Module, ResetSignal, signed
 from amaranth.lib.wiring import Component, In, Out, Signature, connect, flipped
 
-from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_rtl.invariants import GENERATED
 

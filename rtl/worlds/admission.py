@@ -20,8 +20,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import Component, In
 
-from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.spec.config import Config
 from qstep_rtl.world_port import WorldSignature
 
 __all__ = ["PLACES", "World"]

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from qstep import cache
-from qstep.config import Config
+from qstep._io import cache
+from qstep._io.processes import run, threads
 from qstep.errors import DeviceError
-from qstep.processes import run, threads
+from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_sim import verilator
 from qstep_sim.clocked import clocked

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from qstep.cache import load
-from qstep.config import Config
+from qstep._io.cache import load
 from qstep.errors import DeviceError, LinkError
-from qstep.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_BAUD
+from qstep.spec.config import Config
+from qstep.spec.protocol import BITS_PER_BYTE, BREAK_BITS, LEAST_BAUD
 from qstep_sim.build import build
 
 __all__ = ["SimPort"]

@@ -5,21 +5,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from qstep import envs  # which registers the environments with Gymnasium
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.world import World
-from qstep.config import Config, Link
-from qstep.devices import open_device
+from qstep.device import open_device
 from qstep.errors import QStepError
-from qstep.fixed import QFormat, Rounding
-from qstep.hyperparameters import Hyperparameters
-from qstep.transitions import Transitions
+from qstep.mdp.transitions import Transitions
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.settings import AgentSettings, Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep.acting.live import open_live
-    from qstep.acting.sweep import sweep
-    from qstep.acting.train import train
+    from qstep.device.live import open_live
+    from qstep.learn.sweep import sweep
+    from qstep.learn.train import train
     from qstep_rtl.sources import rtl_files
 
 __all__ = [
@@ -49,10 +48,10 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 
 
 _LOADED_WHEN_USED = {
-    "open_live": "qstep.acting.live",
+    "open_live": "qstep.device.live",
     "rtl_files": "qstep_rtl.sources",
-    "sweep": "qstep.acting.sweep",
-    "train": "qstep.acting.train",
+    "sweep": "qstep.learn.sweep",
+    "train": "qstep.learn.train",
 }
 """They take most of a second, for Numba, or belong to the hardware."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 from tb.bus.axi_agents_tests import AgentsPort
 
-from qstep.acting import registers
+from qstep.device import registers
 
 
 @cocotb.test()

@@ -17,13 +17,13 @@ from tb.bus.axi_coverage import report
 from tb.bus.axi_port import AxiPort
 from tb.bus.axi_runs import AXI_AGENTS
 
-from qstep.acting import registers
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.registers import Access
-from qstep.acting.world import World
-from qstep.protocol import FIRST_AGENT_BIT, Region
+from qstep.device import registers
+from qstep.device.registers import Access
+from qstep.golden.agents_fast import FastActingModel
+from qstep.mdp.world import World
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import FIRST_AGENT_BIT, Region
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 from qstep_rtl.bus.registers import AGENTS
 
 _AGENTS, _STATES, _ACTIONS = AXI_AGENTS.lane_agents, AXI_AGENTS.states, AXI_AGENTS.actions

@@ -15,9 +15,9 @@ from cocotb.triggers import RisingEdge
 from tb.bus.axi_agents_tests import AgentsPort
 from tb.bus.axi_runs import AXI_AGENTS
 
-from qstep.acting import registers
-from qstep.acting.agent import AgentCounters, AgentState
-from qstep.protocol import FIRST_AGENT_BIT, Region
+from qstep.device import registers
+from qstep.spec.protocol import FIRST_AGENT_BIT, Region
+from qstep.spec.settings import AgentCounters, AgentState
 
 _MANY = 1 << 20
 _ROTATION = 16

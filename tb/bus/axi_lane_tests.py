@@ -13,7 +13,7 @@ from tb.bus.axi_coverage import report
 from tb.bus.axi_port import REFUSED, LanePort, Result, Transition, drawn, packed
 
 from qstep import Hyperparameters
-from qstep.model import Model
+from qstep.golden.lane import Model
 from qstep_rtl.timing import write_stage
 
 _REFUSED = Result(0, 0, 0, REFUSED)

@@ -24,7 +24,7 @@ from cocotbext.axi import (
 from tb.bus.axi_coverage import coverage_of
 
 from qstep import Config, Hyperparameters, QFormat
-from qstep.model import Model
+from qstep.golden.lane import Model
 from qstep_rtl.bus.registers import LANE, registers
 
 __all__ = [

@@ -5,8 +5,8 @@ from typing import Any
 import cocotb
 from tb.bus.axi_agents_tests import AgentsPort
 
-from qstep.acting import registers
-from qstep.protocol import Region
+from qstep.device import registers
+from qstep.spec.protocol import Region
 
 _CLOCKS = 48
 """So many clocks of a run, one after the other, are each that of a reset: two rotations or more."""

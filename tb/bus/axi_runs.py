@@ -10,7 +10,7 @@ from tb.bench import BUILD, RTL, Run
 from tools.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
 from qstep import Acting, Algorithm, Config
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 

@@ -6,7 +6,7 @@ from cocotb.triggers import RisingEdge, with_timeout
 from examples.litex_soc import CONFIG, STEPS
 
 from qstep import Hyperparameters, Transitions
-from qstep.model import Model
+from qstep.golden.lane import Model
 
 HYPER = Hyperparameters(alpha=0.5, gamma=0.875)
 """What the program sets."""

@@ -22,7 +22,7 @@ from tb.coverage.report import as_table, as_text, figures_of
 from tb.coverage.runs import all_runs, count, unmeasured
 from tb.coverage.waivers import judged, read_waivers
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 OUT = TB.parent / "build" / "coverage"
 

@@ -2,7 +2,7 @@
 // The theorem: to each agent, qs_agents is an agent alone that finishes each step before it takes the next.
 //
 // Function    The reference is one agent, which may be any. In the clock in which a slot of this agent may write, it does
-//             what qstep.acting.model does, on the table as all earlier slots have left it. Requests to the world,
+//             what qstep.golden.agents does, on the table as all earlier slots have left it. Requests to the world,
 //             draws, actions, places, episodes, writes and what the counters are told are equal.
 //             The proof is about steps that read one row and write one entry, which may be any (any/qs_agent_rows.sv).
 // Assumed     Power-up is a reset, and the only one; the reference begins with the word and the steps that memory then

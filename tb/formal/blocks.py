@@ -18,9 +18,9 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 from tb.bench import TB
 
-from qstep.acting.config import Acting
-from qstep.config import Config
-from qstep.fixed import QFormat
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat
 from qstep_rtl.chain_head import ChainHead
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands

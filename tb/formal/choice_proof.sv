@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_agent_choice picks the lowest greedy action or the one that it is given, and makes the algorithm's target.
 //
-// Function    The definitions of qstep.acting.model, on a delay line of rows: next action, its value in each table, and
+// Function    The definitions of qstep.golden.agents, on a delay line of rows: next action, its value in each table, and
 //             the target m.
 // Assumed     A given action is in range; power-up is a reset.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_draw gives each agent the draws of its own word, as qstep.acting.draws defines them.
+// qs_draw gives each agent the draws of its own word, as qstep.spec.random defines them.
 //
 // Function    One agent is watched, which may be any. Once both halves of its word have been loaded, the word that its
 //             slot reads is what xorshift made of them, whatever other slots do, and its draws are five rounds of Simon.

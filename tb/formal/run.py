@@ -18,7 +18,7 @@ from tb.formal.proof import Proof
 from tb.formal.proofs import PROOFS
 from tb.formal.settle import Outcome, key, outcome
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 KEPT = TB.parent / "build" / "formal"
 

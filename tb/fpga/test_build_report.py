@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from tb.fpga.placements import BOARD, placement
 
-from qstep.acting.config import Acting
 from qstep.errors import FileFormatError
+from qstep.spec.agents import Acting
 from qstep_fpga import report as report_module
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock

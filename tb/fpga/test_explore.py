@@ -12,10 +12,10 @@ from typing import Any
 import click.testing
 import pytest
 
+from qstep._io.cluster import Cluster
+from qstep._io.scheduler import Threads
 from qstep.cli.explore import command
-from qstep.cluster import Cluster
 from qstep.errors import BuildError, ConfigError, FileFormatError
-from qstep.scheduler import Threads
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.explore import sweep

@@ -6,7 +6,7 @@ import matplotlib.image
 import pytest
 from rich.console import Console
 
-from qstep.plotting import write_picture
+from qstep._io.pictures import write_picture
 from qstep_fpga.board import load
 from qstep_fpga.explore.grid import Point, grid
 from qstep_fpga.explore.plot import draw

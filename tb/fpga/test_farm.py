@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from qstep._io.scheduler import Here
 from qstep.errors import BuildError
-from qstep.scheduler import Here
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.base import PLACED

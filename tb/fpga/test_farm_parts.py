@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from qstep._io.scheduler import Here
 from qstep.errors import BuildError, ToolMissingError
-from qstep.scheduler import Here
 from qstep_fpga.board import load
 from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
 from qstep_fpga.families.ecp5_ports import quiet_ports

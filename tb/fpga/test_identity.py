@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tb.generated import generated
 
-from qstep.config import Config, Link
-from qstep.devices.link_device import LinkDevice
+from qstep.device.lane import LinkDevice
+from qstep.spec.config import Config, Link
 from qstep_fpga import netlist, pll, tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5 import ECP5

@@ -13,15 +13,15 @@ from tb.unit.checked_driver import check_agents
 from tb.unit.device_pair import Pair, converse
 from tb.unit.requests import RequestMaker
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.registers import Access
-from qstep.devices.agents_device import LinkAgents
-from qstep.link.exchange import PATIENCE
-from qstep.link.frames import encode_frame
-from qstep.link.session import Session
-from qstep.protocol import ALL_LANES, ARGUMENTS, LEAST_DIVISOR, Region, Request
+from qstep.device.agents import LinkAgents
+from qstep.device.link.exchange import PATIENCE
+from qstep.device.link.frames import encode_frame
+from qstep.device.link.session import Session
+from qstep.device.registers import Access
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import ALL_LANES, ARGUMENTS, LEAST_DIVISOR, Region, Request
+from qstep.spec.settings import AgentSettings
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.netlist import copies_lanes, identity
 from qstep_sim.build import compile_library

@@ -11,7 +11,7 @@ from tb.fpga.netlists import on_netlist
 from tb.uvm.acting_runs import ACTING, OWNING, SHARING
 from tb.uvm.device_runs import CONFIGS, config_id, device_run
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_fpga.families import FAMILIES
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]

@@ -14,8 +14,8 @@ from tb.fpga.netlists import cells, hand_written, on_netlist
 from tb.verify.figures import Count
 from tb.verilated import shared_library
 
-from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, coefficients
-from qstep.model import exact_value
+from qstep.golden.lane import exact_value
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, coefficients
 from qstep_fpga.families import FAMILIES
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow]

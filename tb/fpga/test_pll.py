@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from qstep.acting.config import Acting
-from qstep.config import Config, Link
 from qstep.errors import BuildError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
 from qstep_fpga import pll
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.netlist import synthesise

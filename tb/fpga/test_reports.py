@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from qstep._io.scheduler import Threads
 from qstep.errors import BuildError
-from qstep.scheduler import Threads
 from qstep_fpga import report
 from qstep_fpga.board import load
 from qstep_fpga.chip import available

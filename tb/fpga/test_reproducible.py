@@ -17,7 +17,7 @@ pytestmark = pytest.mark.synth
 # `tb/unit/test_generate.py` tests the generated Verilog.
 LANE = """
 import shutil
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_fpga.board import load
 from qstep_fpga.netlist import synthesise_lane
 

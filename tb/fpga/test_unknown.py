@@ -12,13 +12,13 @@ import pytest
 from tb.fpga.netlists import cells, device_before_flip_flops
 from tb.reference_device import ReferenceDevice
 
-from qstep import processes
-from qstep.config import Config, Link
+from qstep._io import processes
+from qstep.device.link.frames import encode_frame
+from qstep.device.link.records import encode_records
 from qstep.errors import BuildError
-from qstep.link.frames import encode_frame
-from qstep.link.records import encode_records
-from qstep.protocol import RecordLayout, Request, max_payload
-from qstep.transitions import Transitions
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import RecordLayout, Request, max_payload
 from qstep_fpga.families import FAMILIES
 
 pytestmark = [

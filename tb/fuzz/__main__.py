@@ -22,7 +22,7 @@ import click
 from tb.bench import TB
 from tb.fuzz.targets import TARGETS, corpus, kept
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 OUT = TB.parent / "build" / "fuzz"
 

@@ -14,9 +14,9 @@ from tb.fuzz.pieces import Bytes, Kind, pieces
 from tb.planted import plant_python
 from tb.unit.device_pair import Pair, agree_at_the_end
 
-from qstep.config import Config, Link
-from qstep.link.frames import encode_frame
-from qstep.protocol import CODES, Request
+from qstep.device.link.frames import encode_frame
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import CODES, Request
 from qstep_rtl import device, receiver, request_reader, session, sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library

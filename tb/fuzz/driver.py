@@ -18,16 +18,16 @@ from tb.fuzz.pieces import Bytes, damaged
 from tb.planted import plant_python
 from tb.reference_device import ReferenceDevice
 
-from qstep.config import Config, Link
-from qstep.devices import link_device
-from qstep.devices.link_device import LinkDevice
+from qstep.device import lane as link_device
+from qstep.device.lane import LinkDevice
+from qstep.device.link import exchange, hello, session, window
+from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.errors import QStepError
-from qstep.hyperparameters import Hyperparameters
-from qstep.link import exchange, hello, session, window
-from qstep.link.frames import DELIMITER, decode_frame, encode_frame
-from qstep.model import Model
-from qstep.protocol import COMMON
-from qstep.transitions import Transitions
+from qstep.golden.lane import Model
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import COMMON
+from qstep.spec.settings import Hyperparameters
 
 __all__ = ["FAULTS", "prepared"]
 

@@ -16,7 +16,12 @@ from atheris import core_with_libfuzzer
 from numpy.typing import NDArray
 
 # Numba compiles these itself, which instrumented code would not survive.
-_COMPILED = ("fast_model", "link.records", "link.rewards", "acting.fast_steps", "throughput")
+_COMPILED = (
+    "golden.lane_fast",
+    "golden.agents_kernel",
+    "golden.throughput",
+    "device.link.records",
+)
 
 with atheris.instrument_imports(include=["qstep"], exclude=[f"qstep.{name}" for name in _COMPILED]):
     from tb.fuzz.targets import TARGETS

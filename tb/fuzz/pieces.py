@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cobs import cobs
 
-from qstep.link.frames import DELIMITER, encode_frame
-from qstep.protocol import CRC, HEADER
+from qstep.device.link.frames import DELIMITER, encode_frame
+from qstep.spec.protocol import CRC, HEADER
 
 __all__ = ["Bytes", "Kind", "Piece", "damaged", "mislengthed", "pieces"]
 

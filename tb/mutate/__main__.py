@@ -21,7 +21,7 @@ from tb.mutate.blocks import BLOCKS
 from tb.mutate.equivalence import SECONDS
 from tb.mutate.judge import KEPT, LEFT, judge
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

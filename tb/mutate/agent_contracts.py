@@ -3,7 +3,7 @@
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held, in_the_past
 
-from qstep.protocol import Region
+from qstep.spec.protocol import Region
 
 __all__ = [
     "agent_bus",

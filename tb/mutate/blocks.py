@@ -18,7 +18,7 @@ from tb.unit.unit_runs import FARMS, UNITS, chain_run
 from tb.uvm.acting_runs import OWNING
 from tb.uvm.lane_runs import lane_run
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.crc32 import Crc32, RecordDigest

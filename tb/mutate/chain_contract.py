@@ -3,7 +3,7 @@
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held
 
-from qstep.protocol import ALL_LANES, Region
+from qstep.spec.protocol import ALL_LANES, Region
 from qstep_rtl.chain_head import DOWN, UP
 
 __all__ = ["stop"]

@@ -28,7 +28,7 @@ from tb.netlist_bridge import bridge, harness, load, ports
 from tb.unit import streams
 from tb.verilated import shared_library
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 from qstep_rtl.invariants import GENERATED
 
 __all__ = ["Generated"]

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from tb.mutate.contracts import Contract
 
-from qstep.config import Config
-from qstep.protocol import HEADER, Request, StatusCode, max_payload
+from qstep.spec.config import Config
+from qstep.spec.protocol import HEADER, Request, StatusCode, max_payload
 from qstep_rtl.table_access import AccessTask
 
 __all__ = ["COBS_DECODER", "COBS_ENCODER", "DIGEST", "SESSION", "commands"]

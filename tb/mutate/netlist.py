@@ -16,7 +16,7 @@ from tb.elaborate import is_verilog, read_run
 from tb.keys import digest
 from tb.reads import read_files
 
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 from qstep_fpga import tools
 
 __all__ = ["Mutant", "Netlist", "netlist", "simulated_lines"]

@@ -1,7 +1,7 @@
 """Mutate Python modules of QStep with mutmut, and say which mutants their tests do not find.
 
     python -m tb.mutate.python                 # the modules of [tool.mutmut] in pyproject.toml
-    python -m tb.mutate.python qstep.fixed
+    python -m tb.mutate.python qstep.spec.fixed
 
 mutmut finds packages in the current folder or in ``src`` alone, and tests beside them: it runs in
 ``build/mutate/python``, in which all of the repository is linked, and ``qstep`` as a package.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tb.bench import TB
 
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 
 __all__ = ["main"]
 
@@ -52,7 +52,9 @@ def _link() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try the mutants of the modules named; return 1 if less than 90 % of a module's are found."""
     parser = argparse.ArgumentParser(description="Find out which faults in Python no test finds.")
-    parser.add_argument("module", nargs="*", help="modules, such as qstep.fixed (default: all)")
+    parser.add_argument(
+        "module", nargs="*", help="modules, such as qstep.spec.fixed (default: all)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
     parser.add_argument("--json", type=Path, help="write the counts, too")
     given = parser.parse_args(arguments)

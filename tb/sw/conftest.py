@@ -11,13 +11,13 @@ import pytest
 if TYPE_CHECKING:
     from tb.sw.timed_port import TimedPort
 
-    from qstep.link.session import Session
+    from qstep.device.link.session import Session
 
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Keep PyTorch from waking threads that tests in other processes are using."""
-    from qstep import torch_device
+    from qstep.deep import torch_device
 
     with torch_device.one_thread():
         yield
@@ -30,7 +30,7 @@ def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
 
     port = TimedPort()
     for module in ("exchange", "session"):
-        monkeypatch.setattr(f"qstep.link.{module}.time", port)
+        monkeypatch.setattr(f"qstep.device.link.{module}.time", port)
     return port
 
 
@@ -39,7 +39,7 @@ def session(timed_port: TimedPort) -> Session:
     """Return an open session over `timed_port`."""
     from tb.sw.session_bench import CONFIG
 
-    from qstep.link.session import Session
+    from qstep.device.link.session import Session
 
     session = Session(timed_port, CONFIG)
     session.open()

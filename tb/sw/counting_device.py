@@ -1,8 +1,8 @@
 """A stand-in for a simulated device."""
 
-from qstep.devices import Counters
-from qstep.devices.model_device import ModelDevice
-from qstep.transitions import Transitions
+from qstep.device import Counters
+from qstep.device.model import ModelDevice
+from qstep.mdp.transitions import Transitions
 
 __all__ = ["CountingDevice"]
 

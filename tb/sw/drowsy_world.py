@@ -6,7 +6,7 @@ It answers every second request of agent 0, and all of agent 1 except the 20th t
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.world_port import WorldSignature
 
 __all__ = ["World"]

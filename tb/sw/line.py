@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from tb.reference_device import ReferenceDevice
 
-from qstep.config import Config
-from qstep.devices.link_device import LinkDevice
-from qstep.link.frames import DELIMITER
-from qstep.protocol import BITS_PER_BYTE
-from qstep.transitions import Transitions
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import DELIMITER
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.protocol import BITS_PER_BYTE
 
 __all__ = ["Carried", "SimulatedLine", "carry"]
 

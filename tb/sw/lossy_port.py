@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tb.reference_device import ReferenceDevice
 
-from qstep.link.frames import DELIMITER
-from qstep.link.ports import Port
+from qstep.device.link.frames import DELIMITER
+from qstep.device.link.ports import Port
 
 __all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "ResettingPort", "Silent"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from qstep.bench.boards import load_reports
-from qstep.config import Config
+from qstep.spec.config import Config
+from qstep_bench.boards import load_reports
 from qstep_fpga.report import BuildReport
 
 __all__ = ["made_up_build"]

@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 from tb.reference_device import ReferenceDevice
 
 from qstep import Config, Hyperparameters, Link, Transitions
-from qstep.devices.link_device import LinkDevice
-from qstep.link.records import extend_digest
-from qstep.model import Model
+from qstep.device.lane import LinkDevice
+from qstep.device.link.records import extend_digest
+from qstep.golden.lane import Model
 
 __all__ = ["CONFIG", "PATIENCE", "assert_exact", "expected_table", "spoiled", "transitions"]
 

@@ -5,15 +5,14 @@ from tb.equal_agents import differing
 from tb.random_world import random_world
 from tb.unit.device_pair import exchange
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.config import Config, Link
-from qstep.devices.agents_device import LinkAgents
-from qstep.fixed import Rounding
-from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import (
+from qstep.device.agents import LinkAgents
+from qstep.device.link.frames import decode_frame, encode_frame
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import Rounding
+from qstep.spec.protocol import (
     AGENT_BITS,
     ALL_LANES,
     COMMON,
@@ -23,6 +22,7 @@ from qstep.protocol import (
     StatusCode,
     arguments_of,
 )
+from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 
 CONFIGS = {

@@ -10,20 +10,19 @@ from tb.random_world import random_world
 from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.live import LiveModel
-from qstep.acting.model import ActingModel
-from qstep.acting.plan import planned
-from qstep.acting.registers import world_writes
-from qstep.acting.training import Budget
-from qstep.acting.world_table import WorldTable
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
-from qstep.devices.live_device import LinkLive
+from qstep.device.agents import LinkAgents
+from qstep.device.live import LinkLive, LiveModel
+from qstep.device.registers import world_writes
 from qstep.errors import ConfigError, TableError
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import Budget
+from qstep.learn.plan import planned
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 WITHOUT = Config(9, 3, acting=Acting(2, schedules=False, step_limit=False))
 CONSTANT = [AgentSettings(epsilon=Epsilon(0.25)), AgentSettings(epsilon=Epsilon(0))]

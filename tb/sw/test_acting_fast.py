@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tb.random_world import random_world
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import KINDS, UNITS, Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.model import ActingModel
-from qstep.config import Config
 from qstep.errors import ConfigError, TableError
-from qstep.fixed import QFormat, Rounding
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config
+from qstep.spec.epsilon import KINDS, UNITS, Epsilon
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.settings import AgentSettings
 
 ACTIONS = 3  # one loop is compiled for each number and algorithm
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qstep.acting.agent import AgentSettings, AgentState
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.draws import advanced, draw, first_word
-from qstep.acting.epsilon import Epsilon, threshold
-from qstep.acting.model import ActingModel, Step, expected
-from qstep.acting.world_table import WorldTable
-from qstep.config import Config
 from qstep.errors import ConfigError
-from qstep.fixed import QFormat, Rounding
+from qstep.golden.agents import ActingModel, Step, expected
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon, threshold
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.random import advanced, draw, first_word
+from qstep.spec.settings import AgentSettings, AgentState
 
 STATES, ACTIONS = 7, 3
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.model import ActingModel
-from qstep.acting.world import World
-from qstep.bench.acting_yardstick import ActingYardstick, VectorYardstick
-from qstep.bench.checks import WrongTableError
-from qstep.bench.systems import acting
-from qstep.config import Config
 from qstep.errors import ConfigError
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.mdp.world import World
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
+from qstep_bench.acting_yardstick import ActingYardstick, VectorYardstick
+from qstep_bench.checks import WrongTableError
+from qstep_bench.systems import acting
 
 STEPS = 1 << 17
 

@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 from tb.sw.command_line import ran, refused, told
 
-from qstep.acting.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
-from qstep.acting.advise_views import render, sentence
-from qstep.acting.world import World
 from qstep.errors import ConfigError, FileFormatError, WorldError
-from qstep.fixed import QFormat, Rounding, coefficients
-from qstep.model import exact_value
+from qstep.golden.lane import exact_value
+from qstep.learn.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
+from qstep.learn.advise_views import render, sentence
+from qstep.mdp.world import World
+from qstep.spec.fixed import QFormat, Rounding, coefficients
 
 STEPS = 1 << 15
 NEAREST = [Rounding.NEAREST]

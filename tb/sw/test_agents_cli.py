@@ -11,9 +11,9 @@ from tb.sw.command_line import invoke, refused, told
 
 pytest.importorskip("torch")
 
-from qstep import extras, torch_device
-from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.cli import _agents
+from qstep._io import extras
+from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep.deep import torch_device
 from qstep.errors import (
     CheckpointError,
     ConfigError,
@@ -21,6 +21,7 @@ from qstep.errors import (
     ToolMissingError,
     TorchDeviceError,
 )
+from qstep_bench.cli import _agents
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -123,7 +124,7 @@ def without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "qstep.baselines.torch_batched", raising=False)
+    monkeypatch.delitem(sys.modules, "qstep_bench.baselines.torch_batched", raising=False)
 
 
 def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:

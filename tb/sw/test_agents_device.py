@@ -13,14 +13,16 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting
-from qstep.acting.device import open_agents
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.registers import epsilon_writes, limit_write, settings_writes, world_writes
-from qstep.config import Config, Link
-from qstep.devices import agents_device
-from qstep.devices.agents_device import LinkAgents
+from qstep.device import agents as agents_device
+from qstep.device.acting import open_agents
+from qstep.device.agents import LinkAgents
+from qstep.device.registers import (
+    epsilon_writes,
+    limit_write,
+    settings_writes,
+    words_from,
+    world_writes,
+)
 from qstep.errors import (
     ConfigError,
     ConfigMismatchError,
@@ -29,8 +31,11 @@ from qstep.errors import (
     SessionLostError,
     WorldSilentError,
 )
-from qstep.link.words import words_from
-from qstep.protocol import Request
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import Request
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 CONFIG = Config(
     *(9, 3),

@@ -14,17 +14,25 @@ from tb.random_world import random_world
 from tb.sw.lossy_port import LossyPort
 from tb.unit.device_pair import exchange
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.model import ActingModel
-from qstep.config import Config, Link
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
+from qstep.device.link.frames import Frame, decode_frame, encode_frame
 from qstep.errors import ConfigError, SessionLostError
-from qstep.fixed import Rounding
-from qstep.link.frames import Frame, decode_frame, encode_frame
-from qstep.protocol import ARGUMENTS, COMMON, WORD_BYTES, Region, Request, StatusCode, max_words
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import Rounding
+from qstep.spec.protocol import (
+    ARGUMENTS,
+    COMMON,
+    WORD_BYTES,
+    Region,
+    Request,
+    StatusCode,
+    max_words,
+)
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qstep.acting.world import World
-from qstep.baselines import dictionary, numba_table, numpy_table, random_walk
-from qstep.baselines.learning import AgentsLearning, Learning
-from qstep.baselines.problem import Stream
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.splitmix import SplitMix64
-from qstep.learn.value_iteration import solve
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
+from qstep_bench.baselines import dictionary, numba_table, numpy_table, random_walk
+from qstep_bench.baselines.learning import AgentsLearning, Learning
+from qstep_bench.baselines.problem import Stream
 
 STATES, ACTIONS = 64, 4
 
@@ -38,7 +38,7 @@ def optimal(env: GridWorld) -> NDArray[np.bool_]:
 @pytest.fixture(scope="module")
 def torch_batched() -> Any:
     pytest.importorskip("torch")
-    from qstep.baselines import torch_batched
+    from qstep_bench.baselines import torch_batched
 
     return torch_batched
 
@@ -46,7 +46,7 @@ def torch_batched() -> Any:
 @pytest.fixture(scope="module")
 def torch_replay() -> Any:
     pytest.importorskip("torch")
-    from qstep.baselines import torch_replay
+    from qstep_bench.baselines import torch_replay
 
     return torch_replay
 

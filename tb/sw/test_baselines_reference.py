@@ -2,9 +2,9 @@
 
 import pytest
 
-from qstep.baselines import dictionary, reference
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
+from qstep_bench.baselines import dictionary, reference
 
 PLAYED = {0: (83_961, 9_182), 1: (83_289, 8_889), 2: (83_866, 9_149)}
 """Moves and wins in 10,000 episodes, by seed."""

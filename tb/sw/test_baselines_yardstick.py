@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qstep import processes
-from qstep.baselines import numba_table
-from qstep.baselines.learning import Learning
-from qstep.baselines.problem import Stream
-from qstep.bench import yardstick
-from qstep.bench.workloads import WORKLOADS
-from qstep.bench.yardstick import Yardstick
+from qstep._io import processes
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.errors import BuildError
+from qstep_bench import yardstick
+from qstep_bench.baselines import numba_table
+from qstep_bench.baselines.learning import Learning
+from qstep_bench.baselines.problem import Stream
+from qstep_bench.workloads import WORKLOADS
+from qstep_bench.yardstick import Yardstick
 
 
 @pytest.fixture(scope="module")

@@ -21,21 +21,21 @@ from rich.console import Console
 from tb.sw.counting_device import CountingDevice
 from tb.sw.made_up_board import made_up_build
 
-from qstep.bench import report, systems, tables
-from qstep.bench.boards import load_reports
-from qstep.bench.html import page, write_page
-from qstep.bench.limits import BAUDS
-from qstep.bench.machine import machine, versions
-from qstep.bench.measure import Absent, Benchmark, Form
-from qstep.bench.plot import draw
-from qstep.bench.report import BenchReport, run
-from qstep.bench.table import render
-from qstep.bench.yardstick import compiler_version
-from qstep.cli.bench import command
-from qstep.config import Config, Link
+from qstep._io.json_text import json_text
+from qstep._io.pictures import write_picture
 from qstep.errors import FileFormatError, ToolMissingError
-from qstep.json_text import json_text
-from qstep.plotting import write_picture
+from qstep.spec.config import Config, Link
+from qstep_bench import report, systems, tables
+from qstep_bench.boards import load_reports
+from qstep_bench.cli.bench import command
+from qstep_bench.html import page, write_page
+from qstep_bench.limits import BAUDS
+from qstep_bench.machine import machine, versions
+from qstep_bench.measure import Absent, Benchmark, Form
+from qstep_bench.plot import draw
+from qstep_bench.report import BenchReport, run
+from qstep_bench.table import render
+from qstep_bench.yardstick import compiler_version
 
 HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
 """A table so small that a loop of this depth holds transitions back."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tb.sw.command_line import refused
 
-from qstep.bench import report, systems
 from qstep.errors import FileFormatError, TorchDeviceError
+from qstep_bench import report, systems
 
 FOLDER = "^folder.json: cannot be written: it is a folder$"
 ABSENT = r"no device 'abacus' on this machine; it has .*cpu"

@@ -11,20 +11,20 @@ from rich.console import Console
 from tb.sw.jax_extra import NO_JAX
 from tb.sw.made_up_board import made_up_build
 
-from qstep.acting.config import Acting
-from qstep.bench import report
-from qstep.bench.boards import load_reports
-from qstep.bench.checks import WrongTableError
-from qstep.bench.efficiency import ASSUMPTIONS, Efficiency, efficiencies
-from qstep.bench.measure import Comparison, Form, compare
-from qstep.bench.table import render
-from qstep.config import Config
 from qstep.errors import ToolMissingError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep_bench import report
+from qstep_bench.boards import load_reports
+from qstep_bench.checks import WrongTableError
+from qstep_bench.efficiency import ASSUMPTIONS, Efficiency, efficiencies
+from qstep_bench.measure import Comparison, Form, compare
+from qstep_bench.table import render
 from qstep_fpga.report import BuildReport
 
 torch = pytest.importorskip("torch")
 
-from qstep.bench.systems import farm  # noqa: E402
+from qstep_bench.systems import farm  # noqa: E402
 
 
 def form_named(name: str) -> Form:
@@ -43,7 +43,7 @@ def compared() -> Comparison:
     with pytest.MonkeyPatch.context() as patch:
         small(patch)
         patch.setitem(sys.modules, "jax", None)
-        patch.delitem(sys.modules, "qstep.baselines.jax_own_tables", raising=False)
+        patch.delitem(sys.modules, "qstep_bench.baselines.jax_own_tables", raising=False)
         return compare(farm.benchmark("cpu"), 1, 0.001, lambda *_: None)
 
 
@@ -81,7 +81,7 @@ def test_vectorised_agents_that_learn_nothing_are_refused(monkeypatch: pytest.Mo
 
 def test_without_jax_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "qstep.baselines.jax_own_tables", raising=False)
+    monkeypatch.delitem(sys.modules, "qstep_bench.baselines.jax_own_tables", raising=False)
     with pytest.raises(ToolMissingError, match=r"jax is not installed; run.*\[jax\]'"):
         form_named("farm-jax").run(1 << 20)
 

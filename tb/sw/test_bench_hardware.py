@@ -11,17 +11,17 @@ from tb.sw.line import Carried, SimulatedLine, carry
 from tb.sw.made_up_board import made_up_build
 
 import qstep_fpga
-from qstep.acting.config import Acting
-from qstep.bench.boards import BoardRate, board_rate, hardware, load_reports
-from qstep.bench.limits import BAUDS, Line, equal_baud, line, record_bytes
-from qstep.bench.measure import Absent, Spread
-from qstep.bench.workloads import WORKLOADS
-from qstep.config import Config, Link
-from qstep.devices.link_device import LinkDevice
-from qstep.link.frames import encode_frame
-from qstep.link.session import Session
-from qstep.protocol import Request
-from qstep.transitions import Transitions
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import encode_frame
+from qstep.device.link.session import Session
+from qstep.mdp.transitions import Transitions
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import Request
+from qstep_bench.boards import BoardRate, board_rate, hardware, load_reports
+from qstep_bench.limits import BAUDS, Line, equal_baud, line, record_bytes
+from qstep_bench.measure import Absent, Spread
+from qstep_bench.workloads import WORKLOADS
 from qstep_sim.port import SimPort
 
 CONFIG = Config(25, 4, link=Link(clock_hz=48_000_000, baud=3_000_000))

@@ -9,9 +9,9 @@ import cpuinfo
 import numpy as np
 import pytest
 
-from qstep.bench.machine import cpu_model, gpus, machine, versions
-from qstep.bench.numbers import number, short
-from qstep.bench.plot import apart
+from qstep_bench.machine import cpu_model, gpus, machine, versions
+from qstep_bench.measure import number, short
+from qstep_bench.plot import apart
 
 
 def test_machine_and_versions_are_known() -> None:

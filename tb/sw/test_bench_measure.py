@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from qstep.bench import systems
-from qstep.bench.checks import WrongTableError
-from qstep.bench.measure import (
+from qstep.errors import ToolMissingError
+from qstep_bench import systems
+from qstep_bench.checks import WrongTableError
+from qstep_bench.measure import (
     KERNEL,
     Absent,
     Benchmark,
@@ -20,7 +21,6 @@ from qstep.bench.measure import (
     calibrate,
     compare,
 )
-from qstep.errors import ToolMissingError
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -204,7 +204,7 @@ def test_a_form_whose_first_run_lacks_a_tool_is_absent_with_the_reason(clock: Fa
 @pytest.mark.parametrize("kind", ["plain", "fast", "pqn"])
 def test_a_training_that_only_counts_is_caught(kind: str, rate: float, message: str) -> None:
     torch = pytest.importorskip("torch")
-    from qstep.bench.training import Training
+    from qstep_bench.training import Training
 
     training = Training("cartpole", kind, torch.device("cpu"))
     training.config = replace(training.config, learning_rate=rate)
@@ -216,7 +216,7 @@ def test_a_training_that_only_counts_is_caught(kind: str, rate: float, message: 
 
 def test_a_training_that_leaves_updates_out_is_caught() -> None:
     torch = pytest.importorskip("torch")
-    from qstep.bench.training import Training
+    from qstep_bench.training import Training
 
     training = Training("cartpole", "fast", torch.device("cpu"))
     entry = training.form("a", "b", None)
@@ -244,8 +244,8 @@ def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: s
 
 def test_a_loss_that_is_not_that_of_pytorch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from qstep.bench.systems import qloss
     from qstep.deep.q_loss import QLoss
+    from qstep_bench.systems import qloss
 
     right = QLoss.forward
     monkeypatch.setattr(QLoss, "forward", lambda self: right(self) + 1e-3)
@@ -256,7 +256,7 @@ def test_a_loss_that_is_not_that_of_pytorch_is_caught(monkeypatch: pytest.Monkey
 
 def test_an_update_that_is_left_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from qstep.bench.systems import pqn
+    from qstep_bench.systems import pqn
 
     monkeypatch.setattr(pqn._Pair, "fast", lambda self: None)
     form = next(form for form in pqn.benchmark("cpu").forms if form.base)
@@ -289,7 +289,7 @@ def test_a_form_says_how_often_it_runs_a_network() -> None:
 
 def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    from qstep.baselines import torch_batched, torch_graph
+    from qstep_bench.baselines import torch_batched, torch_graph
 
     def learn(model: Any, updates: int, how: Any, device: str, watch: Any) -> Any:
         assert device == "cuda"
@@ -309,13 +309,13 @@ def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPat
 
 def test_a_system_without_its_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "qstep.bench.systems.torch", raising=False)
+    monkeypatch.delitem(sys.modules, "qstep_bench.systems.torch", raising=False)
     with pytest.raises(ToolMissingError, match=r"torch is not installed; run.*\[torch\]'"):
         systems.load("torch")
 
 
 def test_a_broken_system_is_not_called_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "qstep.bench.systems.torch", None)
+    monkeypatch.setitem(sys.modules, "qstep_bench.systems.torch", None)
     monkeypatch.delattr(systems, "torch", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"qstep\.bench\.systems\.torch"):
+    with pytest.raises(ModuleNotFoundError, match=r"qstep_bench\.systems\.torch"):
         systems.load("torch")

@@ -9,15 +9,15 @@ from tb.sw.jax_extra import NO_JAX
 from tb.sw.vector_steps import poles as start_poles
 from tb.sw.vector_steps import stepped
 
-from qstep.bench.checks import WrongTableError
-from qstep.bench.measure import Form, compare
 from qstep.deep.pqn_config import PqnConfig
 from qstep.errors import ToolMissingError
+from qstep_bench.checks import WrongTableError
+from qstep_bench.measure import Form, compare
 
 torch = pytest.importorskip("torch")
 
-from qstep.bench.systems import pqn_run  # noqa: E402
 from qstep.deep.pqn import lambda_returns  # noqa: E402
+from qstep_bench.systems import pqn_run  # noqa: E402
 
 ROLLOUT = 64 * 32
 
@@ -54,7 +54,7 @@ def test_without_jax_the_form_is_absent_with_the_extra_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "qstep.baselines.pqn_jax", raising=False)
+    monkeypatch.delitem(sys.modules, "qstep_bench.baselines.pqn_jax", raising=False)
     small(monkeypatch, 1)
     form = form_named("pqn-jax-64")
     with pytest.raises(ToolMissingError, match=r"jax is not installed; run.*\[jax\]'"):
@@ -74,7 +74,7 @@ def test_carts_of_jax_move_as_ours() -> None:
     pytest.importorskip("jax", reason=NO_JAX)
     from jax import random
 
-    from qstep.baselines import pqn_jax
+    from qstep_bench.baselines import pqn_jax
 
     envs, draw = start_poles(64, seed=3), np.random.default_rng(1)
     ends = 0
@@ -100,7 +100,7 @@ def test_carts_of_jax_move_as_ours() -> None:
 
 def test_returns_of_jax_are_ours_where_nothing_is_cut_off() -> None:
     pytest.importorskip("jax", reason=NO_JAX)
-    from qstep.baselines import pqn_jax
+    from qstep_bench.baselines import pqn_jax
 
     draw, config = np.random.default_rng(2), PqnConfig()
     values = draw.normal(size=(9, 5, 2)).astype(np.float32)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from tb.sw.counting_device import CountingDevice
 
-from qstep.baselines import numba_table
-from qstep.baselines.problem import Stream
-from qstep.bench import tables
-from qstep.bench.checks import WrongTableError, fresh_model
-from qstep.bench.measure import Form, compare
-from qstep.bench.tables import C_LOOP, FEWEST, SIMULATED, benchmark, simulated
-from qstep.bench.workloads import WORKLOADS
 from qstep.errors import ToolMissingError
-from qstep.transitions import Transitions
+from qstep.mdp.transitions import Transitions
+from qstep_bench import tables
+from qstep_bench.baselines import numba_table
+from qstep_bench.baselines.problem import Stream
+from qstep_bench.checks import WrongTableError, fresh_model
+from qstep_bench.measure import Form, compare
+from qstep_bench.tables import C_LOOP, FEWEST, SIMULATED, benchmark, simulated
+from qstep_bench.workloads import WORKLOADS
 
 
 def form(workload: str, name: str, device: str = "cpu") -> Form:
@@ -103,7 +103,7 @@ def test_a_numba_that_loses_one_transition_is_caught(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("fault", [{"alpha": 0.501}, {"batch": 1}, {"gamma": 0.899}])
 def test_another_rule_is_caught(fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from qstep.baselines import torch_replay
+    from qstep_bench.baselines import torch_replay
 
     assert checked(form("stream", "torch-batched")).endswith(" of batches in float64")
     replay = torch_replay.replay
@@ -136,7 +136,7 @@ def test_what_lacks_its_tools_is_absent_with_the_reason(monkeypatch: pytest.Monk
     monkeypatch.setattr(tables, "_simulation", lacking)
     monkeypatch.setenv("CXX", "no-such-compiler")
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "qstep.baselines.torch_batched", raising=False)
+    monkeypatch.delitem(sys.modules, "qstep_bench.baselines.torch_batched", raising=False)
     system = benchmark("stream", "cpu")
     names = ("torch-batched", C_LOOP, SIMULATED)
     forms = tuple(entry for entry in system.forms if entry.name in names)
@@ -153,8 +153,8 @@ def test_pytorch_works_where_it_was_asked_to_and_has_ended_when_the_clock_is_rea
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = pytest.importorskip("torch")
-    from qstep import torch_device
-    from qstep.baselines import torch_batched, torch_replay
+    from qstep.deep import torch_device
+    from qstep_bench.baselines import torch_batched, torch_replay
 
     log: list[str] = []
 

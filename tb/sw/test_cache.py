@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from qstep import cache
+from qstep._io import cache
 from qstep.errors import QStepError
 
 
@@ -196,7 +196,7 @@ def test_two_that_find_the_same_damaged_entry_both_get_one_that_stays(empty_cach
 
 BUILDER = """
 import os, signal, sys
-from qstep import cache
+from qstep._io import cache
 def killed(folder):
     (folder / "half").touch()
     if sys.argv[1] == "kill":
@@ -232,8 +232,8 @@ def test_read_only_cache_still_serves(empty_cache: Path, monkeypatch: pytest.Mon
     def read_only(*arguments: object, **options: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("qstep.cache.tempfile.mkdtemp", read_only)
-    monkeypatch.setattr("qstep.cache.lock", read_only)
+    monkeypatch.setattr("qstep._io.cache.tempfile.mkdtemp", read_only)
+    monkeypatch.setattr("qstep._io.cache.lock", read_only)
     assert cache.fetch("ab", ".so", refuse) == entry
     with pytest.raises(QStepError, match=r"cache cannot be written; set QSTEP_CACHE: .*Read-only"):
         cache.fetch("cd", ".so", refuse)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from tb.sw.command_line import told
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.devices.model_device import ModelDevice
+from qstep.device.model import ModelDevice
 from qstep.envs import make, table_size
 from qstep.envs.cartpole_table import LIMITS, CartPoleTable, row_of
-from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.train import Learner, Plan
+from qstep.learn.host import Learner, Plan
+from qstep.spec.epsilon import EpsilonSchedule
 
 
 @pytest.mark.parametrize(

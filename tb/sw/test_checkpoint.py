@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from tb.verify.figures import Count
 
-from qstep import checkpoint as module
-from qstep.checkpoint import Checkpoint, load_checkpoint, read_checkpoint, save_checkpoint
-from qstep.config import Config
+from qstep._io import checkpoint as module
+from qstep._io.checkpoint import Checkpoint, load_checkpoint, read_checkpoint, save_checkpoint
 from qstep.errors import CheckpointError, FileFormatError
-from qstep.learn.checkpoint import Episode, TableCheckpoint
-from qstep.learn.evaluate import Evaluation
-from qstep.noise import NoiseState
+from qstep.learn.host_checkpoint import Episode, TableCheckpoint
+from qstep.learn.host_evaluate import Evaluation
+from qstep.spec.config import Config
+from qstep.spec.random import NoiseState
 
 IDENTITY: dict[str, Any] = {"env_id": "gridworld", "alpha": 0.5, "config": {"states": 3}}
 

@@ -14,18 +14,18 @@ from tb.random_world import ring_model
 from tb.sw.command_line import told
 from tb.sw.drowsy_world import SLEEP
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.plan import falling_epsilon, planned
-from qstep.acting.training import Budget
-from qstep.acting.world import World
-from qstep.acting.world_table import WorldTable
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
 from qstep.errors import ConfigError, WorldSilentError
-from qstep.table import load_table
+from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import Budget
+from qstep.learn.plan import falling_epsilon, planned
+from qstep.learn.table import load_table
+from qstep.mdp.memory import WorldTable
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_rtl.world_port import check_circuit

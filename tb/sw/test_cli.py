@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import qstep_bench.cli as laboratory
 from qstep import cli
 
 COMMANDS = sorted(
-    path.stem for path in Path(cli.__file__).parent.glob("*.py") if not path.stem.startswith("_")
+    path.stem
+    for package in (cli, laboratory)
+    for path in Path(package.__path__[0]).glob("[!_]*.py")
 )
 
 

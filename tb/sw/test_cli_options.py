@@ -12,7 +12,7 @@ from tb.sw.command_line import invoke, refused
 from qstep import cli
 from qstep.cli._json import JsonOutput
 from qstep.errors import ConfigError, FileFormatError, QStepError
-from qstep.results import Results, write_results
+from qstep.learn.results import Results, write_results
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

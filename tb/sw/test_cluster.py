@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from qstep import extras
-from qstep.acting.sweep import Sweep
-from qstep.acting.sweep_plan import sweep_plan
+from qstep._io import extras
+from qstep._io.cluster import Cluster
+from qstep._io.scheduler import Here, Workers, in_parallel
 from qstep.cli import _qstep
-from qstep.cluster import Cluster
 from qstep.errors import SchedulerError, ToolMissingError
-from qstep.scheduler import Here, Workers, in_parallel
+from qstep.learn.sweep import Sweep
+from qstep.learn.sweep_plan import sweep_plan
 
 DASK = [sys.executable, "-m", "dask"]
 SECONDS = 60

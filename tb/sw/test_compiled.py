@@ -11,7 +11,7 @@ from numba.core import config
 from numba.core.caching import NullCache
 
 import qstep
-from qstep.compiled import cache_of_compiled, compiled
+from qstep._io.compiled import cache_of_compiled, compiled
 
 PACKAGE = Path(qstep.__file__).parent
 FILES = {
@@ -21,7 +21,7 @@ FILES = {
     "between.py": "if True:\n    from qstep import game\nTOTAL = 2 * game.PAY\n",
     "other.py": "UNUSED = 1\n",
     "kernel.py": (
-        "from qstep.compiled import compiled\n"
+        "from qstep._io.compiled import compiled\n"
         "from qstep.between import TOTAL\n"
         "@compiled\n"
         "def pay():\n"
@@ -40,7 +40,8 @@ def package(tmp_path: Path) -> Path:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    shutil.copy(PACKAGE / "compiled.py", folder)
+    (folder / "_io").mkdir()
+    shutil.copy(PACKAGE / "_io/compiled.py", folder / "_io")
     return folder
 
 
@@ -86,8 +87,8 @@ def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
 
 
 def test_read_only_installation_caches_elsewhere_or_nowhere(package: Path, tmp_path: Path) -> None:
-    for name in ("cache.py", "errors.py", "locks.py"):
-        shutil.copy(PACKAGE / name, package)
+    for name in ("_io/cache.py", "errors.py", "_io/locks.py"):
+        shutil.copy(PACKAGE / name, package / name)
     occupied = package / "__pycache__"  # a file, so that it takes no files even of an administrator
     occupied.touch()
     nowhere = {"XDG_CACHE_HOME": str(occupied), "HOME": str(occupied)}
@@ -112,7 +113,7 @@ def test_code_that_cannot_be_kept_runs(package: Path) -> None:
 
 def test_cache_of_compiled_is_where_the_machine_code_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "")
-    assert cache_of_compiled() == PACKAGE / "__pycache__"
+    assert cache_of_compiled() == PACKAGE / "_io/__pycache__"
 
     def refuse(*_: object) -> None:
         raise RuntimeError("cannot cache function: no locator available")

@@ -15,15 +15,15 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import Config, Hyperparameters, Link, QFormat, Rounding, Transitions
-from qstep.acting.config import SWITCHES, Acting
-from qstep.devices import open_device
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device import open_device
+from qstep.device.lane import LinkDevice
+from qstep.device.model import ModelDevice
 from qstep.envs import GridWorld
 from qstep.errors import ConfigError, FileFormatError
-from qstep.fast_model import FastModel
-from qstep.model import Model
-from qstep.table import save_table
+from qstep.golden.lane import Model
+from qstep.golden.lane_fast import FastModel
+from qstep.learn.table import save_table
+from qstep.spec.agents import SWITCHES, Acting
 
 
 def config(**fields: Any) -> Config:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig

@@ -13,17 +13,16 @@ from click.testing import CliRunner, Result
 from matplotlib.image import imread
 from rich.console import Console
 
-from qstep import demo, demo_agents, demo_picture
-from qstep.acting.config import Acting
-from qstep.acting.result import played
-from qstep.acting.world import World
-from qstep.bench import measure
-from qstep.bench.measure import Benchmark, Spread
-from qstep.cli.demo import _show_speed, command
-from qstep.config import Config
-from qstep.devices.base import Counters
+from qstep.device.base import Counters
 from qstep.envs import GridWorld
-from qstep.learn.value_iteration import solve
+from qstep.learn.result import played
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep_bench import demo, demo_agents, demo_picture, measure
+from qstep_bench.cli.demo import _show_speed, command
+from qstep_bench.measure import Benchmark, Spread
 
 MODEL, GREEDY, _ = demo_agents.on_model()
 ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY, 400e6)
@@ -57,7 +56,7 @@ def run(
     def shown(simulated: demo.Trained = trained, on_chip: demo_agents.OnChip = ON_CHIP) -> Result:
         tables = {"sim:": simulated, "model": trained}
         monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
-        monkeypatch.setattr("qstep.cli.demo._show_speed", lambda _: SPEED)
+        monkeypatch.setattr("qstep_bench.cli.demo._show_speed", lambda _: SPEED)
         monkeypatch.setattr(demo_agents, "on_chip", lambda: on_chip)
         return CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
 

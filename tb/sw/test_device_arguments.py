@@ -14,12 +14,12 @@ from tb.sw.lossy_port import DirectPort
 from tb.sw.test_acting_checks import FULL, KINDS, LIMIT, SETTINGS, device_of, every_kind
 from tb.sw.test_front_door import WRONG
 
-from qstep.acting.agent import AgentCounters, AgentState
-from qstep.acting.config import Acting
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.model import ActingModel
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
 from qstep.errors import ConfigError, QStepError
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting
+from qstep.spec.settings import AgentCounters, AgentState
 
 TAKEN = 8
 """Of the wrong values, no more are right somewhere."""

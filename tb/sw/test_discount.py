@@ -14,21 +14,21 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import AgentSettings, Config, Hyperparameters, World
-from qstep.acting.advise import advise
-from qstep.acting.config import Acting
-from qstep.acting.device import open_agents
-from qstep.acting.live import open_live
-from qstep.acting.plan import fitting_format, planned
-from qstep.acting.sweep_views import render
-from qstep.acting.training import Budget
-from qstep.devices import Device
-from qstep.devices.link_device import LinkDevice
-from qstep.discount import differs, learned_discount, nearest_alpha, warn_of_discounts
+from qstep._io.scheduler import Here
+from qstep.device import Device
+from qstep.device.acting import open_agents
+from qstep.device.lane import LinkDevice
+from qstep.device.live import open_live
 from qstep.errors import ConfigError, PrecisionWarning
-from qstep.fixed import Rounding
-from qstep.learn.train import Learner, Plan
-from qstep.learn.value_iteration import best_start_value, solve, start_value
-from qstep.scheduler import Here
+from qstep.learn.advise import advise
+from qstep.learn.agents import Budget
+from qstep.learn.host import Learner, Plan
+from qstep.learn.plan import fitting_format, planned
+from qstep.learn.sweep_views import render
+from qstep.mdp.solve import best_start_value, solve, start_value
+from qstep.spec.agents import Acting
+from qstep.spec.discount import differs, learned_discount, nearest_alpha, warn_of_discounts
+from qstep.spec.fixed import Rounding
 
 OFF: dict[str, Any] = {"alpha": 1 / 4096, "gamma": 0.9}
 LOST: dict[str, Any] = {"alpha": 1 / 1024, "gamma": 0.99}

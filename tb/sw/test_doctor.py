@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tb.sw.command_line import invoke
 
-from qstep import doctor
+from qstep._io.extras import remedy
+from qstep.cli import doctor
 from qstep.cli import doctor as cli_doctor
-from qstep.doctor import Finding, examine, is_ready
-from qstep.extras import remedy
+from qstep.cli.doctor import Finding, examine, is_ready
 
 
 def found(name: str) -> Finding:
@@ -103,7 +103,7 @@ def test_unusable_cache_is_reported(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("QSTEP_CACHE", str(tmp_path / folder))
-    monkeypatch.setattr("qstep.cache.may_execute", lambda place: place != tmp_path)
+    monkeypatch.setattr("qstep._io.cache.may_execute", lambda place: place != tmp_path)
     finding = found("cache folder")
     assert not is_ready([finding])
     assert finding.remedy == remedy.format(tmp_path / folder)
@@ -111,7 +111,7 @@ def test_unusable_cache_is_reported(
 
 @pytest.mark.parametrize("place", [Path("/a/__pycache__"), None])
 def test_cache_of_code_is_reported(place: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qstep.compiled.cache_of_compiled", lambda: place)
+    monkeypatch.setattr("qstep._io.compiled.cache_of_compiled", lambda: place)
     finding = found("cache of compiled code")
     assert (finding.found, finding.required) == (place and str(place), False)
 

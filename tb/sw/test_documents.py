@@ -15,11 +15,11 @@ import click
 import pytest
 
 from qstep import cli, envs
-from qstep.acting.config import CIRCUITS, Acting
-from qstep.bench import systems
-from qstep.config import Config
 from qstep.deep.presets import preset_of
 from qstep.errors import QStepError
+from qstep.spec.agents import CIRCUITS, Acting
+from qstep.spec.config import Config
+from qstep_bench import systems
 from qstep_fpga import board
 from qstep_rtl import sources
 

@@ -24,7 +24,7 @@ from qstep.deep.replay import Replay
 from qstep.deep.replay_plain import PlainReplay
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -8,13 +8,12 @@ import torch
 from tb.sw.dqn_learner import SMALL, learner, play_on
 from tb.sw.torch_calls import Calls
 
-from qstep import torch_device
-from qstep.deep import backward, network, q_loss
+from qstep.deep import backward, network, q_loss, torch_device
 from qstep.deep.dqn import Dqn
 from qstep.deep.network import products, through_copies
 from qstep.deep.q_head import TorchHead
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from qstep import drawing
+from qstep._io import pictures as drawing
+from qstep._io.pictures import write_picture, write_pictures
+from qstep.envs.grid_map import GridMap
 from qstep.errors import DrawingError, FileFormatError
-from qstep.grid_map import GridMap
-from qstep.learn.plots import draw_policy
-from qstep.plotting import write_picture, write_pictures
+from qstep.learn.host_plots import draw_policy
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.draws import advanced, draw, first_word
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.world import World
-from qstep.config import Config
-from qstep.fast_model import FastModel
-from qstep.fixed import QFormat
-from qstep.learn.value_iteration import solve
-from qstep.transitions import Transitions
+from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.lane_fast import FastModel
+from qstep.mdp.solve import solve
+from qstep.mdp.transitions import Transitions
+from qstep.mdp.world import World
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import QFormat
+from qstep.spec.random import advanced, draw, first_word
+from qstep.spec.settings import AgentSettings
 
 COUNT = 1 << 16
 AGENTS = 16

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qstep.acting import draws
-from qstep.acting.draws import ROUNDS, advanced, draw, first_word, retreated
 from qstep.errors import ConfigError
+from qstep.spec import random as draws
+from qstep.spec.random import ROUNDS, advanced, draw, first_word, retreated
 
 _MASK = (1 << 32) - 1
 

@@ -9,8 +9,9 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 
 from qstep import Config, Hyperparameters, Link, Transitions
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import decode_frame
+from qstep.device.model import ModelDevice
 from qstep.errors import (
     ConfigError,
     ConfigMismatchError,
@@ -19,8 +20,7 @@ from qstep.errors import (
     ProtocolVersionError,
     TableError,
 )
-from qstep.link.frames import decode_frame
-from qstep.protocol import Request
+from qstep.spec.protocol import Request
 
 CONFIG = Config(25, 4, link=Link(baud=6_000_000))
 PATIENCE = 0.002

@@ -2,10 +2,10 @@
 
 import pytest
 
-from qstep.acting.agent import AgentSettings, AgentState
-from qstep.acting.epsilon import Epsilon, threshold
-from qstep.acting.model import ActingModel
 from qstep.errors import ConfigError
+from qstep.golden.agents import ActingModel
+from qstep.spec.epsilon import Epsilon, threshold
+from qstep.spec.settings import AgentSettings, AgentState
 
 
 def after(epsilon: Epsilon, units: int) -> float:

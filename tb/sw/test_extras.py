@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from qstep.extras import remedy
+from qstep._io.extras import remedy
 
 PIP = f"{shlex.quote(sys.executable)} -m pip install"
 

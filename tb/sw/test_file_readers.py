@@ -23,17 +23,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nst
 from tb.planted import plant_python
 
-from qstep import checkpoint, npz, transitions
-from qstep import config as config_module
-from qstep.acting import world_file
-from qstep.acting.config import Acting
-from qstep.acting.world import World
-from qstep.checkpoint import Checkpoint
-from qstep.config import Config
+from qstep._io import checkpoint, npz
+from qstep._io.checkpoint import Checkpoint
 from qstep.errors import QStepError
-from qstep.learn.checkpoint import PENDING_TYPES, Episode, TableCheckpoint
-from qstep.learn.evaluate import Evaluation
-from qstep.noise import NoiseState
+from qstep.learn.host_checkpoint import PENDING_TYPES, Episode, TableCheckpoint
+from qstep.learn.host_evaluate import Evaluation
+from qstep.mdp import sources as world_file
+from qstep.mdp import transitions
+from qstep.mdp.world import World
+from qstep.spec import config as config_module
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.random import NoiseState
 
 CONFIG = Config(3, 2)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from qstep import files
+from qstep._io import files
+from qstep._io.files import make_room, write_atomically
+from qstep._io.locks import is_linked
 from qstep.errors import FileFormatError
-from qstep.files import make_room, write_atomically
-from qstep.locks import is_linked
 
 HEX = "0123456789abcdef"
 
@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
 
 WRITER = """
 import sys
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 for _ in range(150):
     write_atomically(sys.argv[1], sys.argv[2].encode() * 10_000)
 """
@@ -51,7 +51,7 @@ def test_planted_link_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     planted = tmp_path / f".file.{HEX}"
     planted.symlink_to(victim)
     chosen = iter([HEX, HEX[::-1]])
-    monkeypatch.setattr("qstep.files.secrets.token_hex", lambda count: next(chosen))
+    monkeypatch.setattr("qstep._io.files.secrets.token_hex", lambda count: next(chosen))
     with pytest.raises(FileFormatError, match=r"file: cannot be written: File exists"):
         write_atomically(tmp_path / "file", b"new")
     write_atomically(tmp_path / "file", b"new")
@@ -111,7 +111,7 @@ def test_room_for_a_device_is_there_even_if_its_folder_takes_no_files(
 
 def test_standard_output_gets_the_bytes(tmp_path: Path) -> None:
     (tmp_path / "stdout").symlink_to("/dev/stdout")
-    script = "import qstep.files; qstep.files.write_atomically('stdout', b'bytes')"
+    script = "import qstep._io.files; qstep._io.files.write_atomically('stdout', b'bytes')"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout == b"bytes"
@@ -133,7 +133,7 @@ def test_permissions_of_a_replaced_file_stay(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 write_atomically(sys.argv[1], b"half")
 """
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qstep.errors import ConfigError, TransitionError
-from qstep.fixed import COEFFICIENT_ONE, QFormat, Rounding, coefficients
-from qstep.noise import NoiseState
+from qstep.spec.fixed import COEFFICIENT_ONE, QFormat, Rounding, coefficients
+from qstep.spec.random import NoiseState
 
 
 @given(st.floats(-127.9, 127.9))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tb.fuzz.pieces import damaged, mislengthed
 from tb.planted import plant_python
 
-from qstep.link import frames as module
-from qstep.link.frames import DELIMITER, Frame, FrameReader, decode_frame, encode_frame
-from qstep.protocol import OVERHEAD, Request, max_payload
+from qstep.device.link import frames as module
+from qstep.device.link.frames import DELIMITER, Frame, FrameReader, decode_frame, encode_frame
+from qstep.spec.protocol import OVERHEAD, Request, max_payload
 
 LIMIT = 512
 

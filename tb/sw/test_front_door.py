@@ -28,9 +28,9 @@ from qstep import (
     World,
     envs,
 )
-from qstep.devices.link_device import LinkDevice
+from qstep._io.scheduler import Here
+from qstep.device.lane import LinkDevice
 from qstep.errors import ConfigError, NoTableError, TransitionError, WorldError
-from qstep.scheduler import Here
 
 CONFIG = Config(25, 4)
 LIVE = Config(4, 2, acting=Acting(world="live"))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qstep.acting.world import World
 from qstep.envs import MAPS, GridWorld, make
 from qstep.errors import EnvironmentSpaceError
-from qstep.learn.value_iteration import solve
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
 
 UP, DOWN, LEFT, RIGHT = range(4)
 

@@ -11,42 +11,41 @@ from pathlib import Path
 
 import pytest
 from tb.sw.command_line import invoke
+from tb.sw.test_cli import COMMANDS
 
-from qstep import cli
 from qstep.cli._interrupt import held_back
 
 SIZE = "--states 25 --actions 4"
 
 TO_RESUME = "finished placements are kept; to resume, run: "
 AT_WORK = {
-    "agents": ("", "qstep.baselines.torch_batched.learn", ""),
-    "advise": ("gridworld", "qstep.acting.advise.advise", ""),
-    "bench": ("--quick", "qstep.bench.report.run", ""),
+    "agents": ("", "qstep_bench.baselines.torch_batched.learn", ""),
+    "advise": ("gridworld", "qstep.learn.advise.advise", ""),
+    "bench": ("--quick", "qstep_bench.report.run", ""),
     "build": ("icebreaker", "qstep_fpga.flow.build", TO_RESUME),
-    "demo": ("", "qstep.demo.train", ""),
+    "demo": ("", "qstep_bench.demo.train", ""),
     "doctor": ("", "qstep.cli.doctor.examine", ""),
     "dqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
     "explore": ("ulx3s-85f --states 64,128", "qstep_fpga.explore.sweep.explore", TO_RESUME),
     "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.table_config", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
-    "live": ("gridworld --no-browser", "qstep.watch.server.serve", ""),
-    "matmul": ("--sizes 8,16", "qstep.bench.matmul.compare", ""),
+    "live": ("gridworld --no-browser", "qstep.live.server.serve", ""),
+    "matmul": ("--sizes 8,16", "qstep_bench.matmul.compare", ""),
     "play": ("table.npz", "qstep.cli.play.table_config", ""),
     "pqn": ("cartpole", "qstep.cli._networks.Run.__init__", ""),
-    "profile": ("dictionary", "qstep.cli.profile.profile", ""),
+    "profile": ("dictionary", "qstep_bench.cli.profile.profile", ""),
     "program": ("icebreaker", "qstep_fpga.program.program",
                 "the bitstream on the board is incomplete; repeat with: "),
     "replay": (f"walk.npz --out table.npz {SIZE}", "qstep.cli.replay.Transitions.load", ""),
     "serve": (SIZE, "qstep_sim.port.build", ""),
-    "sweep": ("gridworld", "qstep.acting.sweep.Sweep.run", ""),
-    "train": ("gridworld --act host", "qstep.devices.model_device.ModelDevice.configure", ""),
+    "sweep": ("gridworld", "qstep.learn.sweep.Sweep.run", ""),
+    "train": ("gridworld --act host", "qstep.device.model.ModelDevice.configure", ""),
 }  # fmt: skip
 """Arguments of each command, the call that the signal interrupts, and what the command then says."""
 
 
 def test_every_command_is_interrupted_here() -> None:
-    here = Path(cli.__file__).parent.glob("[!_]*.py")
-    assert sorted(path.stem for path in here) == sorted(AT_WORK)
+    assert sorted(AT_WORK) == COMMANDS
 
 
 def ends_by(number: int) -> None:
@@ -91,11 +90,11 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
 @pytest.mark.parametrize(
     ("act", "where", "said"),
     [
-        ("device", "qstep.acting.world.World.named", "; the checkpoint is unchanged"),
+        ("device", "qstep.mdp.world.World.named", "; the checkpoint is unchanged"),
         ("device", "qstep.cli._agents_training.open_agents", "; the checkpoint is unchanged"),
-        ("device", "qstep.acting.training.Training.__iter__", " after 128 steps of each agent"),
+        ("device", "qstep.learn.agents.Training.__iter__", " after 128 steps of each agent"),
         ("host", "qstep.cli._training.open_device", "; the checkpoint is unchanged"),
-        ("host", "qstep.learn.train.Learner.__iter__", " after episode 3"),
+        ("host", "qstep.learn.host.Learner.__iter__", " after episode 3"),
     ],
 )
 def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
@@ -117,7 +116,7 @@ def test_signal_before_a_run_is_replaced(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("act", "where"),
-    [("device", "qstep.acting.result.played"), ("host", "qstep.cli._training.summary")],
+    [("device", "qstep.learn.result.played"), ("host", "qstep.cli._training.summary")],
 )
 def test_signal_after_the_files_were_written_names_them(
     act: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tb.verify.figures import Count
 
-from qstep.files import write_atomically
+from qstep._io.files import write_atomically
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it")
 
@@ -94,7 +94,7 @@ def writing(folder: Path) -> set[str]:
 
 
 def test_nothing_else_writes_files_by_itself(tmp_path: Path) -> None:
-    assert writing(ROOT / "sw/qstep") == set(WRITE)
+    assert writing(ROOT / "sw") == set(WRITE)
     (tmp_path / "careless.py").write_text("with open('x', 'w') as file: file.write('y')")
     assert writing(tmp_path) == {"careless.py"}
 

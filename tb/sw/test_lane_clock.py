@@ -7,12 +7,12 @@ from tb.equal_agents import go_on_after_a_reset, run_alike, stop_midway
 from tb.generated import generated
 from tb.random_world import random_world
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.config import Config, Link
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort

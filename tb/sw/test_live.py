@@ -17,14 +17,14 @@ from click.testing import CliRunner
 from tb.sw.command_line import refused
 from tb.sw.test_watch import Failing
 
-from qstep.acting.plan import planned
-from qstep.acting.training import Budget
 from qstep.cli.live import command
 from qstep.errors import ConfigError, EnvironmentSpaceError, LinkError, ToolMissingError
-from qstep.watch.controller import Controller
-from qstep.watch.page import Page
-from qstep.watch.run import WatchedRun
-from qstep.watch.server import serve
+from qstep.learn.agents import Budget
+from qstep.learn.plan import planned
+from qstep.live.controller import Controller
+from qstep.live.page import Page
+from qstep.live.run import WatchedRun
+from qstep.live.server import serve
 
 
 class Program:
@@ -170,7 +170,7 @@ def test_an_unwatchable_run_is_refused(words: str, error: type[BaseException], t
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("qstep.watch.server")]:
+    for name in [name for name in sys.modules if name.startswith("qstep.live.server")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "bokeh.application", None)
     with pytest.raises(ToolMissingError, match=r"bokeh.* is not installed; run.*\[live\]'"):
@@ -184,7 +184,7 @@ def test_browser_is_opened_unless_it_is_not_wanted(monkeypatch: pytest.MonkeyPat
     def served(*given: Any) -> None:
         given[-1]("http://127.0.0.1:1/t/")
 
-    monkeypatch.setattr("qstep.watch.server.serve", served)
+    monkeypatch.setattr("qstep.live.server.serve", served)
     assert CliRunner().invoke(command, ["gridworld"]).exit_code == 0
     assert opened == ["http://127.0.0.1:1/t/"]
     assert run("FrozenLake-v1").exit_code == 0
@@ -201,7 +201,7 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
         has_map = page.select_one({"name": "map"}) is not None
         assert has_map == headline.startswith("FrozenLake")
 
-    monkeypatch.setattr("qstep.watch.server.serve", served)
+    monkeypatch.setattr("qstep.live.server.serve", served)
     run("FrozenLake-v1")
     run("FrozenLake-v1", "--alpha", "0.5", "--agents", "1")
     run("cartpole")

@@ -18,13 +18,13 @@ from tb.sw.test_live import Program
 from tb.sw.test_watch import host_run, plan_of, soon, watched
 
 from qstep.envs import GridWorld, make
+from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
 from qstep.errors import PrecisionWarning
-from qstep.grid_map import GridMap
-from qstep.watch.controller import Controller
-from qstep.watch.figures import MapPicture, TablePicture
-from qstep.watch.game import Game
-from qstep.watch.page import Page
+from qstep.live.controller import Controller
+from qstep.live.figures import MapPicture, TablePicture
+from qstep.live.game import Game
+from qstep.live.page import Page
 
 PNG = "data:image/png;base64,"
 

@@ -13,16 +13,15 @@ from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.live import LiveDevice, LiveModel, open_live
-from qstep.acting.model import ActingModel, Step
-from qstep.config import Config, Link
-from qstep.devices.agents_device import LinkAgents
-from qstep.devices.live_device import LinkLive
+from qstep.device.agents import LinkAgents
+from qstep.device.live import LinkLive, LiveDevice, LiveModel, open_live
 from qstep.errors import ConfigError, RefusedError, TransitionError
-from qstep.protocol import ARGUMENTS, Request
+from qstep.golden.agents import ActingModel, Step
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import ARGUMENTS, Request
+from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 
 CONFIG = Config(

@@ -16,11 +16,11 @@ from tb.sw.timed_port import TimedPort
 
 from qstep import cli
 from qstep.cli._verbose import verbose_option
-from qstep.devices.link_device import LinkDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.exchange import RETRIES
+from qstep.device.link.session import Session
 from qstep.errors import DeadlineError
-from qstep.link.exchange import RETRIES
-from qstep.link.session import Session
-from qstep.protocol import Request
+from qstep.spec.protocol import Request
 
 
 def said(caplog: pytest.LogCaptureFixture, name: str) -> list[str]:
@@ -33,7 +33,7 @@ def test_session_says_when_it_opens_and_what_it_sent(caplog: pytest.LogCaptureFi
     device = LinkDevice(port, CONFIG, PATIENCE)
     device.apply(transitions(300))
     device.close()
-    messages = said(caplog, "qstep.link.session")
+    messages = said(caplog, "qstep.device.link.session")
     assert re.fullmatch(r"session opened: epoch [0-9a-f]{8}, 0 transitions applied", messages[0])
     sent = sum(len(data) for data in port.written)
     assert re.fullmatch(
@@ -43,7 +43,7 @@ def test_session_says_when_it_opens_and_what_it_sent(caplog: pytest.LogCaptureFi
     )
     steps = [re.search(r"APPLY_CODED: .* (\d+) transitions", message) for message in messages]
     assert sum(int(step[1]) for step in steps if step) == 300
-    (rate,) = said(caplog, "qstep.devices.link_device")
+    (rate,) = said(caplog, "qstep.device.lane")
     assert re.fullmatch(r"300 transitions in .* s, .*/s", rate)
 
 
@@ -55,12 +55,14 @@ def test_retries_are_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(DeadlineError):
         device.clear()
     device.close()
-    again = [m for m in said(caplog, "qstep.link.exchange") if m.startswith("no answer to CLEAR")]
+    again = [
+        m for m in said(caplog, "qstep.device.link.exchange") if m.startswith("no answer to CLEAR")
+    ]
     assert [message.split(": ")[1] for message in again] == [
         f"sent again, {k} of {RETRIES}" for k in range(1, RETRIES + 1)
     ]
-    assert f" {RETRIES} retries, 0 gaps;" in said(caplog, "qstep.link.session")[-1]
-    assert "payloads are now at most 64 bytes" in said(caplog, "qstep.link.window")
+    assert f" {RETRIES} retries, 0 gaps;" in said(caplog, "qstep.device.link.session")[-1]
+    assert "payloads are now at most 64 bytes" in said(caplog, "qstep.device.link.window")
 
 
 def test_gaps_are_said_and_counted(
@@ -71,11 +73,11 @@ def test_gaps_are_said_and_counted(
     session.send(Request.CLEAR)
     session.drain()
     session.report()
-    gaps = [m for m in said(caplog, "qstep.link.exchange") if m.startswith("gap: ")]
+    gaps = [m for m in said(caplog, "qstep.device.link.exchange") if m.startswith("gap: ")]
     assert [message.split(" ", 2)[2] for message in gaps] == [
         f"bytes sent again, {k} of {RETRIES}" for k in (1, 2)
     ]
-    assert " 0 retries, 2 gaps;" in said(caplog, "qstep.link.session")[-1]
+    assert " 0 retries, 2 gaps;" in said(caplog, "qstep.device.link.session")[-1]
 
 
 def test_a_good_line_is_logged_by_its_beginning_and_end(caplog: pytest.LogCaptureFixture) -> None:
@@ -89,7 +91,7 @@ def test_a_good_line_is_logged_by_its_beginning_and_end(caplog: pytest.LogCaptur
 def test_without_a_listener_nothing_is_printed() -> None:
     code = (
         "import qstep, logging\n"
-        "logging.getLogger('qstep.link.session').error('unheard')\n"
+        "logging.getLogger('qstep.device.link.session').error('unheard')\n"
         "logging.getLogger('other').error('heard')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -108,7 +110,7 @@ def test_every_command_takes_verbose(name: str) -> None:
 def talk() -> None:
     """Log a message at every level."""
     for level in (logging.DEBUG, logging.INFO, logging.WARNING):
-        logging.getLogger("qstep.link").log(level, "level %d", level)
+        logging.getLogger("qstep.device.link").log(level, "level %d", level)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_verbosity_decides_what_is_said_on_stderr(
     result = CliRunner().invoke(talk, words.split())
     lines = result.stderr.splitlines()
     assert [int(line.split()[-1]) for line in lines] == levels
-    pattern = r"\d\d:\d\d:\d\d\.\d{3} qstep\.link: level \d\d"
+    pattern = r"\d\d:\d\d:\d\d\.\d{3} qstep\.device\.link: level \d\d"
     assert all(re.fullmatch(pattern, line) for line in lines)
     assert result.stdout == ""
     logger = logging.getLogger("qstep")

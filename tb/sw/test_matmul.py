@@ -11,13 +11,13 @@ from tb.sw.command_line import invoke, ran, refused, told
 
 torch = pytest.importorskip("torch")
 
-from qstep import torch_device  # noqa: E402
-from qstep.bench import matmul, measure  # noqa: E402
-from qstep.bench.checks import WrongTableError  # noqa: E402
-from qstep.bench.matmul import MatmulReport, Row  # noqa: E402
-from qstep.bench.measure import Spread, Turn  # noqa: E402
-from qstep.cli.matmul import command  # noqa: E402
+from qstep.deep import torch_device  # noqa: E402
 from qstep.errors import FileFormatError, ToolMissingError  # noqa: E402
+from qstep_bench import matmul, measure  # noqa: E402
+from qstep_bench.checks import WrongTableError  # noqa: E402
+from qstep_bench.cli.matmul import command  # noqa: E402
+from qstep_bench.matmul import MatmulReport, Row  # noqa: E402
+from qstep_bench.measure import Spread, Turn  # noqa: E402
 
 
 @pytest.fixture
@@ -133,6 +133,6 @@ def test_two_devices_have_a_ratio(report: MatmulReport, monkeypatch: pytest.Monk
 
 def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "qstep.bench.matmul")
+    monkeypatch.delitem(sys.modules, "qstep_bench.matmul")
     with pytest.raises(ToolMissingError, match=r"torch is not installed; run.*\[torch\]'"):
         command.main([], standalone_mode=False)

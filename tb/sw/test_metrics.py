@@ -16,9 +16,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 
 import qstep
-from qstep.acting.point import Point
 from qstep.errors import FileFormatError, ToolMissingError
-from qstep.metrics import CsvMetrics, write_metrics
+from qstep.learn.metrics import CsvMetrics, write_metrics
+from qstep.learn.point import Point
 
 Told = dict[str, list[tuple[int, float]]]
 
@@ -206,7 +206,7 @@ def test_refused_run_leaves_the_metrics_that_are_there(tmp_path: Path) -> None:
 
 
 def test_metrics_of_a_table_need_no_tensorboard() -> None:
-    assert "tensorboard" not in loaded_by("import qstep.metrics")
+    assert "tensorboard" not in loaded_by("import qstep.learn.metrics")
 
 
 @pytest.mark.parametrize("words", ["train gridworld", "train gridworld --act host", "dqn cartpole"])

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
 from qstep.errors import TableError
-from qstep.fast_model import FastModel
-from qstep.fixed import Coefficients, coefficients
-from qstep.model import Model, Update, updated_value
-from qstep.noise import NoiseState
+from qstep.golden.lane import Model, Update, updated_value
+from qstep.golden.lane_fast import FastModel
+from qstep.spec.fixed import Coefficients, coefficients
+from qstep.spec.random import NoiseState
 
 Q8 = QFormat(4, 4)
 MODELS = pytest.mark.parametrize("model_class", [Model, FastModel], ids=["interpreter", "compiled"])
@@ -124,7 +124,7 @@ def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding:
 
 
 def draws(state: NoiseState, count: int) -> tuple[NDArray[np.int64], NoiseState]:
-    """The noise and its state, written independently: xorshift and Weyl as in ``qstep.noise``."""
+    """The noise and its state, written independently: xorshift and Weyl as in ``qstep.spec.random``."""
     x, w, ones = state.x, state.w, 0xFFFFFFFF
     drawn = np.empty(count, np.int64)
     for i in range(count):

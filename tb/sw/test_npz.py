@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qstep import npz
+from qstep._io import npz
+from qstep._io.npz import MOST_BYTES, load_arrays
 from qstep.errors import FileFormatError
-from qstep.npz import MOST_BYTES, load_arrays
 
 NAMES = ("state", "reward", "terminated")
 

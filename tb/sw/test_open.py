@@ -18,8 +18,9 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import Config, Hyperparameters, Transitions
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.ports import SerialPort
+from qstep.device.model import ModelDevice
 from qstep.errors import (
     ConfigError,
     ConfigMismatchError,
@@ -28,8 +29,7 @@ from qstep.errors import (
     TableError,
     TransitionError,
 )
-from qstep.link.ports import SerialPort
-from qstep.model import Model
+from qstep.golden.lane import Model
 
 CONFIG = Config(25, 4)
 
@@ -192,7 +192,7 @@ def test_question_mark_in_the_name_of_a_port_belongs_to_the_port(monkeypatch):
             asked.append((url, baud))
             raise LinkError("absent")
 
-    monkeypatch.setattr("qstep.link.ports.SerialPort", Absent)
+    monkeypatch.setattr("qstep.device.link.ports.SerialPort", Absent)
     name = "socket://localhost:7000?logging=debug"
     for options in ("", "?baud=9600", "?build=0011223344556677&baud=9600"):
         with pytest.raises(LinkError, match="absent"):

@@ -10,12 +10,12 @@ from tb.planted import plant_file
 from tb.random_world import ring_model
 
 import qstep_fpga
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
-from qstep.acting.epsilon import Epsilon
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
 from qstep.errors import WorldSilentError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library

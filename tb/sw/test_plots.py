@@ -10,14 +10,14 @@ from matplotlib.image import imread
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 
+from qstep._io.pictures import write_picture
 from qstep.envs import GridWorld, make, table_size
+from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
-from qstep.grid_map import GridMap
-from qstep.learn.checkpoint import Episode
-from qstep.learn.evaluate import Evaluation
-from qstep.learn.plots import draw_learning_curve, draw_policy
+from qstep.learn.host_checkpoint import Episode
+from qstep.learn.host_evaluate import Evaluation
+from qstep.learn.host_plots import draw_learning_curve, draw_policy
 from qstep.learn.policy_map import PolicyMap
-from qstep.plotting import write_picture
 
 
 def picture(path: Path) -> NDArray[np.float32]:

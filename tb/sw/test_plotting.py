@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from qstep._io.pictures import picture_format, write_picture
 from qstep.errors import FileFormatError
-from qstep.plotting import picture_format, write_picture
 
 PNG = b"\x89PNG"
 

@@ -8,9 +8,8 @@ import pytest
 import torch
 from tb.sw.vector_steps import poles, stepped
 
-from qstep import torch_device
-from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.deep import pqn, snake
+from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep.deep import pqn, snake, torch_device
 from qstep.deep.evaluate import play
 from qstep.deep.learner import Envs
 from qstep.deep.network import modules
@@ -20,7 +19,7 @@ from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,10 +13,11 @@ import pytest
 from click.testing import Result
 from tb.sw.command_line import invoke, refused, told
 
-from qstep.bench import heaviest, profilers, systems
-from qstep.bench.machine import machine, versions
-from qstep.bench.profilers import Profile
 from qstep.errors import FileFormatError, QStepError, ToolMissingError, TorchDeviceError
+from qstep_bench import profilers, systems
+from qstep_bench import profilers as heaviest
+from qstep_bench.machine import machine, versions
+from qstep_bench.profilers import Profile
 
 
 def hot() -> int:
@@ -61,7 +62,7 @@ def test_the_function_that_takes_most_comes_first(tool: str) -> None:
 
 @pytest.mark.parametrize("tool", ["cprofile", "pyinstrument", "line"])
 def test_shares_add_up_to_the_whole(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGES", {"tb"})
     found = profiled(tool, mostly_hot)
     assert sum(spot.share for spot in found.spots) == pytest.approx(1)
     shares = [spot.share for spot in found.spots]
@@ -69,7 +70,7 @@ def test_shares_add_up_to_the_whole(tool: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_lines_are_those_of_the_function_that_takes_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGES", {"tb"})
     found = profiled("line", mostly_hot)
     lines = {spot.where.partition(": ")[2]: spot for spot in found.spots}
     assert lines["total += number  # the line that takes most"].calls == 400_000
@@ -177,14 +178,14 @@ def call_made_inside() -> None:
 
 
 def test_an_inner_function_belongs_to_its_calling_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGES", {"tb"})
     found = profiled("line", call_made_inside)
     assert found.spots[0].where.endswith(": count()  # the line that calls it")
 
 
 def test_the_function_inside_a_decorator_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = hot
-    monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+    monkeypatch.setattr(heaviest, "_PACKAGES", {"tb"})
     monkeypatch.setattr(sys.modules[__name__], "hot", wrapped(plain))
     assert profiled("line", hot).of == "the time of hot"
 
@@ -264,7 +265,7 @@ def test_work_that_shows_a_tool_nothing_is_refused(
 ) -> None:
     pytest.importorskip(needs)
     if "hot" in text:
-        monkeypatch.setattr(heaviest, "_PACKAGE", str(Path(__file__).parent))
+        monkeypatch.setattr(heaviest, "_PACKAGES", {"tb"})
     with pytest.raises(QStepError, match=text):
         call()
 

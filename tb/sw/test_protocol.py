@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from qstep import Config, protocol
-from qstep.acting.config import Acting
-from qstep.protocol import ANSWERS, ARGUMENTS, Layout, Region, Request, StatusCode
+from qstep import Config
+from qstep.spec import protocol
+from qstep.spec.agents import Acting
+from qstep.spec.protocol import ANSWERS, ARGUMENTS, Layout, Region, Request, StatusCode
 
 PAGE = (Path(__file__).parents[2] / "docs/link.md").read_text(encoding="utf-8")
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tb.record_decoder import decode_record
 
 from qstep import Config, QFormat, Transitions
-from qstep.link.records import encode_records, extend_digest
-from qstep.link.rewards import RewardTable
-from qstep.protocol import RecordLayout
+from qstep.device.link.records import RewardTable, encode_records, extend_digest
+from qstep.spec.protocol import RecordLayout
 
 configs = st.builds(
     Config,

@@ -20,10 +20,10 @@ from qstep import Config, Hyperparameters, Transitions
 from qstep.cli import main, train
 from qstep.cli import replay as replay_module
 from qstep.cli.replay import command
+from qstep.device.link.records import extend_digest
 from qstep.errors import ConfigError, FileFormatError, LinkError, TableError, TransitionError
-from qstep.link.records import extend_digest
-from qstep.model import Model
-from qstep.table import load_table, save_table
+from qstep.golden.lane import Model
+from qstep.learn.table import load_table, save_table
 
 CONFIG = Config(25, 4)
 

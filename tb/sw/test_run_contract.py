@@ -60,14 +60,14 @@ LOST = LinkError("the line is cut")
 COMMANDS = {
     "device": Command(
         "train gridworld --steps 4000 --agents 3",
-        "runs/gridworld", TABLE, "qstep.acting.fast_model.FastActingModel.run",
+        "runs/gridworld", TABLE, "qstep.golden.agents_fast.FastActingModel.run",
         9, "896 steps of each agent",
         "--alpha 0.25", "settings.alpha is 0.5 in it and 0.25 here", LOST, True,
     ),
     "host": Command(
         "train gridworld --act host --episodes 80 --evaluate-every 20 --epsilon-share 0.2 "
         "--rounding stochastic",
-        "runs/gridworld", TABLE, "qstep.devices.model_device.ModelDevice.apply",
+        "runs/gridworld", TABLE, "qstep.device.model.ModelDevice.apply",
         12, "episode 29",
         "--gamma 0.5", "gamma is 0.9 in it and 0.5 here", LOST, True,
     ),
@@ -84,7 +84,7 @@ COMMANDS = {
     "agents": Command(
         "agents --updates 100000 --torch-device cpu",
         "runs/agents-gridworld", "checkpoint.npz policy.png",
-        "qstep.baselines.torch_agents.Agents.walk", 4, "30720 updates",
+        "qstep_bench.baselines.torch_agents.Agents.walk", 4, "30720 updates",
         "--alpha 0.25", "alpha is 0.5 in it and 0.25 here",
     ),
     "sweep": Command(

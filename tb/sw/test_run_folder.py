@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from qstep._io.locks import is_linked, lock
+from qstep._io.run_folder import run_folder
 from qstep.errors import FileFormatError, RunFolderError
-from qstep.locks import is_linked, lock
-from qstep.run_folder import run_folder
 
 HOLDER = """
 import os, signal, sys
 from pathlib import Path
-from qstep.run_folder import run_folder
+from qstep._io.run_folder import run_folder
 with run_folder(Path(sys.argv[1]), False, False) as file:
     print(os.getpid(), flush=True)
     sys.stdin.read()
@@ -86,7 +86,7 @@ def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
         seen.append(is_linked(descriptor))
         return seen[-1]
 
-    monkeypatch.setattr("qstep.run_folder.is_linked", first_gone)
+    monkeypatch.setattr("qstep._io.run_folder.is_linked", first_gone)
     with run_folder(tmp_path, False, False):
         assert seen == [False, True]
         assert (tmp_path / "lock").exists()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from qstep._io.files import write_atomically
+from qstep._io.scheduler import Here, Processes, Threads, Workers, _completed, in_parallel
 from qstep.errors import SchedulerError
-from qstep.files import write_atomically
-from qstep.scheduler import Here, Processes, Threads, Workers, _completed, in_parallel
 
 
 def square(number: int) -> int:

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 import serial
 
-from qstep.config import Config
-from qstep.devices import open_device
+from qstep.device import open_device
 from qstep.errors import ConfigError, DeviceError, LinkError
-from qstep.hyperparameters import Hyperparameters
-from qstep.transitions import Transitions
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.settings import Hyperparameters
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 from qstep_sim.serve import serve

@@ -7,14 +7,14 @@ from tb.sw.lossy_port import FAULTS, DirectPort, LossyPort, NoisyPort, Resetting
 from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, transitions
 
 from qstep import Config, Hyperparameters, Link
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link import exchange
+from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
+from qstep.device.link.session import Session
+from qstep.device.model import ModelDevice
 from qstep.errors import SessionLostError
-from qstep.link import exchange
-from qstep.link.frames import DELIMITER, decode_frame, encode_frame
-from qstep.link.session import Session
-from qstep.model import Model
-from qstep.protocol import Request
+from qstep.golden.lane import Model
+from qstep.spec.protocol import Request
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "all"])

@@ -6,11 +6,11 @@ from tb.sw.lossy_port import DirectPort, Silent
 from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, transitions
 
 from qstep import Hyperparameters
-from qstep.devices.link_device import LinkDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import DELIMITER
+from qstep.device.link.session import Session
 from qstep.errors import DeadlineError, LinkError, SessionLostError
-from qstep.link.frames import DELIMITER
-from qstep.link.session import Session
-from qstep.protocol import Request
+from qstep.spec.protocol import Request
 
 
 def test_after_an_error_the_confirmed_are_known_and_nothing_is_sent_until_reconnected():

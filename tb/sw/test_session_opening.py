@@ -7,11 +7,11 @@ import pytest
 from tb.sw.session_bench import CONFIG
 from tb.sw.timed_port import Hesitates, TimedPort, interrupt
 
+from qstep.device.link.exchange import RETRIES
+from qstep.device.link.frames import DELIMITER, encode_frame
+from qstep.device.link.session import Session
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
-from qstep.link.exchange import RETRIES
-from qstep.link.frames import DELIMITER, encode_frame
-from qstep.link.session import Session
-from qstep.protocol import ANSWER, ANSWERS, COMMON, Request
+from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, Request
 
 
 def test_a_closed_session_has_short_payloads_and_sends_nothing(timed_port: TimedPort) -> None:

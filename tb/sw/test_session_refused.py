@@ -7,9 +7,9 @@ from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, spoiled, transitions
 
 from qstep import Hyperparameters
-from qstep.devices.link_device import LinkDevice
+from qstep.device.lane import LinkDevice
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
-from qstep.protocol import Request
+from qstep.spec.protocol import Request
 
 ILLEGAL = bytes(8)  # NOISE with x = 0
 

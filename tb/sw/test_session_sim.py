@@ -6,10 +6,10 @@ from tb.sw.lossy_port import FAULTS, LossyPort
 from tb.sw.session_bench import CONFIG, expected_table, spoiled, transitions
 
 from qstep import Hyperparameters
-from qstep.devices.link_device import LinkDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.records import extend_digest
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
-from qstep.link.records import extend_digest
-from qstep.protocol import Request
+from qstep.spec.protocol import Request
 from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl

@@ -8,11 +8,11 @@ import pytest
 from tb.sw.session_bench import CONFIG
 from tb.sw.timed_port import TimedPort, interrupt
 
+from qstep.device.link.exchange import RETRIES
+from qstep.device.link.frames import DELIMITER, encode_frame
+from qstep.device.link.session import Session
 from qstep.errors import DeadlineError, LinkError, SessionLostError
-from qstep.link.exchange import RETRIES
-from qstep.link.frames import DELIMITER, encode_frame
-from qstep.link.session import Session
-from qstep.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, max_payload
+from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, max_payload
 
 STATUS_BYTES = ANSWERS[Request.STATUS].size
 RATE = 1_000_000
@@ -217,7 +217,7 @@ def test_data_of_another_size_is_an_error(session: Session) -> None:
 def test_while_the_rate_is_unknown_retries_alternate_and_the_new_rate_is_last(
     lost: int, session: Session, timed_port: TimedPort, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "qstep.link.session")
+    caplog.set_level(logging.INFO, "qstep.device.link.session")
     old = session.baud
     rates: list[int] = []
     timed_port.lose(lost)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from qstep.config import Config, Link
 from qstep.errors import ConfigError, DeviceError, LinkError, ToolMissingError
+from qstep.spec.config import Config, Link
 from qstep_sim import verilator
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort

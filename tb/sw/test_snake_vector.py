@@ -15,7 +15,7 @@ from qstep.envs import Snake
 from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
-from qstep.splitmix import GOLDEN
+from qstep.spec.random import GOLDEN
 
 
 def check_equal(snake: Snake, seen: Any, envs: SnakeVectorEnv, i: int) -> None:

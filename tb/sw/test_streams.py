@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from rich.progress import Progress
 from rich.table import Table
 
-from qstep import cli, extras
+from qstep import cli
+from qstep._io import extras
 from qstep.cli import _console
 from qstep.cli._json import JsonOutput
 from qstep.errors import DrawingError, FileFormatError
@@ -81,12 +82,12 @@ def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> 
     ("words", "draw", "told"),
     [
         ("sweep gridworld --alpha 0.5 --gamma 0.9 --seeds 1 --steps 200 --jobs 1 --out {}/run",
-         "qstep.acting.sweep_views.draw_map", "train the best: "),
-        ("advise gridworld --width 8 --steps 500 --plot {}/a.png", "qstep.acting.advise_views.draw", ""),
-        ("agents --updates 2000 --out {}/run", "qstep.cli._agents.draw_policy", "results: "),
+         "qstep.learn.sweep_views.draw_map", "train the best: "),
+        ("advise gridworld --width 8 --steps 500 --plot {}/a.png", "qstep.learn.advise_views.draw", ""),
+        ("agents --updates 2000 --out {}/run", "qstep_bench.cli._agents.draw_policy", "results: "),
         ("dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
          "qstep.deep.summary.draw_learning_curve", "2 seeds: "),
-        ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep.bench.matmul.draw", "cpu: "),
+        ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep_bench.matmul.draw", "cpu: "),
     ],
     ids=lambda value: value.partition(" ")[0],
 )  # fmt: skip

@@ -12,22 +12,22 @@ import pytest
 from tb.sw.command_line import ran, refused, told
 
 import qstep
-from qstep.acting.agent import AgentCounters, AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.draws import first_word, seed_as_first
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.plan import falling_epsilon
-from qstep.acting.result import Greedy
-from qstep.acting.sweep import Sweep
-from qstep.acting.sweep_plan import SweepPlan, sweep_plan
-from qstep.acting.sweep_result import Learnt, SweepResult
-from qstep.acting.training import Budget
-from qstep.acting.world import World
-from qstep.config import Config, Link
-from qstep.discount import differs
+from qstep._io.scheduler import Here, Processes
 from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
-from qstep.fixed import Rounding
-from qstep.scheduler import Here, Processes
+from qstep.learn.agents import Budget
+from qstep.learn.plan import falling_epsilon
+from qstep.learn.result import Greedy
+from qstep.learn.sweep import Sweep
+from qstep.learn.sweep_plan import SweepPlan, sweep_plan
+from qstep.learn.sweep_result import Learnt, SweepResult
+from qstep.mdp.world import World
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.discount import differs
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import Rounding
+from qstep.spec.random import first_word, seed_as_first
+from qstep.spec.settings import AgentCounters, AgentSettings
 
 LAST = (1 << 64) - 1
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from qstep import Config, Hyperparameters
+from qstep._io.files import write_atomically
 from qstep.errors import FileFormatError, TableError
-from qstep.files import write_atomically
-from qstep.table import TableWorld, load_table, save_table, table_world
+from qstep.learn.table import TableWorld, load_table, save_table, table_world
 
 CONFIG = Config(25, 4)
 TABLE = np.arange(-50, 50, dtype=np.int32).reshape(25, 4)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tb.sw.command_line import invoke, ran, refused, told
 
 from qstep import World
-from qstep.config import Config
 from qstep.envs import GridWorld
 from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
-from qstep.export import to_c, to_csv, to_readmemh
-from qstep.fixed import QFormat
-from qstep.hyperparameters import Hyperparameters
-from qstep.table import load_table, save_table
+from qstep.learn.export import to_c, to_csv, to_readmemh
+from qstep.learn.table import load_table, save_table
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat
+from qstep.spec.settings import Hyperparameters
 from qstep_sim import verilator
 
 pytestmark = pytest.mark.usefixtures("own_folder")

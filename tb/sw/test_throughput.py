@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tb.uvm.lane_timing import expected_issue
 
-from qstep.acting.config import Acting
-from qstep.config import Config
 from qstep.errors import ConfigError
-from qstep.throughput import issue_clocks, steps_per_clock, updates_per_clock
+from qstep.golden.throughput import issue_clocks, steps_per_clock, updates_per_clock
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

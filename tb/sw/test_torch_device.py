@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from qstep import torch_device
+from qstep.deep import torch_device
 from qstep.errors import TorchDeviceError
 
 

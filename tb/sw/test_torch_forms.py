@@ -10,17 +10,17 @@ torch = pytest.importorskip("torch")
 
 from tb.sw.torch_calls import Calls  # noqa: E402
 
-from qstep import torch_device  # noqa: E402
-from qstep.acting.world import World  # noqa: E402
-from qstep.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
-from qstep.baselines.learning import AgentsLearning, LearnTogether, Watch  # noqa: E402
-from qstep.baselines.problem import winning  # noqa: E402
-from qstep.baselines.progress import AgentsProgress  # noqa: E402
-from qstep.checkpoint import Checkpoint  # noqa: E402
+from qstep._io.checkpoint import Checkpoint  # noqa: E402
+from qstep.deep import torch_device  # noqa: E402
 from qstep.envs.gridworld import DeterministicModel, GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
 from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
-from qstep.learn.value_iteration import solve  # noqa: E402
+from qstep.mdp.solve import solve  # noqa: E402
+from qstep.mdp.world import World  # noqa: E402
+from qstep_bench.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
+from qstep_bench.baselines.learning import AgentsLearning, LearnTogether, Watch  # noqa: E402
+from qstep_bench.baselines.problem import winning  # noqa: E402
+from qstep_bench.baselines.progress import AgentsProgress  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from tb.verify.figures import Count
 
 from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
-from qstep.checkpoint import load_checkpoint, save_checkpoint
-from qstep.devices.model_device import ModelDevice
+from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep.device.model import ModelDevice
 from qstep.envs import make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, TransitionError
-from qstep.learn.checkpoint import TableCheckpoint
-from qstep.learn.evaluate import is_success
+from qstep.golden.lane import Model
+from qstep.learn.host import Learner, Plan
+from qstep.learn.host_checkpoint import TableCheckpoint
+from qstep.learn.host_evaluate import is_success
 from qstep.learn.policy import epsilon_greedy, greedy
-from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.train import Learner, Plan
-from qstep.learn.value_iteration import solve
-from qstep.model import Model
+from qstep.mdp.solve import solve
+from qstep.spec.epsilon import EpsilonSchedule
 
 SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
 

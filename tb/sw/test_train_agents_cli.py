@@ -13,16 +13,10 @@ from numpy.typing import NDArray
 from tb.sw.command_line import after_pieces, fails, invoke, refused, told
 
 import qstep
-from qstep.acting.agent import AgentSettings
-from qstep.acting.device import open_agents
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.model import ActingModel
-from qstep.acting.plan import falling_epsilon, fitting_format, planned
-from qstep.acting.result import played
-from qstep.acting.training import Budget, Training
-from qstep.acting.world import World
-from qstep.checkpoint import Checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, save_checkpoint
+from qstep._io.npz import load_arrays
 from qstep.cli import _agents_training
+from qstep.device.acting import open_agents
 from qstep.errors import (
     CheckpointError,
     ConfigError,
@@ -32,9 +26,15 @@ from qstep.errors import (
     QStepError,
     WorldError,
 )
-from qstep.learn.value_iteration import solve
-from qstep.npz import load_arrays
-from qstep.table import load_table, table_config
+from qstep.golden.agents import ActingModel
+from qstep.learn.agents import Budget, Training
+from qstep.learn.plan import falling_epsilon, fitting_format, planned
+from qstep.learn.result import played
+from qstep.learn.table import load_table, table_config
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
 SHORT = ("--steps", "4000", "--agents", "3")
@@ -144,7 +144,7 @@ def test_a_failing_device_is_no_wrong_checkpoint(monkeypatch: pytest.MonkeyPatch
         training.restore(training.checkpoint)
 
 
-PIECE = "qstep.acting.fast_model.FastActingModel.run"
+PIECE = "qstep.golden.agents_fast.FastActingModel.run"
 """It makes a piece of a run; its first call loads the machine code."""
 
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import Result
 from tb.sw.command_line import invoke, refused, told
 
-from qstep.config import Config
+from qstep._io.npz import load_arrays
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, LinkError, QStepError
-from qstep.fixed import Rounding
-from qstep.model import Model
-from qstep.npz import load_arrays
-from qstep.transitions import Transitions
+from qstep.golden.lane import Model
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.fixed import Rounding
 from qstep_fpga.board import load
 
 FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}

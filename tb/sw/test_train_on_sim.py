@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tb.sw.command_line import ran
 
-from qstep.npz import load_arrays
+from qstep._io.npz import load_arrays
 
 pytestmark = pytest.mark.rtl
 

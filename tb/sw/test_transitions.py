@@ -11,13 +11,13 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 
 from qstep import Config, Rounding, Transitions
-from qstep.devices import Device
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device import Device
+from qstep.device.lane import LinkDevice
+from qstep.device.link.records import extend_digest
+from qstep.device.model import ModelDevice
 from qstep.errors import TransitionError
-from qstep.fast_model import FastModel
-from qstep.link.records import extend_digest
-from qstep.model import Model
+from qstep.golden.lane import Model
+from qstep.golden.lane_fast import FastModel
 
 CONFIG = Config(25, 4)
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qstep.acting.world import World
 from qstep.envs import GridWorld, make
 from qstep.errors import ConfigError
-from qstep.learn.value_iteration import solve
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
 
 
 def test_value_iteration_solves_a_corridor_and_a_tie_by_hand() -> None:

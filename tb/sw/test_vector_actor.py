@@ -11,17 +11,17 @@ import pytest
 from numpy.typing import NDArray
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.checkpoint import Checkpoint
-from qstep.devices.model_device import ModelDevice
+from qstep._io.checkpoint import Checkpoint
+from qstep.device.model import ModelDevice
 from qstep.envs import Snake, make, table_size
 from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.learn.checkpoint import Episode, TableCheckpoint
-from qstep.learn.evaluate import Evaluation
+from qstep.learn.host import Learner, Plan
+from qstep.learn.host_checkpoint import Episode, TableCheckpoint
+from qstep.learn.host_evaluate import Evaluation
 from qstep.learn.policy import greedy
-from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.train import Learner, Plan
+from qstep.spec.epsilon import EpsilonSchedule
 
 HALF = EpsilonSchedule(1.0, 0.1, 0.5)
 PLANS = [

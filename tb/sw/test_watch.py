@@ -12,28 +12,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.device import AgentsDevice, open_agents
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.plan import AgentsPlan, planned
-from qstep.acting.train import train
-from qstep.acting.training import Budget
-from qstep.config import Config
-from qstep.devices import Device, open_device
+from qstep.device import Device, open_device
+from qstep.device.acting import AgentsDevice, open_agents
 from qstep.envs import make, table_size
 from qstep.errors import ConfigError, LinkError
-from qstep.fixed import Rounding
-from qstep.hyperparameters import Hyperparameters
-from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.train import Learner, Plan
-from qstep.protocol import MOST_STEPS
-from qstep.watch import controller as controlled
-from qstep.watch.controller import Controller
-from qstep.watch.host_run import HostRun
-from qstep.watch.recent import MOST_POINTS, Mark
-from qstep.watch.run import WatchedRun
-from qstep.watch.view import WatchedView
+from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import Budget
+from qstep.learn.host import Learner, Plan
+from qstep.learn.plan import AgentsPlan, planned
+from qstep.learn.train import train
+from qstep.live import controller as controlled
+from qstep.live.controller import Controller
+from qstep.live.host_run import HostRun
+from qstep.live.recent import MOST_POINTS, Mark
+from qstep.live.run import WatchedRun
+from qstep.live.view import WatchedView
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon, EpsilonSchedule
+from qstep.spec.fixed import Rounding
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.settings import AgentSettings, Hyperparameters
 
 SETTINGS = AgentSettings(0.5, 0.9, Epsilon(0.2), 5)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from tb.sw.window_bench import BUFFER, EPOCH, NOTHING, State, answer, filled, opened, state
 
+from qstep.device.link.frames import DELIMITER, Frame, decode_frame
+from qstep.device.link.window import Window
 from qstep.errors import RefusedError, SessionLostError
-from qstep.link.frames import DELIMITER, Frame, decode_frame
-from qstep.link.window import Window
-from qstep.protocol import COMMON, OVERHEAD, Request, StatusCode, max_payload
+from qstep.spec.protocol import COMMON, OVERHEAD, Request, StatusCode, max_payload
 
 
 def test_a_window_begins_without_a_session_and_with_short_payloads() -> None:

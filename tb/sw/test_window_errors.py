@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 from tb.sw.window_bench import NOTHING, answer, filled, opened, state
 
+from qstep.device.link.frames import DELIMITER
+from qstep.device.link.window import Window
 from qstep.errors import RefusedError, SessionLostError
-from qstep.link.frames import DELIMITER
-from qstep.link.window import Window
-from qstep.protocol import REFUSALS, Request, StatusCode
+from qstep.spec.protocol import REFUSALS, Request, StatusCode
 
 # Gaps
 

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qstep import Config, World
-from qstep.acting.agent import AgentSettings
-from qstep.acting.alias import alias
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.model import ActingModel
-from qstep.acting.world_table import WorldTable
 from qstep.errors import ConfigError, QStepError, WorldError
-from qstep.learn.value_iteration import solve
+from qstep.golden.agents import ActingModel
+from qstep.mdp.memory import WorldTable, alias
+from qstep.mdp.solve import solve
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 DRAWS = np.arange(1 << 16)
 

@@ -7,8 +7,8 @@ from tb.reference_device import ReferenceDevice
 from tb.sw.lossy_port import DirectPort
 from tb.sw.session_bench import CONFIG
 
-from qstep.link.frames import DELIMITER, Frame, decode_frame
-from qstep.protocol import StatusCode
+from qstep.device.link.frames import DELIMITER, Frame, decode_frame
+from qstep.spec.protocol import StatusCode
 
 __all__ = ["Hesitates", "TimedPort", "interrupt"]
 

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from qstep.link.frames import Frame
-from qstep.link.window import Progress, Window
-from qstep.protocol import ANSWER, COMMON, Request, StatusCode
+from qstep.device.link.frames import Frame
+from qstep.device.link.window import Progress, Window
+from qstep.spec.protocol import ANSWER, COMMON, Request, StatusCode
 
 __all__ = ["BUFFER", "EPOCH", "NOTHING", "State", "answer", "filled", "opened", "state"]
 

@@ -14,19 +14,20 @@ from tb.fpga.placements import BOARD, placement
 from tb.sw.killed_writers import Writer
 from tb.sw.made_up_board import made_up_build
 
-from qstep import Acting, Algorithm, Config, Hyperparameters, World, cache
-from qstep.acting.fast_model import Trace
-from qstep.acting.trace import save_trace
-from qstep.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep import Acting, Algorithm, Config, Hyperparameters, World
+from qstep._io import cache
+from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep._io.files import write_atomically
+from qstep._io.npz import load_arrays
+from qstep._io.pictures import write_pictures
+from qstep._io.run_folder import run_folder
+from qstep._io.scheduler import Threads
 from qstep.errors import FileFormatError
-from qstep.files import write_atomically
-from qstep.metrics import write_metrics
-from qstep.npz import load_arrays
-from qstep.plotting import write_pictures
-from qstep.results import Results, draw_results, write_results
-from qstep.run_folder import run_folder
-from qstep.scheduler import Threads
-from qstep.table import load_table, save_table
+from qstep.golden.agents_fast import Trace
+from qstep.learn.metrics import write_metrics
+from qstep.learn.results import Results, draw_results, write_results
+from qstep.learn.table import load_table, save_table
+from qstep.learn.trace import save_trace
 from qstep_fpga import flow
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement

@@ -9,10 +9,10 @@ from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 from numpy.typing import NDArray
 
 from qstep import Config, QFormat, Rounding
-from qstep.acting.agent import AgentCounters
-from qstep.acting.config import SWITCHES, Acting, Algorithm
-from qstep.acting.registers import Access, counters_from, table_index
-from qstep.protocol import Region
+from qstep.device.registers import Access, counters_from, table_index
+from qstep.spec.agents import SWITCHES, Acting, Algorithm
+from qstep.spec.protocol import Region
+from qstep.spec.settings import AgentCounters
 
 __all__ = ["CLOCK_NS", "ActingPort", "AgentsPort", "built_config"]
 

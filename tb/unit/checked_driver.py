@@ -7,14 +7,14 @@ import pytest
 from tb.equal_agents import Held, differing
 from tb.random_world import random_world
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
+from qstep.device.agents import LinkAgents
+from qstep.device.link.ports import Port
 from qstep.errors import RefusedError
-from qstep.link.ports import Port
-from qstep.protocol import MOST_STEPS
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.settings import AgentSettings
 
 __all__ = ["ResetPort", "check_agents"]
 

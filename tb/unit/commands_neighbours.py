@@ -9,8 +9,8 @@ from typing import Any
 from tb.unit.commands_servants import MOVES_IN, Pace, Pins, Records, Tables
 from tb.unit.conversations import APPLY, Exchange
 
-from qstep.config import Config
-from qstep.protocol import HEADER, Request, StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import HEADER, Request, StatusCode
 from qstep_rtl.commands import Commands
 
 __all__ = ["Neighbours"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from tb.unit.conversations import Exchange
 
-from qstep.protocol import Request, StatusCode
+from qstep.spec.protocol import Request, StatusCode
 from qstep_rtl.table_access import AccessTask
 
 __all__ = ["MOVES_IN", "Pace", "Pins", "Records", "Tables"]

@@ -11,10 +11,10 @@ from typing import Any
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
 
-from qstep.config import Config
-from qstep.fixed import Rounding
-from qstep.link.frames import DELIMITER, decode_frame, encode_frame
-from qstep.protocol import (
+from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
+from qstep.spec.config import Config
+from qstep.spec.fixed import Rounding
+from qstep.spec.protocol import (
     COMMON,
     HEADER,
     LEAST_DIVISOR,

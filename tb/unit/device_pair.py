@@ -6,16 +6,9 @@ import struct
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
 
-from qstep.config import Config
-from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import (
-    COMMON,
-    OVERHEAD,
-    REFUSALS,
-    Request,
-    StatusCode,
-    max_payload,
-)
+from qstep.device.link.frames import decode_frame, encode_frame
+from qstep.spec.config import Config
+from qstep.spec.protocol import COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
 from qstep_sim.port import SimPort
 
 __all__ = ["Pair", "agree_at_the_end", "converse", "exchange"]

@@ -10,7 +10,7 @@ from tb.bench import RTL
 from tb.generated import generated
 from tb.verilated import shared_library
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl import sources
 
 __all__ = ["RESET_CLOCKS", "TX", "PoweredUp", "replayed"]

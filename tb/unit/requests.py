@@ -4,9 +4,9 @@ import random
 import struct
 from collections.abc import Callable, Sequence
 
-from qstep.config import Config
-from qstep.link.frames import encode_frame
-from qstep.protocol import COMMON, RecordLayout, Request, max_payload
+from qstep.device.link.frames import encode_frame
+from qstep.spec.config import Config
+from qstep.spec.protocol import COMMON, RecordLayout, Request, max_payload
 
 __all__ = ["RequestMaker", "packed_record"]
 

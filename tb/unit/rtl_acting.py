@@ -11,12 +11,12 @@ from tb.random_world import random_world
 from tb.unit.acting_port import CLOCK_NS, AgentsPort
 
 from qstep import Config
-from qstep.acting import registers
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.protocol import MOST_STEPS, Region
-from qstep.throughput import steps_per_clock
+from qstep.device import registers
+from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.throughput import steps_per_clock
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import MOST_STEPS, Region
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 _ROUNDS = 16
 _MOST_LIMIT = (1 << 16) - 1

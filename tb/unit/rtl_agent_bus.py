@@ -7,8 +7,8 @@ from typing import Any
 import cocotb
 from tb.unit.agent_slots import Slots
 
-from qstep.acting.registers import table_index
-from qstep.protocol import Region
+from qstep.device.registers import table_index
+from qstep.spec.protocol import Region
 
 _LIMIT = 7
 """Field of the settings that is the limit of steps."""

@@ -8,8 +8,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from qstep.acting.config import Algorithm
-from qstep.acting.model import expected
+from qstep.golden.agents import expected
+from qstep.spec.agents import Algorithm
 
 _THRESHOLD_SHIFT = 8  # from epsilon of 25 bits
 _MORE = 100

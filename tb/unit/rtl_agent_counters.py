@@ -11,8 +11,8 @@ from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 from cocotb.utils import get_sim_time
 from tb.unit.agent_slots import Slots
 
-from qstep.acting.agent import AgentCounters
-from qstep.acting.registers import counters_from, counters_writes
+from qstep.device.registers import counters_from, counters_writes
+from qstep.spec.settings import AgentCounters
 
 _STAGE = 13
 _LATE = _STAGE + 8

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_agent_update`` against ``qstep.model.updated_value``."""
+"""cocotb tests of ``qs_agent_update`` against ``qstep.golden.lane.updated_value``."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -9,8 +9,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
-from qstep.model import exact_value, updated_value
+from qstep.golden.lane import exact_value, updated_value
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
 
 _BIASES = (1 << (COEFFICIENT_BITS - 1), 0, (1 << COEFFICIENT_BITS) - 1)
 _STAGES = {"s0_reward_i": 0, "s0_entry_i": 0, "s0_keep_i": 0, "s2_alpha_i": 2, "s3_target_i": 3}

@@ -14,7 +14,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from tb.uvm.covergroup import Covergroup
 
-from qstep.protocol import ALL_LANES
+from qstep.spec.protocol import ALL_LANES
 
 _LANES = 3
 _MOST_CLOCKS = 400

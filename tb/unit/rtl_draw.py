@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_draw`` (bench ``qs_agent_blocks_bench``) against ``qstep.acting.draws``."""
+"""cocotb tests of ``qs_draw`` (bench ``qs_agent_blocks_bench``) against ``qstep.spec.random``."""
 
 import random
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from tb.unit.agent_slots import Slots
 
-from qstep.acting.draws import Draw, advanced, draw, first_word
+from qstep.spec.random import Draw, advanced, draw, first_word
 
 _MASK32 = (1 << 32) - 1
 

@@ -8,9 +8,9 @@ from typing import Any
 import cocotb
 from tb.unit.agent_slots import Slots
 
-from qstep.acting.agent import AgentState
-from qstep.acting.epsilon import Epsilon, EpsilonCode
-from qstep.acting.model import ActingModel
+from qstep.golden.agents import ActingModel
+from qstep.spec.epsilon import Epsilon, EpsilonCode
+from qstep.spec.settings import AgentState
 
 _ONE = 1 << 24
 _SCHEDULES = [

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from qstep.noise import NoiseState
+from qstep.spec.random import NoiseState
 
 
 async def _start(dut: Any) -> None:

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_update`` against ``qstep.model.updated_value``."""
+"""cocotb tests of ``qs_update`` against ``qstep.golden.lane.updated_value``."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -9,8 +9,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
-from qstep.model import updated_value
+from qstep.golden.lane import updated_value
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
 
 _HALF = 1 << (COEFFICIENT_BITS - 1)
 _BIASES = (_HALF, 0, 2 * _HALF - 1, 12345)

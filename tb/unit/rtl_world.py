@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from tb.random_world import random_world
 
 from qstep import Config
-from qstep.acting.config import Acting
-from qstep.acting.registers import world_writes
-from qstep.acting.world_table import WorldTable
-from qstep.protocol import Region
+from qstep.device.registers import world_writes
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Acting
+from qstep.spec.protocol import Region
 
 _DRAWS = 1 << 16
 _ITEMS = 32

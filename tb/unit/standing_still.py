@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tb.generated import core_of
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_rtl import sources
 from qstep_rtl.handler import known_type

@@ -6,8 +6,8 @@ import pytest
 from tb.bench import run
 from tb.unit.unit_runs import FARMS, chain_run
 
-from qstep.acting.config import Acting
-from qstep.config import Config
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_rtl.chain_head import index_mask
 
 

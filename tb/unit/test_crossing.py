@@ -11,8 +11,8 @@ from tb.generated import generated
 from tb.planted import plant_python
 from tb.unit.clock_domains import Netlist
 
-from qstep.acting.config import Acting
-from qstep.config import Config, Link
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
 from qstep_rtl import crossing
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import GENERATED

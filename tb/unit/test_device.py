@@ -16,16 +16,11 @@ from tb.unit.device_pair import Pair, agree_at_the_end, converse, exchange
 from tb.unit.requests import RequestMaker, packed_record
 from tb.verify.figures import Count
 
-from qstep.config import Config, Link
-from qstep.link.frames import encode_frame
-from qstep.link.records import encode_records
-from qstep.protocol import (
-    RecordLayout,
-    Request,
-    StatusCode,
-    max_payload,
-)
-from qstep.transitions import Transitions
+from qstep.device.link.frames import encode_frame
+from qstep.device.link.records import encode_records
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import RecordLayout, Request, StatusCode, max_payload
 from qstep_rtl import sources
 from qstep_sim import verilator
 from qstep_sim.port import SimPort

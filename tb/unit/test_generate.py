@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import qstep
-from qstep.acting.config import Acting
 from qstep.cli.generate import command
-from qstep.config import Config
 from qstep.errors import ConfigError, FileFormatError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_rtl.bus.generate import wrapper_paths
 from qstep_rtl.bus.registers import AGENTS, LANE
@@ -67,7 +67,7 @@ def test_generate_writes_the_same_bytes_in_another_process(
 ) -> None:
     other = tmp_path / "deep" / "er"
     program = (
-        "import sys; from pathlib import Path; from qstep.config import Config;"
+        "import sys; from pathlib import Path; from qstep.spec.config import Config;"
         "from qstep_rtl.generate import generate;"
         "generate(Config(25, 3, 'Q4.4'), Path(sys.argv[1]))"
     )

@@ -8,14 +8,14 @@ import pytest
 from tb.generated import generated
 from tb.planted import Fault, faults, plant_all
 
-from qstep.config import Config, Link
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import DELIMITER, Frame, decode_frame, encode_frame
+from qstep.device.model import ModelDevice
 from qstep.errors import DeviceError
-from qstep.hyperparameters import Hyperparameters
-from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
-from qstep.protocol import ANSWERS, RecordLayout, Request, StatusCode
-from qstep.transitions import Transitions
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import ANSWERS, RecordLayout, Request, StatusCode
+from qstep.spec.settings import Hyperparameters
 from qstep_rtl import sources
 from qstep_rtl.timing import write_stage
 from qstep_sim.build import compile_library

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import Out
 from tb.planted import Fault, faults, plant_python
 from tb.unit.streams import begin, collect, simulate
 
-from qstep.acting.config import Acting
-from qstep.config import Config
-from qstep.protocol import ARGUMENTS, Request, StatusCode
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.protocol import ARGUMENTS, Request, StatusCode
 from qstep_rtl import handle_act
 from qstep_rtl.handle_agents import AgentsSignature
 

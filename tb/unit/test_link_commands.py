@@ -12,16 +12,9 @@ from tb.unit.commands_servants import Pace
 from tb.unit.conversations import Exchange, Talk, body_of
 from tb.unit.streams import PACES, collect, send, simulate
 
-from qstep.acting.config import Acting
-from qstep.config import Config
-from qstep.protocol import (
-    ARGUMENTS,
-    Region,
-    Request,
-    StatusCode,
-    max_words,
-    requests_of,
-)
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.protocol import ARGUMENTS, Region, Request, StatusCode, max_words, requests_of
 from qstep_rtl.commands import Commands
 
 pytestmark = pytest.mark.unit

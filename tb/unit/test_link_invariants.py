@@ -13,10 +13,10 @@ from tb.generated import generated
 from tb.planted import faults, plant_python
 from tb.unit.streams import begin, pulse_bytes, send, simulate
 
-from qstep.acting.config import Acting
-from qstep.config import Config
-from qstep.link.frames import encode_frame
-from qstep.protocol import ARGUMENTS, HEADER, Region, Request, StatusCode
+from qstep.device.link.frames import encode_frame
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
+from qstep.spec.protocol import ARGUMENTS, HEADER, Region, Request, StatusCode
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters

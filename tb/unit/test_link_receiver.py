@@ -9,8 +9,8 @@ import pytest
 from cobs import cobs
 from tb.unit.streams import collect, collect_pulses, pulse_bytes, simulate
 
-from qstep.link.frames import encode_frame
-from qstep.protocol import max_payload
+from qstep.device.link.frames import encode_frame
+from qstep.spec.protocol import max_payload
 from qstep_rtl.receiver import Receiver
 
 pytestmark = pytest.mark.unit

@@ -8,10 +8,10 @@ import pytest
 from tb.unit.requests import packed_record
 from tb.unit.streams import PACES, collect, send, simulate
 
-from qstep.config import Config
-from qstep.link.records import encode_records
-from qstep.protocol import RecordLayout
-from qstep.transitions import Transitions
+from qstep.device.link.records import encode_records
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.protocol import RecordLayout
 from qstep_rtl.record_decoder import RecordDecoder
 
 pytestmark = pytest.mark.unit

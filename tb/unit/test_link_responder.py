@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tb.unit.streams import PACES, collect, send, simulate
 
-from qstep.config import Config
-from qstep.link.frames import encode_frame
-from qstep.protocol import ANSWER, ANSWERS, COMMON, PROTOCOL_VERSION, Request, StatusCode
+from qstep.device.link.frames import encode_frame
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, PROTOCOL_VERSION, Request, StatusCode
 from qstep_rtl.responder import Responder
 
 pytestmark = pytest.mark.unit

@@ -8,7 +8,7 @@ import pytest
 from amaranth import Signal
 from tb.unit.streams import simulate
 
-from qstep.protocol import REFUSALS, StatusCode
+from qstep.spec.protocol import REFUSALS, StatusCode
 from qstep_rtl.session import Session
 
 pytestmark = pytest.mark.unit

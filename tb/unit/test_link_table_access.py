@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tb.unit.streams import collect, send, simulate
 
-from qstep.config import Config
-from qstep.protocol import StatusCode
+from qstep.spec.config import Config
+from qstep.spec.protocol import StatusCode
 from qstep_rtl.table_access import AccessTask, TableAccess
 
 pytestmark = pytest.mark.unit

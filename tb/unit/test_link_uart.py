@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 from tb.unit.streams import collect_pulses, send, simulate
 
-from qstep.protocol import LEAST_DIVISOR
+from qstep.spec.protocol import LEAST_DIVISOR
 from qstep_rtl.uart import UartReceiver, UartSender
 
 pytestmark = pytest.mark.unit

@@ -5,12 +5,12 @@ import pytest
 from tb.sw.lossy_port import NoisyPort
 from tb.verify.figures import Count
 
-from qstep.config import Config, Link
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.model_device import ModelDevice
-from qstep.hyperparameters import Hyperparameters
-from qstep.link.ports import Port
-from qstep.transitions import Transitions
+from qstep.device.lane import LinkDevice
+from qstep.device.link.ports import Port
+from qstep.device.model import ModelDevice
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config, Link
+from qstep.spec.settings import Hyperparameters
 from qstep_sim.port import SimPort
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]

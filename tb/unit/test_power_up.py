@@ -10,14 +10,14 @@ from tb.random_world import random_world
 from tb.unit.power_up import RESET_CLOCKS, TX, PoweredUp, replayed
 
 from qstep import Config, Hyperparameters, Link
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.devices.agents_device import LinkAgents
-from qstep.devices.link_device import LinkDevice
-from qstep.model import Model
-from qstep.transitions import Transitions
+from qstep.device.agents import LinkAgents
+from qstep.device.lane import LinkDevice
+from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.lane import Model
+from qstep.mdp.transitions import Transitions
+from qstep.spec.agents import Acting
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 pytestmark = pytest.mark.rtl
 

@@ -10,12 +10,12 @@ from tb.sw import test_agents_sim, test_live_worlds
 from tb.sw.lossy_port import DirectPort
 from tb.unit import test_device
 
-from qstep.config import Config
-from qstep.devices.agents_device import LinkAgents
-from qstep.devices.link_device import LinkDevice
-from qstep.devices.live_device import LinkLive
-from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import ARGUMENTS, COMMON, Region, Request, StatusCode
+from qstep.device.agents import LinkAgents
+from qstep.device.lane import LinkDevice
+from qstep.device.link.frames import decode_frame, encode_frame
+from qstep.device.live import LinkLive
+from qstep.spec.config import Config
+from qstep.spec.protocol import ARGUMENTS, COMMON, Region, Request, StatusCode
 from qstep_sim.port import SimPort
 
 LANE, AGENTS, LIVE = test_device.CONFIGS[2], test_agents_sim.CONFIG, test_live_worlds.CONFIG

@@ -8,9 +8,9 @@ import pytest
 from tb.reference_device import ReferenceDevice
 from tb.unit.requests import RequestMaker
 
-from qstep.config import Config
-from qstep.link.frames import DELIMITER, Frame, decode_frame, encode_frame
-from qstep.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, requests_of
+from qstep.device.link.frames import DELIMITER, Frame, decode_frame, encode_frame
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, Request, StatusCode, requests_of
 from qstep_sim import port as sim_port
 from qstep_sim.port import SimPort
 

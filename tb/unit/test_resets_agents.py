@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from tb.random_world import random_world
 
-from qstep.acting.agent import AgentSettings
-from qstep.acting.config import Acting, Algorithm
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.fast_model import FastActingModel
-from qstep.acting.live import LiveModel
-from qstep.config import Config, Link
-from qstep.devices.agents_device import LinkAgents
-from qstep.devices.live_device import LinkLive
+from qstep.device.agents import LinkAgents
+from qstep.device.link.frames import DELIMITER, decode_frame
+from qstep.device.live import LinkLive, LiveModel
 from qstep.errors import DeviceError
-from qstep.link.frames import DELIMITER, decode_frame
-from qstep.protocol import Request
+from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.config import Config, Link
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.protocol import Request
+from qstep.spec.settings import AgentSettings
 from qstep_sim import port as sim_port
 from qstep_sim.port import SimPort
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tb.generated import core_of, generated
 
-from qstep.acting.config import Acting
-from qstep.config import Config
 from qstep.errors import BuildError
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_rtl import sources
 from qstep_sim.clocked import clocked

@@ -9,12 +9,12 @@ from tb.generated import generated
 from tb.random_world import random_world
 from tb.unit.requests import RequestMaker
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.config import Acting
-from qstep.acting.registers import counters_writes, settings_writes, state_writes, world_writes
-from qstep.config import Config, Link
-from qstep.link.frames import encode_frame
-from qstep.protocol import ARGUMENTS, OVERHEAD, Region, Request, requests_of
+from qstep.device.link.frames import encode_frame
+from qstep.device.registers import counters_writes, settings_writes, state_writes, world_writes
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import ARGUMENTS, OVERHEAD, Region, Request, requests_of
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 from qstep_rtl import sources
 from qstep_sim.build import as_simulated, compile_library
 from qstep_sim.clocked import clocked

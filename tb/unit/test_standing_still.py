@@ -14,8 +14,8 @@ from tb.unit.standing_still import (
     type_of,
 )
 
-from qstep.config import Config
 from qstep.errors import BuildError
+from qstep.spec.config import Config
 
 pytestmark = [pytest.mark.formal, pytest.mark.slow]
 

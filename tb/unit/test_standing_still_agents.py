@@ -14,10 +14,10 @@ from tb.unit.standing_still import (
     type_of,
 )
 
-from qstep.acting.config import Acting
-from qstep.config import Config, Link
 from qstep.errors import BuildError
-from qstep.protocol import BUFFERS, COMMON, HEADER, Request, max_words
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config, Link
+from qstep.spec.protocol import BUFFERS, COMMON, HEADER, Request, max_words
 
 pytestmark = [pytest.mark.formal, pytest.mark.slow]
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from tb.bench import BenchError, Run, run
 from tiny_tapeout.test import test as project
 
-from qstep.fixed import QFormat, coefficients
-from qstep.model import updated_value
+from qstep.golden.lane import updated_value
+from qstep.spec.fixed import QFormat, coefficients
 from qstep_fpga import tiny_tapeout
 from qstep_fpga.tiny_tapeout import TOP, verilog
 

@@ -7,9 +7,9 @@ from amaranth.back import verilog
 from tb.bench import BUILD, RTL, TB, Run
 from tools.lint_rtl import BOARD, BOARD_WAIVER, SLOTS_WAIVER
 
-from qstep.acting.config import Acting
-from qstep.config import Config
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_rtl.chain_head import ChainHead, index_mask
 from qstep_rtl.invariants import GENERATED
 

@@ -12,8 +12,7 @@ from tb.unit.acting_port import CLOCK_NS, AgentsPort
 from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting, Setup
 from tb.uvm.components import Driver
 
-from qstep.acting.agent import AgentCounters
-from qstep.acting.registers import (
+from qstep.device.registers import (
     BEGUN,
     DRAWN,
     HOLDS,
@@ -25,7 +24,8 @@ from qstep.acting.registers import (
     state_writes,
     world_writes,
 )
-from qstep.protocol import Region
+from qstep.spec.protocol import Region
+from qstep.spec.settings import AgentCounters
 
 __all__ = ["ActingBfm", "ActingDriver"]
 

@@ -10,9 +10,9 @@ from tb.uvm.components import Coverage
 from tb.uvm.covergroup import Covergroup
 
 from qstep import Config
-from qstep.acting.config import Algorithm
-from qstep.acting.epsilon import EpsilonCode
-from qstep.acting.world_table import WorldTable
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Algorithm
+from qstep.spec.epsilon import EpsilonCode
 
 __all__ = ["ActingCoverage", "acting_bins", "order_bins", "reachable"]
 

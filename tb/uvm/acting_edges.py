@@ -8,9 +8,9 @@ from pyuvm import uvm_sequence_item
 from tb.uvm.acting_items import Job, Setup
 
 from qstep import Config
-from qstep.acting.agent import AgentSettings, AgentState
-from qstep.acting.draws import advanced, draw
-from qstep.acting.epsilon import Epsilon
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.random import advanced, draw
+from qstep.spec.settings import AgentSettings, AgentState
 
 __all__ = ["edges"]
 

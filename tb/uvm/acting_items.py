@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pyuvm import uvm_sequence_item
 
-from qstep.acting.agent import AgentCounters, AgentSettings, AgentState
-from qstep.acting.model import Step
+from qstep.golden.agents import Step
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 __all__ = [
     "ACTS",

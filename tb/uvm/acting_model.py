@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tb.uvm.acting_items import Setup
 
-from qstep.acting.draws import Draw, advanced, draw
-from qstep.acting.model import ActingModel, Step
-from qstep.acting.world_table import WorldTable
-from qstep.config import Config
+from qstep.golden.agents import ActingModel, Step
+from qstep.mdp.memory import WorldTable
+from qstep.spec.config import Config
+from qstep.spec.random import Draw, advanced, draw
 
 __all__ = ["Agents", "after_setup"]
 

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from qstep.config import Config
+from qstep.spec.config import Config
 
 __all__ = ["Order", "Reach", "Slot", "distances"]
 

@@ -2,8 +2,8 @@
 
 from tb.uvm.acting_items import Emptied, Look
 
-from qstep.config import Config
-from qstep.throughput import steps_per_clock
+from qstep.golden.throughput import steps_per_clock
+from qstep.spec.config import Config
 
 __all__ = ["Rest"]
 

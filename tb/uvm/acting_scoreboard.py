@@ -26,7 +26,7 @@ from tb.uvm.acting_order import Order
 from tb.uvm.acting_rest import Rest
 from tb.uvm.components import EdgeScoreboard
 
-from qstep.acting.model import Step
+from qstep.golden.agents import Step
 
 __all__ = ["ActingScoreboard"]
 

@@ -10,8 +10,8 @@ from tb.uvm.acting_items import Job, Reset, Setup
 from tb.uvm.components import ItemSequence
 
 from qstep import Config
-from qstep.acting.agent import AgentSettings
-from qstep.acting.epsilon import Epsilon
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import AgentSettings
 
 __all__ = ["GreedyJobs", "Jobs"]
 

@@ -9,8 +9,16 @@ from tb.uvm.covergroup import Covergroup
 from tb.uvm.device_items import Answered, Given, Reset, Taken
 
 from qstep import Config
-from qstep.link.frames import decode_frame
-from qstep.protocol import ANSWER, COMMON, REFUSALS, RecordLayout, Request, StatusCode, requests_of
+from qstep.device.link.frames import decode_frame
+from qstep.spec.protocol import (
+    ANSWER,
+    COMMON,
+    REFUSALS,
+    RecordLayout,
+    Request,
+    StatusCode,
+    requests_of,
+)
 
 __all__ = ["DeviceCoverage", "counts", "device_bins"]
 

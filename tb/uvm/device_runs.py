@@ -8,7 +8,7 @@ from tb.generated import generated
 from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep import Acting, Config, Link, QFormat
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 __all__ = ["AGENTS", "CONFIGS", "agents_run", "config_id", "device_run"]
 

@@ -7,8 +7,8 @@ from tb.uvm.components import Scoreboard
 from tb.uvm.device_coverage import counts
 from tb.uvm.device_items import Answered, Given, Reset, Taken
 
-from qstep.link.frames import decode_frame
-from qstep.protocol import COMMON
+from qstep.device.link.frames import decode_frame
+from qstep.spec.protocol import COMMON
 
 __all__ = ["DeviceScoreboard"]
 

@@ -11,8 +11,8 @@ from tb.uvm.components import ItemSequence
 from tb.uvm.device_items import Bytes
 
 from qstep import Config
-from qstep.link.frames import decode_frame, encode_frame
-from qstep.protocol import COMMON, REFUSALS, Request, StatusCode, max_payload
+from qstep.device.link.frames import decode_frame, encode_frame
+from qstep.spec.protocol import COMMON, REFUSALS, Request, StatusCode, max_payload
 
 __all__ = ["Everything", "Host"]
 

@@ -18,7 +18,7 @@ from tb.uvm.lane_items import Batch, Readback, Setting
 from tb.uvm.lane_pins import IDLE_MASK, clocks_from_text, entry_words, offer_words
 
 from qstep import Config
-from qstep.noise import NoiseState
+from qstep.spec.random import NoiseState
 
 __all__ = ["LaneBfm", "LaneDriver"]
 

@@ -12,7 +12,7 @@ from tb.uvm.lane_items import Checked
 from tb.uvm.lane_pins import flag
 
 from qstep import Config, Rounding
-from qstep.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE
 from qstep_rtl.timing import write_stage
 
 __all__ = ["LaneCoverage", "lane_bins"]

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.fixed import COEFFICIENT_ONE, Coefficients
-from qstep.noise import NOISE_BITS, NoiseState
-from qstep.splitmix import GOLDEN, MIX_A, MIX_B
+from qstep.spec.fixed import COEFFICIENT_ONE, Coefficients
+from qstep.spec.random import GOLDEN, MIX_A, MIX_B, NOISE_BITS, NoiseState
 
 __all__ = ["draw_batches"]
 
@@ -33,7 +32,7 @@ _Row = tuple[int, int, int, int]
 
 
 def _unmixed(word: int) -> int:
-    """Return the word whose mix is this one (``qstep.splitmix``)."""
+    """Return the word whose mix is this one (``qstep.spec.random``)."""
     word ^= word >> 31 ^ word >> 62
     word = word * pow(MIX_B, -1, 1 << 64) & _MASK64
     word ^= word >> 27 ^ word >> 54

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pyuvm import uvm_sequence_item
 
 from qstep import Hyperparameters, Transitions
-from qstep.noise import NoiseState
+from qstep.spec.random import NoiseState
 
 __all__ = ["Batch", "Checked", "Readback", "Setting"]
 

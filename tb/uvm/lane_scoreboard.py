@@ -10,9 +10,9 @@ from tb.uvm.lane_items import Checked, Readback, Setting
 from tb.uvm.lane_pins import CLOCK, flag
 
 from qstep import Hyperparameters, Rounding
-from qstep.fixed import COEFFICIENT_BITS
-from qstep.model import Model, Update
-from qstep.noise import NoiseState
+from qstep.golden.lane import Model, Update
+from qstep.spec.fixed import COEFFICIENT_BITS
+from qstep.spec.random import NoiseState
 from qstep_rtl.timing import write_stage
 
 __all__ = ["BatchFigures", "LaneScoreboard"]
@@ -37,7 +37,7 @@ class BatchFigures:
 
 
 class LaneScoreboard(EdgeScoreboard):
-    """Compares every clock, and each table that is read back, with :class:`qstep.model.Model`."""
+    """Compares every clock, and each table that is read back, with :class:`qstep.golden.lane.Model`."""
 
     def build_phase(self) -> None:
         super().build_phase()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.fixed import COEFFICIENT_ONE
+from qstep.spec.fixed import COEFFICIENT_ONE
 from qstep_rtl.timing import write_stage
 
 __all__ = [

@@ -102,7 +102,7 @@ class MeasuredBatches(Batches):
 
     def batches(self) -> Iterator[Batch]:
         # Brings Numba with it, which takes longer to load than most runs of the other tests.
-        from qstep.throughput import issue_clocks
+        from qstep.golden.throughput import issue_clocks
 
         self.predicted: dict[str, int] = {}
         for draw in (stimuli.independent_batch, stimuli.walker_batch):

@@ -25,7 +25,7 @@ from tb.bench import TB
 from tb.verify import figures
 from tb.verify.report import Results, as_html, read_rows, report
 
-from qstep.files import make_folder, write_atomically
+from qstep._io.files import make_folder, write_atomically
 
 __all__ = ["TreeError", "verify"]
 

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from qstep.config import Config
 from qstep.errors import ConfigError
-from qstep.fixed import QFormat
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat
 from qstep_fpga.board import Board
 
 __all__ = ["Point", "Refused", "describe", "grid"]

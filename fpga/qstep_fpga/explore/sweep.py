@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from qstep._io.scheduler import Threads, Workers, in_parallel
 from qstep.errors import BuildError
-from qstep.scheduler import Threads, Workers, in_parallel
 from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused
 from qstep_fpga.explore.result import Exploration, Result

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from qstep.baselines.random_walk import walk
 from qstep.envs.gridworld import GridWorld
-from qstep.throughput import updates_per_clock
+from qstep.golden.throughput import updates_per_clock
+from qstep_bench.baselines.random_walk import walk
 
 __all__ = ["independent", "walker"]
 

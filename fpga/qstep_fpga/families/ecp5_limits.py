@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from qstep._io.extras import remedy
 from qstep.errors import ToolMissingError
-from qstep.extras import remedy
 from qstep_fpga.board import Board
 
 __all__ = ["highest_clocks", "timing_model"]

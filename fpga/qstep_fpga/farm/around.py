@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qstep import cache
+from qstep._io import cache
 from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board

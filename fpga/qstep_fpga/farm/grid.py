@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qstep import cache
+from qstep._io import cache
 from qstep_fpga import chip, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

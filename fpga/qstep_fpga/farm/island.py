@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qstep import cache
+from qstep._io import cache
+from qstep._io.scheduler import Workers
 from qstep.errors import BuildError
-from qstep.scheduler import Workers
 from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from qstep._io.scheduler import Workers, in_parallel
 from qstep.errors import BuildError
-from qstep.scheduler import Workers, in_parallel
 
 __all__ = ["with_seeds"]
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from qstep import cache
-from qstep.config import Config
+from qstep._io import cache
+from qstep.spec.config import Config
 from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES

@@ -14,8 +14,8 @@ from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.acting.config import Acting
-from qstep.config import Config
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep_rtl.agents import Agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import GENERATED

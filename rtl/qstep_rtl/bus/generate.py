@@ -8,10 +8,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from qstep.checks import integer
-from qstep.config import Config
+from qstep._io.files import make_folder, write_atomically
 from qstep.errors import ConfigError
-from qstep.files import make_folder, write_atomically
+from qstep.spec.checks import integer
+from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_rtl.agents import check_room
 from qstep_rtl.bus.agents_core import CORE, agents_core

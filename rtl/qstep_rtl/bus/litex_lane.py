@@ -10,7 +10,7 @@ from litex.soc.interconnect import axi, stream
 from litex.soc.interconnect.csr import CSRStorage
 from migen import ClockSignal, Instance, ResetSignal
 
-from qstep.config import Config
+from qstep.spec.config import Config
 from qstep_rtl.bus.generate import TOP, generate_axi
 from qstep_rtl.bus.registers import ADDRESS_BITS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
 import sys
 import warnings
@@ -12,25 +12,42 @@ from typing import Any
 
 import click
 
-from qstep.checks import did_you_mean
 from qstep.cli._interrupt import TYPED, answered
 from qstep.cli._streams import guarded_streams
 from qstep.cli._verbose import verbose_option
 from qstep.errors import QStepError, QStepWarning
+from qstep.spec.checks import did_you_mean
 
 __all__ = ["main"]
 
 
+_LABORATORY = "qstep_bench.cli"
+"""The package with the commands of the laboratory; it is above this one and loaded only by name."""
+
+
+def _modules() -> dict[str, str]:
+    """Return the module of each command: those of both packages without a leading underscore."""
+    found = {}
+    for package in (__name__, _LABORATORY):
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        for module in pkgutil.iter_modules(spec.submodule_search_locations):
+            if not module.name.startswith("_"):
+                found[module.name] = f"{package}.{module.name}"
+    return found
+
+
 class _Commands(click.Group):
-    """A group whose commands are the modules of this package that have no leading underscore."""
+    """A group whose commands are modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+        return sorted(_modules())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        module = _modules().get(cmd_name)
+        if module is None:
             return None
-        command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         command.name = cmd_name
         if not any(

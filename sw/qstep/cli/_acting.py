@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from qstep.acting.config import CIRCUITS, Algorithm
 from qstep.cli._options import hyper_options, refuse, stack
-from qstep.grid_map import GridMap
+from qstep.envs.grid_map import GridMap
+from qstep.spec.agents import CIRCUITS, Algorithm
 
 if TYPE_CHECKING:
-    from qstep.acting.world import World
+    from qstep.mdp.world import World
 
 __all__ = [
     "DEVICE_ONLY",

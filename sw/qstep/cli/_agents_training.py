@@ -14,29 +14,29 @@ from typing import Any
 import click
 import numpy as np
 
-from qstep.acting.device import open_agents
-from qstep.acting.plan import AgentsPlan
-from qstep.acting.plots import draw_agents
-from qstep.acting.point import Point
-from qstep.acting.result import TrainingResult
-from qstep.acting.trace import save_trace
-from qstep.acting.training import Budget, Training
-from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
+from qstep._io.checkpoint import check_identity, read_checkpoint, save_checkpoint
+from qstep._io.pictures import WritePictures
+from qstep._io.run_folder import run_folder
 from qstep.cli._acting import grid_named
 from qstep.cli._console import run_bar
 from qstep.cli._hints import hint
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
-from qstep.devices import is_model
-from qstep.discount import discount_in_words
+from qstep.device import is_model
+from qstep.device.acting import open_agents
 from qstep.errors import ConfigError, DeviceError
-from qstep.learn.plots import draw_policy
-from qstep.metrics import Metrics, write_metrics
-from qstep.plotting import WritePictures
-from qstep.results import Results, draw_results, write_results
-from qstep.run_folder import run_folder
-from qstep.table import TableWorld, save_table
+from qstep.learn.agents import Budget, Training
+from qstep.learn.agents_plots import draw_agents
+from qstep.learn.host_plots import draw_policy
+from qstep.learn.metrics import Metrics, write_metrics
+from qstep.learn.plan import AgentsPlan
+from qstep.learn.point import Point
+from qstep.learn.result import TrainingResult
+from qstep.learn.results import Results, draw_results, write_results
+from qstep.learn.table import TableWorld, save_table
+from qstep.learn.trace import save_trace
+from qstep.spec.discount import discount_in_words
 
 __all__ = ["train_agents"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qstep.acting.world import World
+from qstep.mdp.world import World
 
 __all__ = ["hint"]
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from qstep.deep.variants import Variant
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["changed", "hyperparameter_options"]
 

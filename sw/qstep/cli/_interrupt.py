@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-from qstep.files import written
+from qstep._io.files import written
 
 __all__ = ["TYPED", "answered", "command_line", "held_back", "on_interrupt", "say_stopped"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from qstep.files import write_atomically
-from qstep.json_text import json_text
+from qstep._io.files import write_atomically
+from qstep._io.json_text import json_text
 
 __all__ = ["JsonOutput", "json_option"]
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
-from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.pictures import write_pictures
+from qstep._io.run_folder import run_folder
 from qstep.cli._console import run_bar
 from qstep.cli._hyperparameters import changed
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
@@ -22,12 +24,10 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import preset_of
 from qstep.deep.run import GAMES, Run, Score
 from qstep.deep.summary import results, summary
+from qstep.deep.torch_device import choose, one_thread
 from qstep.errors import ConfigError, DrawingError
-from qstep.metrics import write_metrics
-from qstep.plotting import write_pictures
-from qstep.results import draw_results, write_results
-from qstep.run_folder import run_folder
-from qstep.torch_device import choose, one_thread
+from qstep.learn.metrics import write_metrics
+from qstep.learn.results import draw_results, write_results
 
 __all__ = ["train"]
 

@@ -14,10 +14,10 @@ from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from qstep.cli._json import json_option
-from qstep.config import Config
 from qstep.errors import ConfigError, TableError
-from qstep.fixed import QFormat, Rounding
-from qstep.table import policy_table
+from qstep.learn.table import policy_table
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat, Rounding
 
 __all__ = [
     "BITSTREAMS",

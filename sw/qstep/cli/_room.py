@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from qstep.files import make_room
+from qstep._io.files import make_room
 
 __all__ = ["room_for"]
 
@@ -18,7 +18,7 @@ def room_for(*files: Path | None) -> Iterator[None]:
     Raises
     ------
     FileFormatError
-        A file cannot be written there; see :func:`qstep.files.make_room`.
+        A file cannot be written there; see :func:`qstep._io.files.make_room`.
     """
     wanted = [file for file in files if file is not None]
     absent = {folder for file in wanted for folder in file.parents if not folder.exists()}

@@ -12,25 +12,25 @@ from typing import Any
 
 import click
 
-from qstep.acting.advise import usual_steps
-from qstep.acting.epsilon import Epsilon
-from qstep.acting.plan import falling_epsilon
-from qstep.acting.sweep import Sweep
-from qstep.acting.sweep_plan import SweepPlan
-from qstep.acting.sweep_result import SweepResult
-from qstep.acting.training import Budget
-from qstep.acting.world import World
-from qstep.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.files import write_atomically
+from qstep._io.json_text import json_text
+from qstep._io.pictures import write_pictures
+from qstep._io.run_folder import run_folder
+from qstep._io.scheduler import Workers
 from qstep.cli._console import console, run_bar
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
 from qstep.errors import DeviceError, SchedulerError
-from qstep.files import write_atomically
-from qstep.json_text import json_text
-from qstep.plotting import write_pictures
-from qstep.run_folder import run_folder
-from qstep.scheduler import Workers
+from qstep.learn.advise import usual_steps
+from qstep.learn.agents import Budget
+from qstep.learn.plan import falling_epsilon
+from qstep.learn.sweep import Sweep
+from qstep.learn.sweep_plan import SweepPlan
+from qstep.learn.sweep_result import SweepResult
+from qstep.mdp.world import World
+from qstep.spec.epsilon import Epsilon
 
 __all__ = ["epsilons", "run_sweep"]
 
@@ -69,7 +69,7 @@ def run_sweep(
 
     A checkpoint is saved every second, on Ctrl-C and on failure.
     """
-    from qstep.acting.sweep_views import draw_curves, draw_map, render
+    from qstep.learn.sweep_views import draw_curves, draw_map, render
 
     with run_folder(folder, resume, overwrite) as file, room_for(json_output.file):
         sweep = Sweep(plan, url, agents, workers)

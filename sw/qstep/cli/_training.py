@@ -12,29 +12,28 @@ from typing import Any
 
 import click
 
-from qstep.checkpoint import check_identity, read_checkpoint, save_checkpoint
+from qstep._io.checkpoint import check_identity, read_checkpoint, save_checkpoint
+from qstep._io.pictures import WritePictures
+from qstep._io.run_folder import run_folder
 from qstep.cli._console import run_bar
 from qstep.cli._hints import hint
 from qstep.cli._interrupt import command_line, on_interrupt, say_stopped
 from qstep.cli._json import JsonOutput
 from qstep.cli._options import config_from
 from qstep.cli._room import room_for
-from qstep.config import Config
-from qstep.devices import open_device
-from qstep.discount import check_discount, discount_in_words
+from qstep.device import open_device
 from qstep.envs import make, table_size
 from qstep.errors import DeviceError
-from qstep.fixed import QFormat, Rounding
-from qstep.hyperparameters import Hyperparameters
-from qstep.learn.checkpoint import TableCheckpoint
-from qstep.learn.evaluate import Evaluation, share
-from qstep.learn.summary import results, summary
-from qstep.learn.train import Learner, Plan, identity
-from qstep.metrics import write_metrics
-from qstep.plotting import WritePictures
-from qstep.results import draw_results, write_results
-from qstep.run_folder import run_folder
-from qstep.saturation import saturated_in_words
+from qstep.learn.host import Learner, Plan, identity
+from qstep.learn.host_checkpoint import TableCheckpoint
+from qstep.learn.host_evaluate import Evaluation, share
+from qstep.learn.host_summary import results, summary
+from qstep.learn.metrics import write_metrics
+from qstep.learn.results import draw_results, saturated_in_words, write_results
+from qstep.spec.config import Config
+from qstep.spec.discount import check_discount, discount_in_words
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.settings import Hyperparameters
 
 __all__ = ["configuration", "optimum_in_words", "train"]
 
@@ -177,7 +176,7 @@ def _rate(success: float | None) -> str:
 
 
 def optimum_in_words(optimum: dict[str, Any]) -> str:
-    """Return the findings of :func:`qstep.learn.summary.optimum` as a sentence."""
+    """Return the findings of :func:`qstep.learn.host_summary.optimum` as a sentence."""
     return (
         f"greedy action optimal in {optimum['optimal']} of the {optimum['visited']} states that "
         f"the greedy policy visits; value of the start {optimum['start_value']:.3f}, "

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from qstep._io.pictures import picture_format, write_pictures
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, seed_option
 from qstep.cli._room import room_for
-from qstep.fixed import Rounding
-from qstep.plotting import picture_format, write_pictures
+from qstep.spec.fixed import Rounding
 
 __all__ = ["command"]
 
@@ -70,10 +70,10 @@ def command(
     (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
     WORLD is a map, a world file, or an environment with a transition table.
     """
-    from qstep.acting.advise import Trial, advise
-    from qstep.acting.advise_views import draw, render, sentence
-    from qstep.acting.world import World
     from qstep.cli._console import console, task_bar
+    from qstep.learn.advise import Trial, advise
+    from qstep.learn.advise_views import draw, render, sentence
+    from qstep.mdp.world import World
 
     picture_format(plot_file)
     named = World.named(world)

@@ -10,7 +10,7 @@ from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import BITSTREAMS, refuse, scheduler_option, seeds_option
 from qstep.cli._room import room_for
-from qstep.config import Config
+from qstep.spec.config import Config
 
 __all__ = ["command"]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 import numpy as np
 
-from qstep.acting.config import Algorithm
+from qstep._io.files import write_atomically
 from qstep.cli._options import agent_option, table_of
 from qstep.cli._room import room_for
 from qstep.errors import TableError
-from qstep.export import EXPORTERS
-from qstep.files import write_atomically
-from qstep.table import load_table, table_config
+from qstep.learn.export import EXPORTERS
+from qstep.learn.table import load_table, table_config
+from qstep.spec.agents import Algorithm
 
 __all__ = ["command"]
 

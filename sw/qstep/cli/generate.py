@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from qstep import cache, extras
+from qstep._io import cache, extras
+from qstep._io.files import write_atomically
 from qstep.cli._options import config_from, config_options, refuse
-from qstep.files import write_atomically
 
 __all__ = ["command"]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qstep import extras
-from qstep.acting.config import CIRCUITS
+from qstep._io import extras
 from qstep.cli._acting import (
     DEVICE_ONLY,
     acting_options,
@@ -22,12 +21,13 @@ from qstep.cli._acting import (
 )
 from qstep.cli._options import config_from, device_option
 from qstep.errors import NoTableError
-from qstep.fixed import Rounding
-from qstep.protocol import MOST_STEPS
+from qstep.spec.agents import CIRCUITS
+from qstep.spec.fixed import Rounding
+from qstep.spec.protocol import MOST_STEPS
 
 if TYPE_CHECKING:
-    from qstep.acting.world import World
-    from qstep.watch.view import Watched
+    from qstep.live.view import Watched
+    from qstep.mdp.world import World
 
 __all__ = ["command"]
 
@@ -80,8 +80,8 @@ def command(
       qstep live gridworld --device sim --port 8000 --no-browser
       qstep live cartpole
     """
-    server = extras.load("qstep.watch.server", "live")
-    from qstep.watch.controller import Controller
+    server = extras.load("qstep.live.server", "live")
+    from qstep.live.controller import Controller
 
     with contextlib.ExitStack() as held:
         world = _world(name, options.pop("max_episode_steps"))
@@ -108,7 +108,7 @@ def command(
 
 def _world(name: str, max_episode_steps: int | None) -> World | str | None:
     """Return a world with the requested limit, a circuit's name, or None if the host acts."""
-    from qstep.acting.world import World
+    from qstep.mdp.world import World
 
     world, is_circuit = None, name.endswith(CIRCUITS)
     if not is_circuit:
@@ -135,12 +135,12 @@ def _agents_run(
     **_: Any,
 ) -> tuple[Watched, str]:
     """Open a device on which agents act; return their run and its description."""
-    from qstep.acting.agent import AgentSettings
-    from qstep.acting.device import open_agents
-    from qstep.acting.epsilon import Epsilon
-    from qstep.acting.plan import planned
-    from qstep.acting.training import Budget
-    from qstep.watch.run import WatchedRun
+    from qstep.device.acting import open_agents
+    from qstep.learn.agents import Budget
+    from qstep.learn.plan import planned
+    from qstep.live.run import WatchedRun
+    from qstep.spec.epsilon import Epsilon
+    from qstep.spec.settings import AgentSettings
 
     plan = planned(
         world,
@@ -183,10 +183,10 @@ def _host_run(
 ) -> tuple[Watched, str]:
     """Open a device for which the host acts; return its run and its description."""
     from qstep.cli._training import configuration
-    from qstep.devices import open_device
-    from qstep.hyperparameters import Hyperparameters
-    from qstep.learn.train import Plan
-    from qstep.watch.host_run import HostRun
+    from qstep.device import open_device
+    from qstep.learn.host import Plan
+    from qstep.live.host_run import HostRun
+    from qstep.spec.settings import Hyperparameters
 
     only_for("device", DEVICE_ONLY)
     mode = None if rounding is None else Rounding.parse(rounding)

@@ -14,7 +14,7 @@ from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, agent_option, refuse, seed_option, table_of
 from qstep.cli._room import room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
-from qstep.table import TableWorld, load_table, table_config, table_world
+from qstep.learn.table import TableWorld, load_table, table_config, table_world
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,9 +72,9 @@ def command(
     """
     import numpy as np
 
-    from qstep.acting.world import World
     from qstep.envs import make, table_size
-    from qstep.learn.evaluate import MAX_SEED, evaluate
+    from qstep.learn.host_evaluate import MAX_SEED, evaluate
+    from qstep.mdp.world import World
 
     if watch is False:
         refuse(["delay"], "needs --watch: it is the time between the steps shown")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from qstep import extras
+from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
 from qstep.deep.pqn_config import PqnConfig

@@ -13,13 +13,13 @@ import click
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
 from qstep.cli._room import room_for
-from qstep.devices import Counters, Device, open_device
+from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
-from qstep.fixed import Rounding
-from qstep.hyperparameters import Hyperparameters
-from qstep.saturation import saturated_in_words
-from qstep.table import load_table, save_table
-from qstep.transitions import Transitions
+from qstep.learn.results import saturated_in_words
+from qstep.learn.table import load_table, save_table
+from qstep.mdp.transitions import Transitions
+from qstep.spec.fixed import Rounding
+from qstep.spec.settings import Hyperparameters
 
 __all__ = ["command"]
 

@@ -17,7 +17,7 @@ from qstep.cli._options import (
     refuse,
     scheduler_option,
 )
-from qstep.fixed import Rounding
+from qstep.spec.fixed import Rounding
 
 __all__ = ["command"]
 
@@ -160,12 +160,12 @@ def command(
       qstep sweep gridworld --device sim --agents 25 --steps 20000
       qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786
     """
-    from qstep.acting.sweep_plan import sweep_plan
-    from qstep.acting.world import World
+    from qstep._io.cluster import Cluster
+    from qstep._io.scheduler import Processes, Workers
     from qstep.cli._sweep import epsilons, run_sweep
-    from qstep.cluster import Cluster
-    from qstep.devices import is_model
-    from qstep.scheduler import Processes, Workers
+    from qstep.device import is_model
+    from qstep.learn.sweep_plan import sweep_plan
+    from qstep.mdp.world import World
 
     if scheduler is not None and not is_model(url):
         raise click.UsageError(

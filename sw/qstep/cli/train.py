@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from qstep.acting.config import CIRCUITS
+from qstep._io.pictures import WritePictures, drawing
 from qstep.cli._acting import (
     DEVICE_ONLY,
     acting_options,
@@ -24,14 +24,13 @@ from qstep.cli._options import (
     folder_options,
     metrics_option,
 )
-from qstep.drawing import drawing
 from qstep.errors import NoTableError
-from qstep.fixed import Rounding
-from qstep.hyperparameters import Hyperparameters
-from qstep.plotting import WritePictures
+from qstep.spec.agents import CIRCUITS
+from qstep.spec.fixed import Rounding
+from qstep.spec.settings import Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep.acting.world import World
+    from qstep.mdp.world import World
 
 __all__ = ["command"]
 
@@ -140,7 +139,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """
     options["write_pictures"] = ctx.with_resource(drawing())
     # Gymnasium and Numba take a second to load, so they are imported only when needed.
-    from qstep.acting.world import World
+    from qstep.mdp.world import World
 
     act = options.pop("act")
     world = None
@@ -198,10 +197,10 @@ def _act_on_device(
     json_output: JsonOutput,
     write_pictures: WritePictures,
 ) -> None:
-    from qstep.acting.agent import AgentSettings
-    from qstep.acting.plan import AgentsPlan, falling_epsilon, planned
-    from qstep.acting.training import Budget
     from qstep.cli._agents_training import train_agents
+    from qstep.learn.agents import Budget
+    from qstep.learn.plan import AgentsPlan, falling_epsilon, planned
+    from qstep.spec.settings import AgentSettings
 
     budget = Budget(steps, episodes)
     config = None
@@ -265,8 +264,8 @@ def _act_on_host(
     write_pictures: WritePictures,
 ) -> None:
     from qstep.cli._training import configuration, train
-    from qstep.learn.schedule import EpsilonSchedule
-    from qstep.learn.train import Plan
+    from qstep.learn.host import Plan
+    from qstep.spec.epsilon import EpsilonSchedule
 
     epsilon = EpsilonSchedule(epsilon_start, epsilon_end, epsilon_share)
     mode = None if rounding is None else Rounding.parse(rounding)

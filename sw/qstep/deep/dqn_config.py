@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from qstep.deep.ranges import check
 from qstep.deep.variants import VARIANTS, Variant
 from qstep.errors import ConfigError
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["DqnConfig"]
 

@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 
 __all__ = ["CompiledNorm", "TorchNorm", "norm_for"]
 

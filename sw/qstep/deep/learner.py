@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.checkpoint import Checkpoint, check_parts
+from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.spaces import Spaces
 from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.vector import check_autoreset, led_to

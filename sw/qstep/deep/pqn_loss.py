@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 from qstep.deep.backward import Backward
 from qstep.deep.network import Pass, Stack
 

@@ -17,7 +17,7 @@ from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_rules import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.vector import make_vector
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["PRESETS", "Preset", "preset_of"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 from qstep.errors import ConfigError
 
 __all__ = ["Priorities"]

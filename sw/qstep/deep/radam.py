@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 from qstep.deep.adam import BETAS, EPSILON
 
 __all__ = ["CompiledRAdam", "RAdam", "TorchRAdam", "radam_for"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from qstep.checks import integer
 from qstep.errors import ConfigError
+from qstep.spec.checks import integer
 
 __all__ = ["Learning", "check", "learning_rate_at"]
 

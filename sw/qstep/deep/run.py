@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from qstep.checkpoint import Checkpoint, check_parts
+from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
@@ -25,7 +25,7 @@ from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.presets import preset_of
 from qstep.deep.ranges import learning_rate_at
 from qstep.errors import ConfigError
-from qstep.metrics import Metrics
+from qstep.learn.metrics import Metrics
 
 __all__ = ["GAMES", "Run", "Score"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.pqn_config import PqnConfig
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["EPISODES", "NUM_ENVS", "PQN", "configuration"]
 

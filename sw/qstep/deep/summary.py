@@ -9,10 +9,10 @@ from typing import Any
 
 from safetensors.torch import save
 
+from qstep._io.files import write_atomically
 from qstep.deep.plots import draw_learning_curve
 from qstep.deep.run import Run, Score
-from qstep.files import write_atomically
-from qstep.results import Results
+from qstep.learn.results import Results
 
 __all__ = ["results", "summary"]
 

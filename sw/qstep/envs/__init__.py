@@ -12,16 +12,15 @@ import gymnasium as gym
 from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
-from qstep.acting.config import CIRCUITS
-from qstep.checks import did_you_mean, integer, shown
 from qstep.envs.cartpole_table import CartPoleTable
 from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.registration import IDS
 from qstep.envs.snake import Snake
-from qstep.envs.table_env import TableEnv
 from qstep.errors import EnvironmentSpaceError
+from qstep.spec.agents import CIRCUITS
+from qstep.spec.checks import did_you_mean, integer, shown
 
 __all__ = [
     "IDS",
@@ -40,6 +39,9 @@ _UNKNOWN = (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv)
 
 STEP_CAP = 1000
 """Steps after which an episode is truncated if the environment has no limit of its own."""
+
+_WORLD_FILES = "qstep.mdp.table_env"
+"""Makes the environment of a world file; worlds are above environments, so it is loaded by name."""
 
 _OURS = frozenset(IDS.values())
 
@@ -117,7 +119,10 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
     if kind == ".txt":
         return GridWorld.from_file(env_id, render_mode)
     if kind == ".npz":
-        return _table_env(env_id, render_mode)
+        if render_mode is not None:
+            raise EnvironmentSpaceError(f"render_mode is {render_mode!r}; a world file has none")
+        env: gym.Env[Any, Any] = importlib.import_module(_WORLD_FILES).from_file(env_id, STEP_CAP)
+        return env
     if env_id.endswith(CIRCUITS):
         raise EnvironmentSpaceError(
             f"{env_id} is a circuit, in which only the agents of its device can act; train it with "
@@ -147,15 +152,6 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         return env.unwrapped  # these check their actions and end their episodes themselves
     limited = env.spec is not None and env.spec.max_episode_steps is not None
     return CheckedEnv(env if limited else TimeLimit(env, STEP_CAP), name)
-
-
-def _table_env(path: str, render_mode: str | None) -> gym.Env[Any, Any]:
-    from qstep.acting.world import World
-
-    if render_mode is not None:
-        raise EnvironmentSpaceError(f"render_mode is {render_mode!r}; a world file has none")
-    world = World.from_file(path)
-    return TimeLimit(TableEnv(world), world.max_episode_steps or STEP_CAP)
 
 
 def _import_module(env_id: str) -> None:

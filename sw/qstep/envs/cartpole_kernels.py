@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix_kernels import below
 

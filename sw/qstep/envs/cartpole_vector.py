@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, CartPoles, Outcome, observe, restart, step
 from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.vector_checks import checked_num_envs
+from qstep.envs.vector import checked_num_envs
 
 __all__ = ["CartPoleVectorEnv"]
 

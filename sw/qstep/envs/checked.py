@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from qstep.checks import shown
 from qstep.errors import EnvironmentSpaceError
+from qstep.spec.checks import shown
 
 __all__ = ["CheckedEnv", "checked_action"]
 

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from qstep.envs.vector_checks import check_action, checked_actions, restore_arrays, words
+from qstep.envs.vector import check_action, checked_actions, restore_arrays, words
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["CompiledVectorEnv"]

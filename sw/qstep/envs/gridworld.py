@@ -11,12 +11,12 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from qstep.checks import shown
+from qstep._io.files import read_text
 from qstep.envs.checked import checked_action
+from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.errors import EnvironmentSpaceError
-from qstep.files import read_text
-from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
+from qstep.spec.checks import shown
 
 __all__ = ["DeterministicModel", "GridWorld"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.checks import shown
+from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL
 from qstep.errors import EnvironmentSpaceError
-from qstep.grid_map import FREE, GOAL, HOLE, START, WALL
+from qstep.spec.checks import shown
 
 __all__ = ["METADATA", "PLAYER", "checked_render_mode", "rendered"]
 

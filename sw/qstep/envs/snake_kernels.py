@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qstep.compiled import compiled
-from qstep.envs.snake_arrays import PITCH, RING
+from qstep._io.compiled import compiled
 from qstep.envs.snake_rules import (
     ACTIONS,
     DIRECTION_FEATURE,
@@ -17,8 +16,10 @@ from qstep.envs.snake_rules import (
     MARGIN,
     MOVES,
     PATIENCE,
+    PITCH,
     REWARD_DEATH,
     REWARD_FOOD,
+    RING,
     SIDE,
     START_LENGTH,
     TURNS,

@@ -10,18 +10,22 @@ from numpy.typing import NDArray
 
 from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.snake import Snake
-from qstep.envs.snake_arrays import PITCH, RING, SCRATCH, Outcome, Snakes
 from qstep.envs.snake_kernels import observe, restart, step
 from qstep.envs.snake_rules import (
     ACTIONS,
     FEATURES,
     FLOOD_FEATURES,
+    PITCH,
+    RING,
+    SCRATCH,
     START_LENGTH,
     Cell,
     Observation,
+    Outcome,
+    Snakes,
     checked_placement,
 )
-from qstep.envs.vector_checks import checked_num_envs
+from qstep.envs.vector import checked_num_envs
 
 __all__ = ["SnakeVectorEnv"]
 

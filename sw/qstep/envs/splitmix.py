@@ -9,7 +9,7 @@ favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in
 from __future__ import annotations
 
 from qstep.errors import EnvironmentSpaceError
-from qstep.splitmix import GOLDEN, mixed
+from qstep.spec.random import GOLDEN, mixed
 
 __all__ = ["SplitMix64"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from qstep.compiled import compiled
-from qstep.splitmix import GOLDEN, MIX_A, MIX_B
+from qstep._io.compiled import compiled
+from qstep.spec.random import GOLDEN, MIX_A, MIX_B
 
 __all__ = ["STEP", "below", "mix"]
 

@@ -1,1 +1,1 @@
-"""learn"""
+"""Learning with tables: the device or the host acts, in single runs and in sweeps."""

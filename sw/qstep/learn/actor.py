@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.learn.checkpoint import Columns, Episode
-from qstep.learn.evaluate import Evaluation
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.host_checkpoint import Columns, Episode
+from qstep.learn.host_evaluate import Evaluation
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["Actor", "Stretch"]
 

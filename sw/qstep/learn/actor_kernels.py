@@ -13,12 +13,12 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from qstep.compiled import compiled
+from qstep._io.compiled import compiled
 from qstep.envs import cartpole_kernels, snake_kernels
 from qstep.envs.cartpole_kernels import CartPoles
-from qstep.envs.snake_arrays import Snakes
+from qstep.envs.snake_rules import Snakes
 from qstep.envs.splitmix_kernels import below
-from qstep.learn.schedule import falling_linearly
+from qstep.spec.epsilon import falling_linearly
 
 __all__ = ["CHANCES", "Ends", "Turns", "act", "move", "play", "restart", "row"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.learn.actor import Stretch
-from qstep.learn.checkpoint import Episode
-from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluate, is_success
+from qstep.learn.host_checkpoint import Episode
+from qstep.learn.host_evaluate import MAX_SEED, Evaluation, evaluate, is_success
 from qstep.learn.policy import epsilon_greedy
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["GymActor"]
 
@@ -31,7 +31,7 @@ class GymActor:
     horizon : int
         Episodes that its share refers to.
     success_reward : float or None
-        See :func:`~qstep.learn.evaluate.is_success`.
+        See :func:`~qstep.learn.host_evaluate.is_success`.
     acting, evaluating : numpy.random.Generator
     """
 

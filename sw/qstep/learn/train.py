@@ -1,373 +1,135 @@
-"""The learner: the host acts, the device learns.
-
-The behaviour policy is epsilon-greedy on the table as last read from the device. Transitions are
-collected; after `sync_steps` of them the batch is streamed to the device and the table is read back. So
-acting uses a table that is at most `sync_steps` transitions old, and every device sees the same stream:
-the model, the simulation and a board end with the same table. An actor does the acting:
-:mod:`qstep.learn.actor`.
-
-A small `sync_steps` gives fresher values; a large one reads the table less often, which costs
-``states * actions`` values over the link each time. With 1 it is the textbook algorithm.
-"""
+"""`qstep.train`: agents learn a world, in one call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
-import numpy as np
-from numpy.typing import NDArray
+from qstep.device.acting import open_agents
+from qstep.errors import PrecisionWarning
+from qstep.learn.agents import Budget, Training
+from qstep.learn.metrics import Metrics
+from qstep.learn.plan import planned
+from qstep.learn.point import Point
+from qstep.learn.result import TrainingResult
+from qstep.mdp.world import World
+from qstep.spec.agents import Algorithm
+from qstep.spec.checks import check_callable
+from qstep.spec.config import Config
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.settings import AgentSettings
 
-from qstep.acting.world import World
-from qstep.checks import integer, shown
-from qstep.config import Config
-from qstep.devices.base import Device
-from qstep.envs import GridWorld, make, table_size
-from qstep.envs.table_env import TableEnv
-from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
-from qstep.hyperparameters import Hyperparameters, checked_hyper
-from qstep.learn.actor import Actor, Stretch
-from qstep.learn.checkpoint import Columns, Episode, TableCheckpoint
-from qstep.learn.evaluate import MAX_SEED, Evaluation
-from qstep.learn.gym_actor import GymActor
-from qstep.learn.schedule import EpsilonSchedule
-from qstep.learn.vector_actor import VECTOR_ENVS, VectorActor
-from qstep.metrics import Metrics
-from qstep.transitions import Transitions
+if TYPE_CHECKING:
+    import gymnasium as gym
 
-__all__ = ["Learner", "Plan", "identity"]
+__all__ = ["train"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of a run, apart from the device's hyperparameters.
-
-    Parameters
-    ----------
-    env_id : str
-        See :func:`qstep.envs.make`.
-    episodes : int
-        Training episodes, 1 or more.
-    epsilon : EpsilonSchedule
-        Exploration.
-    sync_steps : int
-        Transitions between two reads of the table, 1 or more.
-    evaluate_every : int
-        Training episodes between two greedy evaluations, 1 or more; there is always one after the last
-        episode.
-    evaluate_episodes : int
-        Episodes of each evaluation, 1 or more.
-    epsilon_episodes : int
-        Episodes that ``epsilon.share`` refers to; 0 for those of the run. A run that is extended keeps
-        them, and so its epsilon.
-    num_envs : int
-        Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
-        (:data:`~qstep.learn.vector_actor.VECTOR_ENVS`), 1 of any other.
-    """
-
-    env_id: str
-    episodes: int = 2000
-    epsilon: EpsilonSchedule = field(default_factory=EpsilonSchedule)
-    sync_steps: int = 64
-    evaluate_every: int = 100
-    evaluate_episodes: int = 100
-    epsilon_episodes: int = 0
-    num_envs: int = 1
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.env_id, str):
-            raise ConfigError(
-                f"env_id is {shown(self.env_id)}; it must be the name of an environment"
-            )
-        if not isinstance(self.epsilon, EpsilonSchedule):
-            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
-        counts = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes", "num_envs")
-        for name in counts:
-            object.__setattr__(self, name, integer(name, getattr(self, name), 1))
-        if self.num_envs > 1 and self.env_id not in VECTOR_ENVS:
-            raise ConfigError(
-                f"num_envs is {self.num_envs}; it must be 1: only {' and '.join(VECTOR_ENVS)} act "
-                f"many at once, not {self.env_id}"
-            )
-        horizon = integer("epsilon_episodes", self.epsilon_episodes, 0)
-        object.__setattr__(self, "epsilon_episodes", horizon)
-
-    @property
-    def horizon(self) -> int:
-        """Episodes that ``epsilon.share`` refers to."""
-        return self.epsilon_episodes or self.episodes
-
-
-def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
-    """Return the values that a run's checkpoints must share, as plain values.
-
-    The device is not among them, since every device continues with the same result. Neither is the
-    number of episodes: a longer run begins like a shorter one if epsilon falls during the same episodes.
-    """
-    world = make(plan.env_id, 0).unwrapped
-    own = asdict(plan)
-    del own["episodes"]
-    return {
-        "command": "train",
-        **own,
-        "epsilon_episodes": plan.horizon,
-        **hyper.to_dict(config),
-        "config": config.to_dict(),
-        "map": _content(world),
-    }
-
-
-def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
-    """Return what identifies an environment from a file, beside the file's name."""
-    if isinstance(env, TableEnv):
-        return env.world.digest
-    return list(env.rows) if isinstance(env, GridWorld) else None
-
-
-class Learner:
-    """Trains a device's table; iterate over it to run, one training episode per iteration.
-
-    Between two episodes of one environment, and after every step of many, :attr:`checkpoint` can hold
-    everything that the rest of the run depends on. A learner that was interrupted at any point,
-    even inside an episode or a device call, resumes from its checkpoint and ends with the same
-    table and history as without the interruption. A finished learner that gets more episodes ends
-    as if they had been planned from the beginning.
+def train(
+    world: World | str | gym.Env[Any, Any],
+    *,
+    device: str = "model",
+    steps: int | None = None,
+    episodes: int | None = None,
+    agents: int | None = None,
+    algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+    shared_table: bool = False,
+    settings: AgentSettings | Sequence[AgentSettings] | None = None,
+    number_format: QFormat | str | None = None,
+    rounding: Rounding | str = Rounding.NEAREST,
+    lanes: int | None = None,
+    config: Config | None = None,
+    progress: Callable[[Point], object] | None = None,
+    metrics: Metrics | None = None,
+) -> TrainingResult:
+    """Let agents learn a world next to their tables: on the model, a simulation or a board.
 
     Parameters
     ----------
-    device : Device
-        The learner configures it, clears it (or loads it from `resume`), and must be its only user.
-    plan : Plan
-    hyper : Hyperparameters
-        `hyper.seed` seeds the rounding noise, exploration, environments and evaluations.
-    resume : TableCheckpoint, optional
-        The checkpoint to continue from. Its run must have the same :attr:`identity`, which
-        :func:`~qstep.checkpoint.load_checkpoint` checks.
+    world : World, str or gymnasium.Env
+        A name is one for :meth:`World.named`, and an environment one for :meth:`World.from_env`. If the
+        device's world is a circuit: its file, or a world that describes it, with which results are
+        compared.
+    device : str
+        As for :func:`qstep.open`.
+    steps, episodes : int, optional
+        How long every agent learns; give one of them. Default: 2000 episodes. Episodes are counted at
+        looks, so some agents make more. If episodes need not end, `steps` is needed.
+    agents : int, optional
+        P, 1..2048. Default: one for each of `settings`, or 8.
+    algorithm : Algorithm or str
+        ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
+    shared_table : bool
+        All agents learn one table; otherwise each has its own.
+    settings : AgentSettings or sequence of AgentSettings, optional
+        For all agents, or for each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05
+        over the first half of the run.
+    number_format : QFormat or str, optional
+        Default: 16 bits with as many fraction bits as the world permits
+        (:func:`qstep.learn.plan.fitting_format`).
+    rounding : Rounding or str
+    lanes : int, optional
+        Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
+    config : Config, optional
+        That of an existing device; it sets what `agents` to `lanes` would set, and they must not
+        contradict it.
+    progress : callable, optional
+        Called with each :class:`~qstep.learn.point.Point` of the run.
     metrics : Metrics, optional
-        Gets ``episode_return``, ``episode_length`` and ``epsilon`` of every episode, and
-        ``greedy_return``, ``greedy_length`` and, if defined, ``greedy_success`` of every evaluation. A
-        step is one of the environment; those of unfinished episodes do not count.
+        Receives the steps of each agent, and :attr:`~qstep.learn.point.Point.metrics`, at each point.
 
-    Attributes
-    ----------
-    checkpoint : TableCheckpoint
-        The run at its latest checkpoint, ready to continue.
-    result : TableCheckpoint
-        The same after the last episode: all transitions are applied, and the table is evaluated.
-    saturations : int
-        Updates of this learner that did not fit the device's format; 0 until the last episode is over.
-    env : gymnasium.Env
-        The environment, or one of the same kind as those that act.
-    identity : dict of plain values
-        See :func:`identity`.
-    world : World or None
-        The environment's world, if it has a transition table.
+    Returns
+    -------
+    TrainingResult
 
     Raises
     ------
-    EnvironmentSpaceError
-        The environment is unknown, has more states than the device's table has rows, or another
-        number of actions; or `resume` belongs to other environments.
-    CheckpointError
-        It has more episodes than the plan.
-    TransitionError
-        A reward of the environment does not fit the device's format. If the environment has a transition
-        table, this is detected here, before anything is applied; otherwise when the batch with that
-        reward is due, before any of the batch is applied.
+    ConfigError, WorldError, DeviceError
+        A value is illegal, the world does not fit, episodes are counted and do not end, or the
+        device fails.
+
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (``qstep.spec.discount``), no format of 16 bits
+        holds the values, or updates saturated.
+
+    Examples
+    --------
+    >>> result = train("gridworld", episodes=500)
+    >>> result.table.shape
+    (8, 25, 4)
     """
-
-    def __init__(
-        self,
-        device: Device,
-        plan: Plan,
-        hyper: Hyperparameters,
-        resume: TableCheckpoint | None = None,
-        metrics: Metrics | None = None,
-    ) -> None:
-        self.device = device
-        self.plan = plan
-        self.hyper = checked_hyper(hyper)
-        self.env = make(plan.env_id, hyper.seed % MAX_SEED)
-        config = device.config
-        states, actions = table_size(self.env)
-        if states > config.states or actions != config.actions:
-            raise EnvironmentSpaceError(
-                f"{plan.env_id} has {states} states and {actions} actions; it needs a table of at "
-                f"least {states} rows and of {actions} columns, and the device's has {config.states} "
-                f"and {config.actions}"
-            )
-        self.identity = identity(plan, hyper, config)
-        try:
-            self.world: World | None = World.from_env(self.env)
-        except WorldError:
-            self.world = None
-        if self.world is not None:
-            config.format.quantise(self.world.reward)
-        if resume is not None and resume.episode > plan.episodes:
-            raise CheckpointError(
-                f"the checkpoint has {resume.episode} episodes already; episodes is {plan.episodes} and "
-                "cannot be less"
-            )
-        self._generators = [
-            np.random.Generator(np.random.PCG64(seed))
-            for seed in np.random.SeedSequence(hyper.seed).spawn(2)
-        ]
-        self._actor = self._made_actor()
-        self._metrics = metrics
-        self.checkpoint = self.result = resume or self._beginning()
-        self._steps = sum(episode.length for episode in self.checkpoint.episodes)
-        self._restore(self.checkpoint)
-        self.saturations = 0
-        self._saturations_before = device.saturations()
-
-    def __iter__(self) -> Iterator[Episode]:
-        """Run the remaining episodes; yield each once it is in the checkpoint."""
-        evaluations = self.checkpoint.evaluations
-        every = self.plan.evaluate_every
-        while (done := self._done) < self.plan.episodes:
-            if done and done % every == 0 and (not evaluations or evaluations[-1].episode < done):
-                evaluations = (*evaluations, self._evaluate(done))
-            episodes = min(self.plan.episodes - done, every - done % every)
-            stretch = self.stretch(self._room, episodes)
-            self._history += stretch.episodes
-            self._tell(stretch.episodes)
-            if self._actor.resting:
-                self.checkpoint = self.result = self._take(self._done, evaluations)
-                if self._done == self.plan.episodes:
-                    self._finish()
-            yield from stretch.episodes
-        if self.result is self.checkpoint:
-            self._finish()
-
-    def stretch(self, steps: int, episodes: int) -> Stretch:
-        """Act for at most this many steps and ended episodes, and not beyond the next read of the table.
-
-        The pieces of a run make the run. What they give is not kept for a checkpoint.
-        """
-        stretch = self._actor.act(self._table, self._done, min(steps, self._room), episodes)
-        self._pending.append(stretch.columns)
-        if self._room == 0:
-            self._sync()
-        self._done += len(stretch.episodes)
-        return stretch
-
-    @property
-    def table(self) -> NDArray[np.int32]:
-        """The table as it was last read from the device, on which the actor acts: raw, shape (S, A)."""
-        return self._table
-
-    def configure(self, hyper: Hyperparameters, epsilon: EpsilonSchedule) -> None:
-        """Go on with another learning rate, discount and exploration; the noise goes on as well.
-
-        What was collected and not applied is applied with them.
-
-        Raises
-        ------
-        ConfigError
-            A value is illegal; nothing is changed.
-        """
-        noise = self.device.status().noise
-        self.device.configure(checked_hyper(hyper))
-        self.device.set_noise(noise)
-        self.hyper = hyper
-        self._actor.explore(epsilon)
-
-    def _finish(self) -> None:
-        """Apply the pending transitions and evaluate; an extended run does neither here."""
-        self._sync()
-        self.saturations = self.device.saturations() - self._saturations_before
-        number = self.checkpoint.episode
-        evaluations = (*self.checkpoint.evaluations, self._evaluate(number))
-        self.result = self._take(number, evaluations)
-
-    @property
-    def q(self) -> NDArray[np.float64]:
-        """The result's values of the environment's states, shape (S, A); further rows stay zero."""
-        states, _ = table_size(self.env)
-        return self.device.config.format.to_float(self.result.table[:states])
-
-    @property
-    def _room(self) -> int:
-        """Transitions to collect before the next read of the table."""
-        return self.plan.sync_steps - sum(len(columns[0]) for columns in self._pending)
-
-    def _sync(self) -> None:
-        """Stream the collected transitions to the device and read the table back."""
-        if not self._pending:
-            return
-        columns = [np.concatenate(parts) for parts in zip(*self._pending, strict=True)]
-        self.device.apply(Transitions.from_arrays(self.device.config, *columns))
-        self._pending.clear()
-        self._table = self.device.read()
-        self._noise = self.device.status().noise
-
-    def _evaluate(self, number: int) -> Evaluation:
-        found = self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
-        if self._metrics is not None:
-            told = {"greedy_return": found.mean_return, "greedy_length": found.mean_length}
-            rate = {} if found.success is None else {"greedy_success": found.success}
-            self._metrics(self._steps, {**told, **rate})
-        return found
-
-    def _tell(self, episodes: Sequence[Episode]) -> None:
-        """Report finished episodes, each at the steps of all episodes up to it."""
-        for episode in episodes:
-            self._steps += episode.length
-            if self._metrics is not None:
-                self._metrics(
-                    self._steps,
-                    {
-                        "episode_return": episode.total,
-                        "episode_length": episode.length,
-                        "epsilon": episode.epsilon,
-                    },
-                )
-
-    def _made_actor(self) -> Actor:
-        plan = self.plan
-        if plan.env_id in VECTOR_ENVS:
-            return VectorActor(
-                plan.env_id, plan.num_envs, plan.epsilon, plan.horizon, *self._generators
-            )
-        success_reward = None if self.world is None else self.world.success_reward
-        evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED)
-        return GymActor(
-            self.env, evaluation_env, plan.epsilon, plan.horizon, success_reward, *self._generators
+    for name, given in (("progress", progress), ("metrics", metrics)):
+        check_callable(name, given)
+    if steps is None and episodes is None:
+        episodes = 2000
+    plan = planned(
+        world,
+        budget=Budget(steps, episodes),
+        agents=agents,
+        algorithm=algorithm,
+        shared_table=shared_table,
+        settings=settings,
+        number_format=number_format,
+        rounding=rounding,
+        lanes=lanes,
+        config=config,
+    )
+    opened = open_agents(device, plan.config, plan.loaded, plan.settings)
+    try:
+        training = Training(
+            opened, plan.world, [own.discount for own in plan.settings], plan.budget
         )
-
-    def _beginning(self) -> TableCheckpoint:
-        self._actor.begin()
-        config = self.device.config
-        self._table = np.zeros((config.states, config.actions), np.int32)
-        self._noise = self.hyper.noise
-        self._pending: list[Columns] = []
-        self._history: list[Episode] = []
-        return self._take(0, ())
-
-    def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
-        """Collect references and small copies: taking a checkpoint costs a few microseconds."""
-        return TableCheckpoint(
-            table=self._table,
-            noise=self._noise,
-            generators=tuple(dict(g.bit_generator.state) for g in self._generators),
-            pending=tuple(self._pending),
-            actor=self._actor.arrays(),
-            episode=number,
-            evaluations=evaluations,
-            history=self._history,
-        )
-
-    def _restore(self, checkpoint: TableCheckpoint) -> None:
-        self._actor.restore(checkpoint.actor)
-        self.device.configure(self.hyper)
-        self.device.load(checkpoint.table)
-        self.device.set_noise(checkpoint.noise)
-        self._table = checkpoint.table
-        self._noise = checkpoint.noise
-        self._pending = list(checkpoint.pending)
-        self._history = list(checkpoint.episodes)
-        self._done = checkpoint.episode
-        for generator, state in zip(self._generators, checkpoint.generators, strict=True):
-            generator.bit_generator.state = state
+        for point in training:
+            if progress is not None:
+                progress(point)
+            if metrics is not None:
+                metrics(point.steps, point.metrics)
+        result = TrainingResult.of(plan, training)
+        if result.saturated is not None:
+            warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
+        return result
+    finally:
+        opened.close()

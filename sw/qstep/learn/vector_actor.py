@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.envs.cartpole_kernels import CartPoles
-from qstep.envs.snake_arrays import SCRATCH, Snakes
+from qstep.envs.snake_rules import SCRATCH, Snakes
 from qstep.envs.splitmix import SplitMix64
-from qstep.envs.vector_checks import restore_arrays, words
+from qstep.envs.vector import restore_arrays, words
 from qstep.learn.actor import Stretch
 from qstep.learn.actor_kernels import Ends, Turns, act, play, restart
-from qstep.learn.checkpoint import PENDING_TYPES, Columns, Episode
-from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
-from qstep.learn.schedule import EpsilonSchedule
+from qstep.learn.host_checkpoint import PENDING_TYPES, Columns, Episode
+from qstep.learn.host_evaluate import MAX_SEED, Evaluation, evaluation_of
+from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["VECTOR_ENVS", "VectorActor"]
 

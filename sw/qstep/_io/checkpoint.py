@@ -1,0 +1,208 @@
+"""Checkpoints: everything that the rest of a run depends on, in one file that is whole or refused.
+
+The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it. A
+file that was truncated or changed is refused. At every moment the old or the new file is in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep._io.files import write_atomically
+from qstep._io.npz import decoded
+from qstep.errors import CheckpointError
+
+__all__ = [
+    "Checkpoint",
+    "check_identity",
+    "check_parts",
+    "load_checkpoint",
+    "read_checkpoint",
+    "save_checkpoint",
+]
+
+_KIND = "qstep checkpoint 3"
+_DIGEST_BYTES = 64
+_HEAD = "head"
+_MOST_NAMED = 5
+"""Most differences that a message names; in another command's checkpoint everything differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A run between two steps.
+
+    Attributes
+    ----------
+    head : dict
+        Plain values: counters, states of generators, seconds.
+    arrays : dict of str to ndarray
+        The name ``head`` is reserved.
+    """
+
+    head: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
+    """Write a checkpoint, atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, replaced if it exists; its folder must exist.
+    checkpoint : Checkpoint
+    identity : dict of plain values
+        Describes the run; :func:`load_checkpoint` refuses the file for any other run.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written; an earlier file is untouched.
+    """
+    head = json.dumps({"kind": _KIND, "identity": identity, "head": checkpoint.head})
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{_HEAD: np.array(head)}, **checkpoint.arrays)
+    with zipfile.ZipFile(buffer, "a") as file:
+        file.comment = b"0" * _DIGEST_BYTES
+    content = buffer.getvalue()[:-_DIGEST_BYTES]
+    write_atomically(path, content + hashlib.sha256(content).hexdigest().encode())
+
+
+def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
+    """Read a checkpoint of a given run.
+
+    Raises
+    ------
+    CheckpointError
+        The file is absent, damaged, not a checkpoint or of another version; or it belongs to another
+        run, and the message names the fields that differ, with both values in full.
+    """
+    there, checkpoint = read_checkpoint(path)
+    check_identity(path, there, identity)
+    return checkpoint
+
+
+def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
+    """Return the identity of a checkpoint's run and the checkpoint, whatever the run.
+
+    Raises
+    ------
+    CheckpointError
+        The file is absent, damaged, not a checkpoint or of another version.
+    """
+    head, arrays = _read(path)
+    return head["identity"], Checkpoint(head["head"], arrays)
+
+
+def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Raise CheckpointError if a checkpoint's identity, `there`, is not `identity`."""
+    here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
+    differing = [
+        f"{name} is {old!r} in it and {new!r} here"
+        for name, old, new in _differences("", there, here)
+    ]
+    if differing:
+        more = len(differing) - _MOST_NAMED
+        tail = [f"{more} more differ"] if more > 0 else []
+        raise CheckpointError(
+            f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
+        )
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the head and the arrays of a file after checking its digest."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as cause:
+        raise CheckpointError(f"{path}: cannot be read: {cause}") from cause
+    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise CheckpointError(
+            f"{path}: damaged or no checkpoint; its SHA-256 does not match its {len(data)} bytes"
+        )
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            # Uncompressed parts cannot unpack to more than the file holds.
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
+                raise ValueError("a part is compressed")
+            arrays = {
+                name.removesuffix(".npy"): decoded(file.read(name)) for name in file.namelist()
+            }
+        # As bytes, since NumPy makes a string also of numbers that are no characters.
+        head = json.loads(str(arrays.pop(_HEAD)).encode())
+        if head["kind"] == _KIND and not all(
+            isinstance(head[name], dict) for name in ("identity", "head")
+        ):
+            raise TypeError("identity or head is no dictionary")
+    except Exception as cause:  # a valid digest does not make the content valid
+        why = f"{type(cause).__name__}: {cause}"
+        raise CheckpointError(f"{path}: no checkpoint, or of another version ({why})") from cause
+    if head["kind"] != _KIND:
+        raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
+    return head, arrays
+
+
+def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts of two trees that differ, each named by its path from the top."""
+    prefix = f"{name}." if name else ""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in [*here, *(key for key in there if key not in here)]:
+            yield from _differences(f"{prefix}{key}", there.get(key), here.get(key))
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        for key, (old, new) in enumerate(zip(there, here, strict=True)):
+            yield from _differences(f"{prefix}{key}", old, new)
+    elif there != here:
+        yield name, there, here
+
+
+def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection[str] = ()) -> None:
+    """Compare the parts of a checkpoint with those of a valid one.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        May have more parts.
+    like : Checkpoint
+    any_length : collection of str
+        Names of arrays that may have any number of rows.
+
+    Raises
+    ------
+    CheckpointError
+        A part is missing, or is of another type or shape; the message names it.
+    """
+    _check_all(checkpoint.head, like.head)
+    _check_all(checkpoint.arrays, like.arrays, any_length)
+
+
+def _check_all(
+    there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
+) -> None:
+    for name, part in here.items():
+        if name not in there:
+            raise CheckpointError(f"the checkpoint has no {name!r}")
+        found, wanted = (_what(it, name in any_length) for it in (there[name], part))
+        if found != wanted:
+            raise CheckpointError(f"{name} of the checkpoint is {found}; it must be {wanted}")
+        if isinstance(part, dict):
+            _check_all(there[name], part)
+
+
+def _what(part: Any, any_length: bool) -> str:
+    if not isinstance(part, np.ndarray):
+        return type(part).__name__
+    shape = [str(size) for size in part.shape]
+    if any_length:
+        shape[:1] = ["n"]
+    return f"{part.dtype} of shape [{', '.join(shape)}]"

@@ -1,0 +1,146 @@
+"""How QStep compiles functions: with Numba, cached on disk, never out of date.
+
+Numba caches machine code beside a function's module and reuses it while that one file is unchanged,
+although constants and functions of other modules are compiled in as well. Here the cache depends on
+everything that the code can come from: the text of the module and of every module of these packages that
+it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.
+
+If Numba can write neither beside the modules nor in the user's home, the cache folder of QStep takes its
+files. If that cannot be written either, nothing is cached, and every process compiles.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, overload
+
+from numba import njit
+from numba.core import config
+from numba.extending import is_jitted
+
+__all__ = ["cache_of_compiled", "compiled"]
+
+_PLACE = Path(__file__).parents[2]
+"""Where the packages are whose modules code may depend on."""
+
+_PACKAGES = ("qstep", "qstep_bench")
+
+
+@overload
+def compiled(function: Callable[..., Any], /) -> Any: ...
+@overload
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
+def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a function of these packages in Numba's nopython mode, releasing Python's lock.
+
+    Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``. With
+    ``noalias=True`` no two of the arrays that it is given may share memory, as with C's ``restrict``:
+    loops over them may then become vector instructions.
+    """
+    if function is None:
+        return partial(compiled, **options)
+    noalias = options.pop("noalias", False)
+    made = njit(nogil=True, **options)(function)
+    # Numba has no public access to what follows; if a later version renames it, this fails at once.
+    if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
+        made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
+    if is_jitted(made) and _enable_caching(made):
+        save, index = made._cache.save_overload, made._cache._cache_file
+        made._cache.save_overload = partial(_try, save)
+        index._source_stamp = (
+            index._source_stamp,
+            _text_behind(Path(function.__code__.co_filename)),
+        )
+    return made
+
+
+def _no_alias(customize: Callable[[Any], Any], flags: Any) -> Any:
+    flags = customize(flags)
+    assert flags.noalias is False
+    flags.noalias = True
+    return flags
+
+
+def cache_of_compiled() -> Path | None:
+    """Return where the machine code of compiled functions is kept; None if nothing is cached."""
+    made = compiled(_nothing)
+    if not is_jitted(made) or made._cache.cache_path is None:
+        return None
+    return Path(made._cache.cache_path)
+
+
+def _nothing() -> None:
+    """Do nothing: a function that can be compiled."""
+
+
+def _enable_caching(made: Any) -> bool:
+    """Let a function be cached where Numba finds a folder, or in QStep's; return whether it is."""
+    try:
+        made.enable_caching()
+    except RuntimeError:  # Numba finds no folder
+        # Imported here, because compiled code does not depend on them.
+        from qstep._io.cache import prepare
+        from qstep.errors import QStepError
+
+        chosen = config.CACHE_DIR
+        try:
+            config.CACHE_DIR = str(prepare() / "numba")
+            made.enable_caching()
+        except (RuntimeError, QStepError):
+            return False
+        finally:
+            config.CACHE_DIR = chosen
+    return True
+
+
+def _try(save: Callable[..., None], *what: Any) -> None:
+    """Keep machine code unless it cannot be written, for example because the disk is full."""
+    with suppress(OSError):
+        save(*what)
+
+
+def _text_behind(path: Path) -> str:
+    """SHA-256 over the names and texts of a file and of all modules that it depends on."""
+    found, left = {path}, [path]
+    while left:
+        new = _imported(left.pop()) - found
+        found |= new
+        left += new
+    total = hashlib.sha256()
+    for path in sorted(found):
+        total.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """Files of the modules of these packages that a file imports at load time."""
+    names: set[str] = set()
+    for node in _run_on_loading(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+            names.add(str(node.module))
+    found: set[Path] = set()
+    for name in names:
+        package, *parts = name.split(".")
+        if package in _PACKAGES:
+            place = _PLACE.joinpath(package, *parts)
+            files = (place.with_suffix(".py"), place / "__init__.py")
+            found.update(file for file in files if file.is_file())
+    return frozenset(found)
+
+
+def _run_on_loading(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes except those inside functions."""
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for child in ast.iter_child_nodes(node):
+            yield from _run_on_loading(child)

@@ -1,0 +1,151 @@
+"""Files that are written completely or not at all, and their folders."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from qstep._io.locks import is_linked, lock
+from qstep.errors import FileFormatError
+
+__all__ = ["make_folder", "make_room", "read_text", "write_atomically", "written"]
+
+written: list[Path] = []
+"""The files that this process wrote, so that a command that is stopped can name them."""
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents; an existing one is left as it is.
+
+    Raises
+    ------
+    FileFormatError
+        The folder cannot be created there.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be made: {cause}") from cause
+
+
+def make_room(path: Path) -> None:
+    """Create the folder of a file that is written later, and fail now if writing is impossible.
+
+    Raises
+    ------
+    FileFormatError
+        The folder cannot be created or is not writable, or the file is itself a folder.
+    """
+    make_folder(path.parent)
+    try:
+        mode = _mode(path)
+    except OSError as cause:
+        raise FileFormatError(f"{path}: cannot be written: {cause.strerror or cause}") from cause
+    if mode is not None and stat.S_ISDIR(mode):
+        raise FileFormatError(f"{path}: cannot be written: it is a folder")
+    if mode is not None and not stat.S_ISREG(mode):
+        return  # a device or a pipe needs nothing from its folder
+    if not os.access(path.parent, os.W_OK):
+        raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
+
+
+def read_text(path: str | Path, most: int) -> str:
+    """Read a short text file: UTF-8, or UTF-16 with a byte order mark, as Windows may write it.
+
+    Raises
+    ------
+    OSError, ValueError
+        The file cannot be read, is not text, or has more than `most` bytes.
+    """
+    with open(Path(path), "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig")
+
+
+def write_atomically(path: str | Path, data: bytes) -> None:
+    """Write a file so that a crash at any moment leaves either the old or the new one.
+
+    A symbolic link stays, and its target is replaced. A device, a pipe or a socket is written to
+    directly. Files left behind by killed writers of the same file are removed.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written there.
+    """
+    try:
+        path = Path(path)
+        mode = _mode(path)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(Path(os.path.realpath(path)), 0o666 if mode is None else mode, data)
+        else:
+            path.write_bytes(data)
+        written.append(path)
+    except (OSError, TypeError, ValueError) as cause:
+        why = getattr(cause, "strerror", None) or cause
+        raise FileFormatError(f"{path}: cannot be written: {why}") from cause
+
+
+def _mode(path: Path) -> int | None:
+    """Return type and permissions of a path's target, or None if there is none."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, mode: int, data: bytes) -> None:
+    """Create or replace a regular file by renaming another one beside it."""
+    _remove_left_behind(path)
+    beside, descriptor = _open_beside(path, stat.S_IMODE(mode))
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
+    """Create and lock a new file beside another one, under an unpredictable name."""
+    while True:
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        if lock(descriptor) is not False and is_linked(descriptor):
+            return beside, descriptor
+        os.close(descriptor)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove unlocked files that :func:`_open_beside` left beside a file: their writers have ended."""
+    ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}")
+    for name in filter(ours.fullmatch, os.listdir(path.parent)):
+        beside = path.with_name(name)
+        # Already gone, another user's, or a link: not ours to remove.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(beside, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                if lock(descriptor):
+                    beside.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

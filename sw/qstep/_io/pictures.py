@@ -1,0 +1,164 @@
+"""Pictures in files, in the format given by the file's name."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from qstep._io.files import make_folder, write_atomically
+from qstep.errors import DrawingError, FileFormatError, QStepError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Draw",
+    "WritePictures",
+    "drawing",
+    "image",
+    "picture_format",
+    "write_images",
+    "write_picture",
+    "write_pictures",
+]
+
+_FORMATS = ("png", "svg", "pdf", "jpg")
+_DPI = 150
+
+Draw: TypeAlias = Callable[[], "Figure"]
+"""Draws a picture."""
+
+WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
+"""Draws pictures and writes them: :func:`write_pictures`, or a process that does it."""
+
+
+def picture_format(path: Path) -> str:
+    """Return the format of a picture by the suffix of its name, PNG without one.
+
+    Raises
+    ------
+    FileFormatError
+        The suffix belongs to no format that can be written.
+    """
+    name = path.suffix.removeprefix(".").lower() or _FORMATS[0]
+    if name not in _FORMATS:
+        known = ", ".join(f".{known}" for known in _FORMATS)
+        raise FileFormatError(f"{path}: no picture ends with {path.suffix!r}; it may be {known}")
+    return name
+
+
+def image(draw: Draw, format_: str) -> bytes | str:
+    """Return the file of a picture, or why it cannot be drawn."""
+    file = io.BytesIO()
+    # The best compression would save a fifth of the file for a fifth of the picture's time.
+    options: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if format_ == "png" else {}
+    try:
+        draw().savefig(file, dpi=_DPI, format=format_, **options)
+    except Exception as cause:  # whatever it is, it must not cost the results
+        return f"{type(cause).__name__}: {cause}"
+    return file.getvalue()
+
+
+def write_images(images: Mapping[Path, bytes | str]) -> None:
+    """Write what :func:`image` returned; an old picture of other results does not stay.
+
+    Errors are those of :func:`write_pictures`.
+    """
+    failures = []
+    for path, data in images.items():
+        try:
+            if isinstance(data, str):
+                if path.is_file():
+                    path.unlink()
+                raise DrawingError(f"{path} cannot be drawn: {data}")
+            make_folder(path.parent)
+            write_atomically(path, data)
+        except (OSError, QStepError) as failure:
+            failures.append(str(failure))
+    if failures:
+        raise DrawingError("; ".join(failures))
+
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Write a figure, as :func:`write_pictures` does."""
+    write_pictures({path: lambda: figure})
+
+
+def write_pictures(pictures: Mapping[Path, Draw]) -> None:
+    """Draw pictures and write each completely or not at all, and create its folder.
+
+    Raises
+    ------
+    DrawingError
+        Pictures cannot be drawn or written; the message names them. The others are written.
+    FileFormatError
+        The suffix of a name belongs to no format.
+    """
+    formats = {path: picture_format(path) for path in pictures}
+    write_images({path: image(draw, formats[path]) for path, draw in pictures.items()})
+
+
+@contextmanager
+def drawing() -> Iterator[WritePictures]:
+    """Start loading Matplotlib; yield a function that writes pictures, once, inside the context.
+
+    The function that draws a picture is sent to the process, as a `functools.partial` of a module's
+    function. If Matplotlib is loaded already, no process is started.
+
+    Raises
+    ------
+    DrawingError
+        A picture cannot be drawn or written, or the process failed; all other pictures are written.
+    """
+    if "matplotlib" in sys.modules:
+        yield write_pictures
+        return
+    # In a process group of its own: Ctrl-C is handled here. The process ends with the context, or when
+    # this process ends, which closes its stdin.
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0 if os.name == "posix" else None,
+    ) as process:
+
+        def write(pictures: Mapping[Path, Draw]) -> None:
+            jobs = [(picture_format(path), draw) for path, draw in pictures.items()]
+            images, said = process.communicate(pickle.dumps(jobs))
+            if process.returncode == 0:
+                drawn = pickle.loads(images)
+            else:
+                reason = said.decode(errors="replace").strip().rpartition("\n")[2]
+                why = f"the process that draws ended with status {process.returncode} {reason}"
+                drawn = [why.rstrip()] * len(jobs)
+            write_images(dict(zip(pictures, drawn, strict=True)))
+
+        try:
+            yield write
+        finally:
+            process.kill()
+
+
+def _serve() -> None:
+    """Draw the pictures requested on stdin, and answer on stdout."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+
+    gc.freeze()  # as at the end of a command: Python looks through all that is left before it ends
+    asked = sys.stdin.buffer.read()
+    if asked:  # else the command has ended
+        images = [image(draw, format_) for format_, draw in pickle.loads(asked)]
+        sys.stdout.buffer.write(pickle.dumps(images))
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,187 @@
+"""Work on many items at a time: here, in threads, or in processes of this machine.
+
+A function and its items go to *workers*, and results come back in any order. If a worker dies, its work
+is repeated, and finished results are kept.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from qstep._io.processes import threads
+from qstep.errors import SchedulerError
+
+__all__ = ["Here", "Processes", "Threads", "Workers", "in_parallel"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+DEATHS = 3
+"""How often workers may die during one call before an item is blamed."""
+
+
+class Workers(Protocol):
+    """A pool of workers.
+
+    Attributes
+    ----------
+    jobs : int
+        Approximate number of pieces of work in progress at a time; there should be more pieces.
+    """
+
+    @property
+    def jobs(self) -> int: ...
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield numbers and results of items as they arrive, without those lost with a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One item after the other in this thread, for a device that exists once."""
+
+    jobs: int = 1
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results in the order of the items."""
+        for number, item in items.items():
+            yield number, function(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process, for functions that wait for other programs."""
+
+    jobs: int
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results as they arrive; on Ctrl-C the programs end too."""
+        with threads(self.jobs) as pool:
+            yield from _completed(pool, function, items)
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine, for functions that compute.
+
+    They import the main module, so a script must start them below ``if __name__ == "__main__"``.
+    """
+
+    jobs: int
+
+    def each(
+        self, function: Callable[[Item], Result], items: Mapping[int, Item]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield results as they arrive; `function` must be a module's, and items must be picklable."""
+        with _pool(min(self.jobs, len(items)), function.__module__) as pool:
+            yield from _completed(pool, function, items)
+
+
+def in_parallel(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: Workers,
+    progress: Callable[[Result], object],
+    known: Callable[[Item], Result | None] = lambda item: None,
+) -> list[Result]:
+    """Call `function` on all items and return the results in their order.
+
+    Parameters
+    ----------
+    function : callable
+    items : sequence
+    workers : Workers
+    progress : callable
+        Called with each result as it arrives. After an error nothing new is started.
+    known : callable, optional
+        Returns the result of an item that needs no work, otherwise None.
+
+    Raises
+    ------
+    SchedulerError
+        Workers died more than three times.
+    """
+    left = dict(enumerate(items))
+    done: dict[int, Result] = {}
+
+    def keep(number: int, result: Result) -> None:
+        done[number] = result
+        del left[number]
+        progress(result)
+
+    for number, item in enumerate(items):
+        if (result := known(item)) is not None:
+            keep(number, result)
+    deaths = 0
+    while left:
+        with closing(workers.each(function, left.copy())) as results:
+            for number, result in results:
+                keep(number, result)
+        deaths += bool(left)
+        if deaths > DEATHS:
+            raise SchedulerError(
+                f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
+                "left; one of these kills them, or the machine lacks memory"
+            )
+    return [done[number] for number in range(len(items))]
+
+
+def _completed(
+    pool: Executor, function: Callable[[Item], Result], items: Mapping[int, Item]
+) -> Generator[tuple[int, Result], None, None]:
+    under_way: dict[Future[Result], int] = {}
+    try:
+        for number, item in items.items():
+            under_way[pool.submit(function, item)] = number
+    except BrokenExecutor:  # a worker has died already
+        pass
+    for future in as_completed(under_way):
+        try:
+            result = future.result()
+        except BrokenExecutor:
+            continue
+        yield under_way[future], result
+
+
+@contextmanager
+def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
+    """Yield processes; after an error they end at once."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("forkserver")  # a forked process may inherit held locks
+    context.set_forkserver_preload([module])  # imported once, not by each
+    pool = ProcessPoolExecutor(jobs, context, _begin)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - before:
+            worker.kill()
+        raise
+    pool.shutdown()
+
+
+def _begin() -> None:  # pragma: no cover: runs in processes that end without counts
+    """Leave Ctrl-C to the parent process, and end whenever it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end without counts
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -1,1 +1,0 @@
-"""Acting beside the table: worlds, policies and agents of the device and its models."""

@@ -1,0 +1,128 @@
+"""Devices, opened by name. Each kind is loaded only when it is needed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from qstep.device.base import Counters, Device, Status
+from qstep.errors import ConfigError
+from qstep.spec.checks import shown
+from qstep.spec.config import Config, checked_config
+
+if TYPE_CHECKING:
+    from qstep.device.link.ports import Port
+
+__all__ = ["Counters", "Device", "Status", "is_model", "open_device", "open_port"]
+
+_FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
+_OPTIONS = {
+    "baud": (re.compile(r"[1-9][0-9]{0,8}"), "from 1 to 999999999 bits a second"),
+    "build": (re.compile(r"[0-9a-f]{16}"), "16 lower-case hexadecimal digits"),
+}
+_SERIAL = re.compile(rf"(?P<port>.+?)(?P<options>([?&]({'|'.join(_OPTIONS)})=[^?&]*)*)")
+
+
+def open_device(url: str, config: Config) -> Device:
+    """Open a device by name.
+
+    Parameters
+    ----------
+    url : str
+        ``model:`` is the golden model; ``sim:`` the simulated hardware, ``sim:uart`` the same with its
+        serial line simulated too; ``serial:PORT`` a board, a pty or a socket, where PORT is
+        /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` gives the device's present rate if that is
+        not ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, gives the build that it
+        must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end may be left
+        out.
+    config : Config
+        The configuration that the device is, or must be, built from; its ``acting`` is None.
+
+    Returns
+    -------
+    Device
+        Ready to use; hyperparameters are ``Hyperparameters()``. A model or a simulation starts with a
+        table of zeros, a board with its present table.
+
+    Raises
+    ------
+    ConfigError
+        The name, its rate, build or socket is malformed, or `config` is not a Config or
+        has agents.
+    DeviceError
+        The device cannot be reached, or is not built from `config`.
+    ToolMissingError
+        The simulator is not installed.
+
+    Examples
+    --------
+    >>> with open_device("model:", Config(states=25, actions=4)) as device:
+    ...     device.read().shape
+    (25, 4)
+    """
+    acting = checked_config(config).acting
+    if acting is not None:
+        raise ConfigError(
+            f"config.acting is {shown(acting)}; a device with agents takes no transitions from the "
+            "host. Use qstep.train (without --act host), qstep.sweep, or qstep.open_live where "
+            "acting.world is 'live'"
+        )
+    if is_model(url):
+        from qstep.device.model import ModelDevice
+
+        return ModelDevice(config)
+    from qstep.device.lane import LinkDevice
+
+    port, build = open_port(url, config)
+    return LinkDevice(port, config, build=build)
+
+
+def is_model(url: str) -> bool:
+    """Whether a name is that of the model; raises ConfigError if it is not text."""
+    if not isinstance(url, str):
+        raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
+    return url.removesuffix(":") == "model"
+
+
+def open_port(url: str, config: Config) -> tuple[Port, str | None]:
+    """Open the port of any other device by name; return it, and the build that the name requires.
+
+    Raises as :func:`open_device` does.
+    """
+    kind, _, rest = url.partition(":")
+    if kind == "sim" and rest in ("", "uart"):
+        from qstep_sim.port import SimPort
+
+        return SimPort(config, uart=rest == "uart"), None
+    serial = _SERIAL.fullmatch(rest)
+    if kind == "serial" and serial is not None:
+        from qstep.device.link.ports import SerialPort
+
+        options = _options(url, serial["options"])
+        if serial["port"].startswith("socket:") and not _is_socket(serial["port"]):
+            raise ConfigError(
+                f"device is {url!r}; its socket must be socket://HOST:PORT, PORT from 0 to 65535"
+            )
+        baud = int(options.get("baud", config.link.baud))
+        return SerialPort(serial["port"], baud), options.get("build")
+    raise ConfigError(f"device is {url!r}; it must be {_FORMS}")
+
+
+def _is_socket(port: str) -> bool:
+    """Whether `port` names a host and one of its ports."""
+    try:
+        parts = urlsplit(port)
+        return bool(parts.hostname) and parts.port is not None
+    except ValueError:  # a number out of range
+        return False
+
+
+def _options(url: str, text: str) -> dict[str, str]:
+    """Return the values of ``?baud=N&build=ID``, checked."""
+    options = dict(re.findall(r"[?&](\w+)=([^?&]*)", text))
+    for name, value in options.items():
+        pattern, form = _OPTIONS[name]
+        if not pattern.fullmatch(value):
+            raise ConfigError(f"device is {url!r}; its {name} is {value!r} and must be {form}")
+    return options

@@ -1,0 +1,149 @@
+"""The interface that every device has, whether it is the model, a simulation or a board."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.mdp.transitions import Transitions
+from qstep.spec.config import Config
+from qstep.spec.random import NoiseState
+from qstep.spec.settings import Hyperparameters
+
+__all__ = ["Closing", "Counters", "Device", "Status"]
+
+
+class Closing(ABC):
+    """Closes itself at the end of a ``with`` block, also after an error."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release all resources; calling it twice is harmless."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A device's work since its reset.
+
+    Attributes
+    ----------
+    applied : int
+        Transitions applied, modulo 2^64.
+    digest : int
+        CRC-32 over the canonical records of all applied transitions in order (``docs/link.md``).
+    noise : NoiseState
+        State of the stochastic rounding generator.
+    """
+
+    applied: int
+    digest: int
+    noise: NoiseState
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counters of a device's hardware since its reset; a model has none.
+
+    Attributes
+    ----------
+    offered_clocks : int
+        Clocks in which the lane was offered a transition.
+    accepted : int
+        Transitions that it accepted; ``accepted / offered_clocks`` is the lane's updates per clock.
+    held : int
+        Clocks in which it held an offered transition back because of a hazard.
+    forwarded : int
+        Transitions that took at least one operand from a result in flight.
+    saturated : int
+        Updates whose result was clipped to the format.
+    frame_errors : int
+        Frames that were dropped: bad CRC, length, overflow.
+    refused : int
+        Commands refused: gap in the sequence, unknown type, value out of range.
+    """
+
+    offered_clocks: int
+    accepted: int
+    held: int
+    forwarded: int
+    saturated: int
+    frame_errors: int
+    refused: int
+
+
+class Device(Closing):
+    """A Q-table and the update that learns it.
+
+    A device is a context manager. Every method checks its arguments before anything is applied and
+    raises a :class:`~qstep.errors.QStepError` that names the value.
+    """
+
+    config: Config
+
+    @abstractmethod
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set learning rate, discount and rounding, and restart the rounding noise from its seed."""
+
+    @abstractmethod
+    def set_noise(self, noise: NoiseState) -> None:
+        """Continue the rounding noise from a saved state, for an exact resume."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Set the whole table to 0."""
+
+    @abstractmethod
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table by raw values of shape (S, A); raise TableError if they do not fit."""
+
+    @abstractmethod
+    def apply(self, transitions: Transitions) -> None:
+        """Apply transitions in order, each exactly once; return when all are applied.
+
+        Raises
+        ------
+        TransitionError
+            The transitions are for tables of another type; nothing has been applied.
+        DeviceError
+            The device failed; ``applied`` says how many of these transitions are known to be applied.
+        """
+
+    @abstractmethod
+    def read(self) -> NDArray[np.int32]:
+        """Return the table as raw values, shape (S, A), after all transitions so far."""
+
+    @abstractmethod
+    def status(self) -> Status:
+        """Return the device's work since its reset."""
+
+    @abstractmethod
+    def counters(self) -> Counters | None:
+        """Return the hardware's counters, or None if there is no hardware."""
+
+    def saturations(self) -> int:
+        """Return how many updates since the device's reset had a result that did not fit the format."""
+        counters = self.counters()
+        return 0 if counters is None else counters.saturated
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the port or the simulation; calling it twice is harmless.
+
+        A closed device no longer has a table: :meth:`read` and similar methods raise a DeviceError.
+        """

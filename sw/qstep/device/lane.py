@@ -1,0 +1,243 @@
+"""A device at the other end of a link: a board, or a simulation of one. The bytes are the same."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.device.base import Counters, Device, Status
+from qstep.device.link.exchange import PATIENCE
+from qstep.device.link.hello import checked_hello
+from qstep.device.link.ports import Port, RatedPort
+from qstep.device.link.records import RewardTable, encode_records, value_bytes, values_of
+from qstep.device.link.session import Session
+from qstep.errors import DeviceError, LinkError
+from qstep.mdp.transitions import Transitions, checked_transitions
+from qstep.spec.checks import shown
+from qstep.spec.config import Config, checked_config, checked_table
+from qstep.spec.discount import warn_of_discounts
+from qstep.spec.protocol import ANSWERS, ARGUMENTS, COMMON, RecordLayout, Request
+from qstep.spec.random import NoiseState, checked_noise
+from qstep.spec.settings import Hyperparameters, checked_hyper
+
+__all__ = ["LinkDevice"]
+
+_log = logging.getLogger(__name__)
+
+_BATCH_PER_BYTE = 16
+"""Transitions to encode at a time, per byte of payload: about fifty frames."""
+
+_SLOWEST_CLOCK_HZ = 1_000_000
+"""The clock that deadlines assume for requests that take many clocks."""
+
+
+class LinkDevice(Device):
+    """The driver: a device behind a port, as in ``docs/link.md``.
+
+    Opening sets the hyperparameters to ``Hyperparameters()``. The table and the count of applied
+    transitions stay, and so does the rounding noise of a device that has applied any, so that an
+    interrupted run can be resumed; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load`
+    set the table. If the device does not answer, a break brings it, and the port, to the line rate of
+    `config`.
+
+    Parameters
+    ----------
+    port : Port
+        Carries the bytes; closed with the device.
+    config : Config
+        The configuration that the device must have been built from.
+    patience : float
+        Seconds without an answer before the first retry, in addition to the time on the line.
+    build : str, optional
+        The required build, as in the report of a bitstream; by default any.
+
+    Raises
+    ------
+    ProtocolVersionError, ConfigMismatchError
+        The device is not the one that `config` describes; nothing was written to it.
+    DeadlineError, LinkError
+        No device answers, or the port failed.
+
+    Attributes
+    ----------
+    build : str
+        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
+    """
+
+    def __init__(
+        self, port: Port, config: Config, patience: float = PATIENCE, build: str | None = None
+    ) -> None:
+        self.config = checked_config(config)
+        self._expected_build = build
+        self._port = port
+        self._session = Session(port, config, patience)
+        self._rewards = RewardTable()
+        try:
+            self.reconnect()
+        except BaseException:
+            port.close()
+            raise
+
+    def reconnect(self) -> None:
+        """Open a new session after an error; as on opening, the device's contents stay."""
+        self._rewards.clear()
+        hello = self._session.open()
+        self.build = checked_hello(self.config, hello, self._expected_build)
+        hyper = Hyperparameters()
+        if self._session.applied:
+            self._configure(hyper)
+        else:
+            self.configure(hyper)
+
+    # Settings
+
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
+        self._configure(hyper)
+        self.set_noise(hyper.noise)
+
+    def _configure(self, hyper: Hyperparameters) -> None:
+        c = checked_hyper(hyper).coefficients
+        warn_of_discounts([(hyper.alpha, hyper.gamma)])
+        payload = ARGUMENTS[Request.CONFIGURE].pack(
+            c.alpha, c.kappa, hyper.rounding_for(self.config).code
+        )
+        self._session.send(Request.CONFIGURE, payload)
+        self._session.drain()
+
+    def set_noise(self, noise: NoiseState) -> None:
+        """Continue the rounding noise from a saved state."""
+        state = checked_noise(noise)
+        self._session.send(Request.NOISE, ARGUMENTS[Request.NOISE].pack(state.x, state.w))
+        self._session.drain()
+
+    def set_baud(self, baud: int) -> None:
+        """Change the line rate of device and port, and check that they still communicate.
+
+        Raises
+        ------
+        ConfigError
+            The device's clock cannot make this rate to within 2 %.
+        LinkError
+            The port has no line rate, or not this one.
+        """
+        if not isinstance(self._port, RatedPort):
+            raise LinkError(f"baud is {shown(baud)}, but this port has no line rate")
+        divisor = replace(self.config.link, baud=baud).divisor
+        self._session.change_baud(divisor, baud, self._port.set_baud)
+        self.status()
+
+    # The table
+
+    def clear(self) -> None:
+        """Set the whole table to 0; takes the device one clock per entry."""
+        seconds = self.config.states * self.config.actions / _SLOWEST_CLOCK_HZ
+        self._session.send(Request.CLEAR, seconds=seconds)
+        self._session.drain()
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
+        values = checked_table(self.config, q_raw).reshape(-1)
+        width = self.config.value_bytes
+        data = value_bytes(values, width)
+        place = ARGUMENTS[Request.LOAD]
+        first = 0
+        while first < values.size:
+            count = min((self._session.limit - place.size) // width, values.size - first)
+            payload = place.pack(*divmod(first, self.config.actions))
+            payload += data[first * width : (first + count) * width]
+            self._session.send(Request.LOAD, payload)
+            first += count
+        self._session.drain()
+
+    def read(self) -> NDArray[np.int32]:
+        """Return the table as raw values, shape (S, A)."""
+        width = self.config.value_bytes
+        size = self.config.states * self.config.actions
+        data = bytearray()
+        while (first := len(data) // width) < size:
+            count = min((self._session.limit - COMMON.size) // width, size - first)
+            place = ARGUMENTS[Request.READ].pack(*divmod(first, self.config.actions), count)
+            data += self._session.ask(Request.READ, count * width, place)
+        values = values_of(data, width)
+        return values.reshape(self.config.states, self.config.actions)
+
+    # Learning
+
+    def apply(self, transitions: Transitions) -> None:
+        """Apply transitions in order, each exactly once; return when all are applied.
+
+        Up to 256 distinct rewards are sent as codes; with more, all are sent in full.
+
+        Raises
+        ------
+        TransitionError
+            The transitions are for tables of another type; nothing has been sent.
+        DeviceError
+            ``applied`` says how many of these transitions the device has confirmed as applied. After
+            a :class:`~qstep.errors.RefusedError` it is exact: these were applied, the others were not.
+        """
+        rest = checked_transitions(self.config, transitions)
+        before, began = self._session.applied, time.monotonic()
+        try:
+            while True:  # also for no transitions: this loads the compiled code
+                count = _BATCH_PER_BYTE * self._session.limit
+                self._send(rest[:count])
+                if len(rest) <= count:
+                    break
+                rest = rest[count:]
+            self._session.drain()
+        except BaseException as error:
+            # It is not known whether the codes of this batch have reached the device.
+            self._rewards.clear()
+            if isinstance(error, DeviceError):
+                error.applied = self._session.applied - before
+            raise
+        seconds = max(time.monotonic() - began, 1e-9)
+        count = len(transitions)
+        _log.debug("%d transitions in %.3g s, %.3g/s", count, seconds, count / seconds)
+
+    def _send(self, transitions: Transitions) -> None:
+        reward: NDArray[np.integer] = transitions.reward_raw
+        assigned = self._rewards.assign(transitions.reward_raw)
+        if assigned is None:
+            kind, layout = Request.APPLY_RAW, RecordLayout.raw(self.config)
+        else:
+            kind, layout = Request.APPLY_CODED, RecordLayout.coded(self.config)
+            reward, first_new = assigned
+            self._send_rewards(first_new)
+        for payload, count in encode_records(layout, transitions, reward, self._session.limit):
+            self._session.send(kind, payload, count)
+
+    def _send_rewards(self, first: int) -> None:
+        """Load the codes from `first` on."""
+        width = self.config.value_bytes
+        place = ARGUMENTS[Request.REWARDS]
+        while first < len(self._rewards):
+            count = min((self._session.limit - place.size) // width, len(self._rewards) - first)
+            values = self._rewards.values[first : first + count]
+            self._session.send(Request.REWARDS, place.pack(first) + value_bytes(values, width))
+            first += count
+
+    # Reports
+
+    def status(self) -> Status:
+        """Return the device's work since its reset."""
+        crc, x, w = ANSWERS[Request.STATUS].unpack(self._ask(Request.STATUS))
+        return Status(self._session.applied, crc, NoiseState(x, w))
+
+    def counters(self) -> Counters:
+        """Return the hardware's counters."""
+        return Counters(**ANSWERS[Request.COUNTERS].named(self._ask(Request.COUNTERS)))
+
+    def _ask(self, kind: Request) -> bytes:
+        return self._session.ask(kind, ANSWERS[kind].size)
+
+    def close(self) -> None:
+        """Close the port."""
+        self._session.report()
+        self._port.close()

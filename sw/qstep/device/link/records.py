@@ -1,0 +1,218 @@
+"""Records: transitions as the bytes of an APPLY payload, two to nine each (``docs/link.md``)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep._io.compiled import compiled
+from qstep.mdp.transitions import Transitions, checked_transitions
+from qstep.spec.config import Config
+from qstep.spec.protocol import CODES, RecordLayout
+
+__all__ = ["RewardTable", "encode_records", "extend_digest", "value_bytes", "values_of"]
+
+
+def value_bytes(values: NDArray[np.int32], width: int) -> bytes:
+    """Return the low `width` bytes of each value, little endian."""
+    return values.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
+
+
+def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
+    """Undo :func:`value_bytes`."""
+    wide = np.zeros((len(data) // width, 4), np.uint8)
+    wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)
+    # The value is in the upper bytes, so shifting it down extends its sign.
+    return (wide.reshape(-1).view("<i4") >> 8 * (4 - width)).astype(np.int32)
+
+
+_SLOT_BITS = 10  # four times as many slots as codes, so that probing is short
+_SLOTS = 1 << _SLOT_BITS
+_FREE = -1
+
+
+@compiled
+def _assign(rewards, codes, values, count, slots):  # type: ignore[no-untyped-def]
+    """Write each reward's code; return the number of codes in use, or -1 if there are not enough."""
+    for i in range(len(rewards)):
+        reward = rewards[i]
+        # Fibonacci hashing; the slots hold codes and form an open-addressed set over `values`.
+        slot = (np.int64(reward) * 0x9E3779B1 >> (32 - _SLOT_BITS)) % _SLOTS
+        while slots[slot] != _FREE and values[slots[slot]] != reward:
+            slot = (slot + 1) % _SLOTS
+        if slots[slot] == _FREE:
+            if count == CODES:
+                return -1
+            values[count] = reward
+            slots[slot] = count
+            count += 1
+        codes[i] = slots[slot]
+    return count
+
+
+class RewardTable:
+    """Codes of the rewards seen so far, in the order in which they were first seen.
+
+    Attributes
+    ----------
+    values : ndarray of int32, shape (256,)
+        Raw rewards by code; the first ``len(self)`` are in use.
+    """
+
+    def __init__(self) -> None:
+        self.values = np.zeros(CODES, np.int32)
+        self._slots = np.full(_SLOTS, _FREE, np.int16)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def clear(self) -> None:
+        """Forget every code."""
+        self._slots.fill(_FREE)
+        self._count = 0
+
+    def assign(self, rewards: NDArray[np.int32]) -> tuple[NDArray[np.uint8], int] | None:
+        """Give each reward a code; existing codes are kept, and new ones follow them.
+
+        If the new rewards do not fit beside the old ones, all codes are assigned again.
+
+        Returns
+        -------
+        (ndarray of uint8, int) or None
+            The code of each reward, and the first code whose value the device does not have yet.
+            None if there are more than 256 distinct rewards; then no code is in use.
+        """
+        codes = np.empty(len(rewards), np.uint8)
+        known = self._count
+        count = _assign(rewards, codes, self.values, known, self._slots)
+        if count < 0:
+            self.clear()
+            known = 0
+            count = _assign(rewards, codes, self.values, 0, self._slots)
+        if count < 0:
+            self.clear()
+            return None
+        self._count = count
+        return codes, known
+
+
+_DIGEST_CHUNK = 1 << 16
+_PLACED = ("continues", "action", "next_state", "terminated", "reward", "state")
+
+
+@compiled
+def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, sizes, limit):  # type: ignore[no-untyped-def]
+    """Write all records to `out`, and the end of each payload; return the number of payloads."""
+    state, action, next_state, terminated = columns
+    continues_at, action_at, next_state_at, terminated_at, reward_at, state_at = offsets
+    continuing_bytes, full_bytes = sizes
+    frame = 0
+    start = 0
+    end = 0
+    for i in range(len(state)):
+        full = end == start or state[i] != next_state[i - 1]
+        size = full_bytes if full else continuing_bytes
+        if end + size - start > limit:
+            byte_ends[frame] = end
+            record_ends[frame] = i
+            frame += 1
+            start = end
+            full = True
+            size = full_bytes
+        low = (
+            (np.uint64(action[i]) << action_at)
+            | (np.uint64(next_state[i]) << next_state_at)
+            | (np.uint64(terminated[i]) << terminated_at)
+            | ((np.uint64(reward[i]) & reward_mask) << reward_at)
+        )
+        high = np.uint64(0)
+        if full:
+            # A full raw record may have 72 bits: the ninth byte is what a shift to the left loses.
+            low |= np.uint64(state[i]) << state_at
+            high = np.uint64(state[i]) >> (np.uint64(64) - state_at)
+        else:
+            low |= np.uint64(1) << continues_at
+        for k in range(min(size, 8)):
+            out[end + k] = low & np.uint64(0xFF)
+            low >>= np.uint64(8)
+        if size == 9:
+            out[end + 8] = high
+        end += size
+    if end != start:
+        byte_ends[frame] = end
+        record_ends[frame] = len(state)
+        frame += 1
+    return frame
+
+
+def _encode_all(
+    layout: RecordLayout, transitions: Transitions, reward: NDArray[np.integer], limit: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    count = len(transitions)
+    offsets = layout.offsets
+    continuing_bytes, full_bytes = layout.size(full=False), layout.size(full=True)
+    most_frames = -(-count // (limit // full_bytes))
+    out = np.empty(count * full_bytes, np.uint8)
+    byte_ends = np.empty(most_frames, np.int64)
+    record_ends = np.empty(most_frames, np.int64)
+    frames = _encode(
+        out,
+        byte_ends,
+        record_ends,
+        (transitions.state, transitions.action, transitions.next_state, transitions.terminated),
+        reward,
+        tuple(np.uint64(offsets[name]) for name in _PLACED),
+        np.uint64((1 << layout.reward_bits) - 1),
+        (continuing_bytes, full_bytes),
+        limit,
+    )
+    return out, byte_ends[:frames], record_ends[:frames]
+
+
+def encode_records(
+    layout: RecordLayout, transitions: Transitions, reward: NDArray[np.integer], limit: int
+) -> Iterator[tuple[memoryview, int]]:
+    """Encode transitions in one compiled pass and yield them as APPLY payloads.
+
+    Each payload begins with a full record and ends at the end of a record. A record is a continuing
+    one if its state is the next state of the previous record in the same payload.
+
+    Parameters
+    ----------
+    layout : RecordLayout
+        :meth:`RecordLayout.coded` or :meth:`RecordLayout.raw`.
+    transitions : Transitions
+        Any number of transitions.
+    reward : ndarray of integers, shape (n,)
+        Codes, or raw rewards.
+    limit : int
+        Most bytes of a payload, ``layout.size(full=True)`` or more.
+
+    Yields
+    ------
+    payload : memoryview
+    count : int
+        How many transitions it holds.
+    """
+    out, byte_ends, record_ends = _encode_all(layout, transitions, reward, limit)
+    view = out.data
+    start = first = 0
+    for end, after in zip(byte_ends.tolist(), record_ends.tolist(), strict=True):
+        yield view[start:end], after - first
+        start, first = end, after
+
+
+def extend_digest(config: Config, transitions: Transitions, digest: int = 0) -> int:
+    """Continue the digest of applied transitions: CRC-32 over their full raw records."""
+    checked_transitions(config, transitions)
+    layout = RecordLayout.raw(config)
+    for start in range(0, len(transitions), _DIGEST_CHUNK):
+        part = transitions[start : start + _DIGEST_CHUNK]
+        # With room for one record only, every record is a full one.
+        out, _, _ = _encode_all(layout, part, part.reward_raw, layout.size(full=True))
+        digest = zlib.crc32(out.data, digest)
+    return digest

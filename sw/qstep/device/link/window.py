@@ -1,0 +1,203 @@
+"""The window: the requests in flight, and the meaning of answers for them; no clock, no port."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from itertools import islice
+from typing import NamedTuple, NoReturn
+
+from qstep.device.link.frames import DELIMITER, Frame, encode_frame
+from qstep.errors import RefusedError, SessionLostError
+from qstep.spec.protocol import ANSWER, COMMON, OVERHEAD, REFUSALS, Request, StatusCode, max_payload
+
+__all__ = ["Pending", "Progress", "Window"]
+
+_log = logging.getLogger(__name__)
+
+_LEAST_LIMIT = 32  # has room for the longest record, and for a value in an answer
+_FIRST_LIMIT = 128
+_CLEAN_BYTES = 8192  # bytes executed without a retry before the limit doubles
+
+_SEQUENCE = 1 << 16
+
+
+class Pending(NamedTuple):
+    """A request without an answer yet; `seconds` is the additional time that it may take."""
+
+    kind: Request
+    frame: bytes
+    size: int
+    transitions: int
+    seconds: float
+
+
+class Progress(NamedTuple):
+    """The effect of an answer: whether more is known to be executed, and what to write again."""
+
+    more_done: bool
+    repeat: bytes
+
+
+_NOTHING = Progress(more_done=False, repeat=b"")
+
+
+class Window:
+    """Numbers the requests of a session and keeps them until the device has executed them.
+
+    A noisy line loses long frames more often than short ones. So payloads start short, double while
+    there are no errors, and halve with every retry: with one flipped bit in 1,000 bytes, frames of
+    a kilobyte would arrive only one time in three, and five failures in a row would end the session.
+
+    Parameters
+    ----------
+    buffer_bytes : int
+        The device's receive buffer, which limits the requests in flight.
+
+    Attributes
+    ----------
+    epoch : int or None
+        The session's epoch, None while no session is open.
+    next : int
+        Number of the next new request.
+    applied : int
+        Transitions that the device has confirmed as applied since its reset.
+    limit : int
+        The largest payload, of a request or an answer, to use for now.
+    is_halted : bool
+        The session ended because a request was refused: all before it were executed, none after it.
+    pending : deque of Pending
+        Requests in flight, oldest first.
+    """
+
+    def __init__(self, buffer_bytes: int) -> None:
+        self.epoch: int | None = None
+        self.next = 0
+        self.applied = 0
+        self.limit = _FIRST_LIMIT
+        self.is_halted = False
+        self.pending: deque[Pending] = deque()
+        self._buffer_bytes = self._credit = buffer_bytes
+        self._clean = 0  # bytes carried out since the limit last changed
+        self._gap_at = _SEQUENCE  # offset in the window of the last gap that was acted on
+
+    def open(self, epoch: int, expected: int, applied: int) -> None:
+        """Begin a session with the values of the answer to HELLO."""
+        self.close()
+        self.epoch, self.next, self.applied = epoch, expected, applied
+
+    def close(self) -> None:
+        """Drop the session and its requests in flight."""
+        self.epoch = None
+        self.is_halted = False
+        self.pending.clear()
+        self._credit = self._buffer_bytes
+
+    def has_room(self, payload_bytes: int) -> bool:
+        """Whether the device has credit for one more request of this size."""
+        return self._credit >= OVERHEAD + payload_bytes
+
+    def add(
+        self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
+    ) -> bytes:
+        """Number a request and return its frame; raises SessionLostError if no session is open."""
+        if self.epoch is None:
+            raise SessionLostError("no session is open: an earlier error closed it; connect again")
+        frame = encode_frame(kind, self.next, self.epoch, payload)
+        size = OVERHEAD + len(payload)
+        self.next = (self.next + 1) % _SEQUENCE
+        self._credit -= size
+        self.pending.append(Pending(kind, frame, size, transitions, seconds))
+        return frame
+
+    def repeated(self, frame: bytes | None = None) -> bytes:
+        """Return the bytes for another try: `frame`, or everything in flight.
+
+        A delimiter comes first, to end the remains of the last try.
+        """
+        before, self.limit = self.limit, max(self.limit // 2, _LEAST_LIMIT)
+        if self.limit < before:
+            _log.info("payloads are now at most %d bytes", self.limit)
+        self._clean = 0
+        self._gap_at = _SEQUENCE
+        return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
+
+    def acknowledge(self, answer: Frame) -> Progress:
+        """Process one answer; one that expects a number up to half the sequence behind is late.
+
+        Raises
+        ------
+        RefusedError
+            A request was refused, which halts the session; `applied` is exact.
+        SessionLostError
+            The session is over.
+        """
+        # The answer to HELLO says nothing about requests: it is the same in a halted session.
+        if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
+            return _NOTHING
+        status, expected, applied = COMMON.unpack(answer.payload)
+        if status == StatusCode.STALE_EPOCH:
+            self._lost("the device was reset, or another host opened a session", applied)
+        if answer.epoch != self.epoch:
+            return _NOTHING  # late, from a session before this one
+        base = (self.next - len(self.pending)) % _SEQUENCE
+        done = (expected - base) % _SEQUENCE
+        if done >= _SEQUENCE // 2:
+            return _NOTHING  # late or doubled: what it tells is known
+        if done > len(self.pending):
+            self._lost(f"the device expects request {expected}, not {self.next}", applied)
+        if done and status in REFUSALS:
+            self._halt(done, applied, StatusCode(status))
+        if done:
+            self._confirm(done, applied)
+        repeat = b""
+        if status == StatusCode.GAP and self.pending:
+            # Each request after a lost one is answered with GAP. Within one pass over the window
+            # these answers have rising numbers; one that does not rise belongs to a newer pass.
+            offset = (answer.seq - expected) % _SEQUENCE
+            if offset <= self._gap_at:
+                repeat = self.repeated()
+                self._gap_at = offset
+        return Progress(done > 0, repeat)
+
+    def _confirm(self, done: int, applied: int) -> None:
+        """Remove the `done` oldest requests, if the count of transitions confirms it."""
+        should_be = self._applied_by(done)
+        if applied != should_be:
+            self._lost(f"the device has applied {applied} transitions, not {should_be}", applied)
+        self.applied = applied
+        self._gap_at = _SEQUENCE
+        for _ in range(done):
+            size = self.pending.popleft().size
+            self._credit += size
+            self._clean += size
+        if self._clean >= _CLEAN_BYTES:
+            self._clean = 0
+            self.limit = min(self.limit * 2, max_payload(self._buffer_bytes))
+
+    def _halt(self, done: int, applied: int, status: StatusCode) -> NoReturn:
+        """Close the session because the last of the `done` oldest requests was refused."""
+        refused = self.pending[done - 1]
+        least = self._applied_by(done - 1)
+        if not least <= applied <= least + refused.transitions:
+            self._lost(
+                f"the device has applied {applied} transitions, "
+                f"not {least} to {least + refused.transitions}",
+                applied,
+            )
+        self.close()
+        self.applied, self.is_halted = applied, True
+        _log.info("%s refused: %s; %d transitions applied", refused.kind.name, status.name, applied)
+        raise RefusedError(f"the device refused {refused.kind.name}: {status.name}")
+
+    def _applied_by(self, done: int) -> int:
+        """Return the value of `applied` after the `done` oldest requests."""
+        return self.applied + sum(request.transitions for request in islice(self.pending, done))
+
+    def _lost(self, why: str, applied: int) -> NoReturn:
+        """Close the session; `applied` is used only if this session can have led to it."""
+        if self.applied <= applied <= self._applied_by(len(self.pending)):
+            self.applied = applied
+        self.close()
+        _log.info("session lost: %s", why)
+        raise SessionLostError(f"session lost: {why}; read the table again before going on")

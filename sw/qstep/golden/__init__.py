@@ -1,0 +1,1 @@
+"""The golden models: readable definitions of the arithmetic, and compiled forms equal to them."""

@@ -1,0 +1,242 @@
+"""The model of agents that act and learn beside the table: its text is the definition.
+
+It is written to be read, not to be fast. The compiled form, the hardware and every board give the same
+tables, counters and states bit for bit after any number of steps. docs/acting.md describes it in words.
+
+The algorithms: Q-learning (Watkins, 1989), SARSA (Rummery and Niranjan, 1994), Expected SARSA (van
+Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.golden.checks import check_world, checked_agents, checked_parts, reconfigured
+from qstep.golden.lane import exact_value
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Algorithm
+from qstep.spec.checks import integer
+from qstep.spec.config import Config, checked_table
+from qstep.spec.epsilon import threshold
+from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.random import DRAW_BITS, Draw, advanced, draw
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
+
+__all__ = ["ActingModel", "Step", "expected"]
+
+Row = list[int]
+
+
+class Step(NamedTuple):
+    """A step of an agent, as a row of a trace. The reward is raw."""
+
+    agent: int
+    state: int
+    action: int
+    reward: int
+    next_state: int
+    terminated: bool
+    truncated: bool
+    explored: bool
+    table: int
+
+
+def expected(row: Row, epsilon: int) -> int:
+    """Return the expectation of a row under the epsilon-greedy policy, for Expected SARSA.
+
+    All integers: ``share = (t * round(2^16 / A)) >> 16`` is the probability of each action of an
+    exploring agent, with epsilon's threshold t. The result is ``max - ((share * (A * max - sum) +
+    2^15) >> 16)``, never below the row's minimum by more than 1.
+    """
+    actions = len(row)
+    share = (threshold(epsilon) * ((2 * (1 << 16) + actions) // (2 * actions))) >> 16
+    below = actions * max(row) - sum(row)
+    return max(row) - ((share * below + (1 << 15)) >> 16)
+
+
+class ActingModel:
+    """Agents in a world, with own tables or a shared one.
+
+    Parameters
+    ----------
+    config : Config
+        With ``config.acting``.
+    world : WorldTable
+        Made for `config`.
+    settings : sequence of AgentSettings
+        One for each agent.
+
+    Attributes
+    ----------
+    states : list of AgentState
+    counters : list of AgentCounters
+
+    Raises
+    ------
+    ConfigError
+        `config` does not act, the world has other sizes, the number of settings is not that of its
+        agents, or it is without the schedules or the limit of steps that they have.
+    """
+
+    def __init__(
+        self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+    ) -> None:
+        check_world(config, world)
+        acting = checked_agents(config, settings, world.max_episode_steps)
+        self.config, self.world, self.settings = config, world, tuple(settings)
+        self._algorithm = acting.algorithm
+        self._q = np.zeros(config.table_shape, np.int32).tolist()
+        self.states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
+        self.counters = [AgentCounters() for _ in settings]
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of all tables as raw values, int32, shape (*Acting.tables, S, A)."""
+        return np.array(self._q, dtype=np.int32)
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        self._q = checked_table(self.config, q_raw).tolist()
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
+
+        Raises
+        ------
+        TableError, ConfigError
+            As for :func:`~qstep.golden.checks.checked_parts`; nothing is changed.
+        """
+        limit = self.world.max_episode_steps
+        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
+        self._q, self.states, self.counters = parts.table.tolist(), parts.states, parts.counters
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Continue with other settings, as in :meth:`qstep.device.acting.AgentsDevice.configure`."""
+        limit = self.world.max_episode_steps
+        self.states = reconfigured(self.config, self.settings, settings, limit, self.states)
+        self.settings = tuple(settings)
+
+    def run(self, steps: int) -> Iterator[Step]:
+        """Let every agent make `steps` steps in turns; yield each step."""
+        return self._run(integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1"))
+
+    def _run(self, steps: int) -> Iterator[Step]:
+        for _ in range(steps):
+            for agent in range(len(self.states)):
+                yield self._step(agent)
+
+    def _step(self, agent: int) -> Step:
+        own, counters, settings = self.states[agent], self.counters[agent], self.settings[agent]
+        tables = self._tables_of(agent)
+        if not own.begun:
+            self._begin(agent)
+        state, action, explored = own.state, own.action, own.explored
+        drawn = self._draw(own)
+        reward, next_state, terminated = self.world.answer(state, action, drawn.outcome)
+        start = self.world.start(drawn.start)
+
+        limit = self.world.max_episode_steps
+        own.episode_steps += limit > 0
+        truncated = not terminated and limit > 0 and own.episode_steps == limit
+        ended = terminated or truncated
+
+        # Everything below is read before this step's write.
+        next_action, _ = self._chosen(tables, next_state, drawn, own.epsilon)
+        number = drawn.table if self._algorithm is Algorithm.DOUBLE_Q_LEARNING else 0
+        target = self._target(tables, number, next_state, next_action, own.epsilon)
+        own.state = start if ended else next_state
+        own.action, own.explored = self._chosen(tables, own.state, drawn, own.epsilon)
+
+        row = tables[number][state]
+        exact = exact_value(
+            settings.coefficients,
+            row[action],
+            reward,
+            0 if terminated else target,
+            self._bias(drawn),
+        )
+        number_format = self.config.format
+        row[action] = max(number_format.minimum, min(number_format.maximum, exact))
+
+        counters.steps += 1
+        counters.terminations += terminated
+        counters.truncations += truncated
+        counters.saturations += row[action] != exact
+        counters.return_sum += reward
+        counters.wrap()
+        if ended:
+            own.episode_steps = 0
+        self.lower_epsilon(own, settings, ended)
+        return Step(
+            agent, state, action, reward, next_state, terminated, truncated, explored, number
+        )
+
+    def _begin(self, agent: int) -> None:
+        own = self.states[agent]
+        drawn = self._draw(own)
+        own.state = self.world.start(drawn.start)
+        own.action, own.explored = self._chosen(
+            self._tables_of(agent), own.state, drawn, own.epsilon
+        )
+        own.begun = True
+
+    def _tables_of(self, agent: int) -> list[list[Row]]:
+        """The tables that an agent learns: one, or Double Q-learning's two."""
+        acting = self.config.acting
+        assert acting is not None
+        tables = self._q if acting.agents == 1 or acting.shared_table else self._q[agent]
+        return tables if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else [tables]
+
+    @staticmethod
+    def _draw(own: AgentState) -> Draw:
+        own.word = advanced(own.word)
+        return draw(own.word)
+
+    def _chosen(
+        self, tables: list[list[Row]], state: int, drawn: Draw, epsilon: int
+    ) -> tuple[int, bool]:
+        """Return the action of the epsilon-greedy policy and whether it explored."""
+        if drawn.explore < threshold(epsilon):
+            return (drawn.action * self.config.actions) >> DRAW_BITS, True
+        row = [sum(values) for values in zip(*(table[state] for table in tables), strict=True)]
+        return row.index(max(row)), False
+
+    def _target(
+        self, tables: list[list[Row]], number: int, state: int, action: int, epsilon: int
+    ) -> int:
+        """Return m of a step that does not terminate."""
+        row = tables[number][state]
+        match self._algorithm:
+            case Algorithm.Q_LEARNING:
+                return max(row)
+            case Algorithm.SARSA:
+                return row[action]
+            case Algorithm.EXPECTED_SARSA:
+                return expected(row, epsilon)
+            case Algorithm.DOUBLE_Q_LEARNING:  # pragma: no branch: the last, as mypy checks
+                return tables[1 - number][state][row.index(max(row))]
+
+    def _bias(self, drawn: Draw) -> int:
+        if self.config.rounding is Rounding.STOCHASTIC:
+            return drawn.rounding
+        return (1 << (COEFFICIENT_BITS - 1)) * (self.config.rounding is Rounding.NEAREST)
+
+    @staticmethod
+    def lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:
+        """Count a completed unit of the schedule, and lower epsilon at the end of a period."""
+        code = settings.epsilon.code
+        own.epsilon_count += ended or not code.by_episodes
+        if own.epsilon_count == code.period:
+            own.epsilon_count = 0
+            fall = code.decrement + (own.epsilon >> code.shift if code.shift else 0)
+            own.epsilon = max(code.end, own.epsilon - fall)

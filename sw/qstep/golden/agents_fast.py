@@ -1,0 +1,255 @@
+"""The compiled model of agents: equal to :mod:`qstep.golden.agents` bit for bit.
+
+Its loop is in :mod:`qstep.golden.agents_kernel`; it steps several agents with own tables at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from typing import Any, Literal, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.golden.agents_kernel import AGENT, ALGORITHMS, SETTINGS, SURE, Memory, blocks_of, run
+from qstep.golden.checks import check_world, checked_agents, checked_parts, reconfigured
+from qstep.mdp.memory import WorldTable
+from qstep.spec.checks import integer
+from qstep.spec.config import Config, checked_table
+from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.random import DRAW_BITS
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
+
+__all__ = ["LANES", "FastActingModel", "Trace"]
+
+_Kept = TypeVar("_Kept", AgentState, AgentCounters)
+_Part = tuple[int, int, NDArray[np.void]]
+
+LANES = 16
+"""Agents with own tables that step at once, if there are as many."""
+
+_NARROW = 16
+"""Bits of values up to which 32 bits hold the sum of an update."""
+
+_FEW = 3
+"""Agents that are worth a block."""
+
+
+class Trace(NamedTuple):
+    """The steps of agents in their order: `Step` by columns.
+
+    Attributes
+    ----------
+    agent, state, action, reward, next_state, table : ndarray of int32, shape (steps * P,)
+    terminated, truncated, explored : ndarray of bool, shape (steps * P,)
+    """
+
+    agent: NDArray[np.int32]
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    reward: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    explored: NDArray[np.bool_]
+    table: NDArray[np.int32]
+
+
+_LIVED = tuple(
+    np.bool_ if name in ("terminated", "truncated", "explored") else np.int32
+    for name in Trace._fields[1:]
+)
+
+
+class FastActingModel:
+    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled; parameters as there.
+
+    Attributes
+    ----------
+    table : ndarray of int32, shape (*Acting.tables, S, A)
+        All tables as raw values: a live view, not a copy.
+    """
+
+    def __init__(
+        self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+    ) -> None:
+        check_world(config, world)
+        acting = checked_agents(config, settings, world.max_episode_steps)
+        self.config, self.world = config, world
+        self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
+        self._own_tables = acting.agents > 1 and not acting.shared_table
+        self._algorithm = ALGORITHMS.index(acting.algorithm)
+        self._rounding = {
+            Rounding.FLOOR: 0,
+            Rounding.NEAREST: 1 << (COEFFICIENT_BITS - 1),
+            Rounding.STOCHASTIC: -1,
+        }[config.rounding]
+        number_format = config.format
+        self._ends = np.array(
+            [number_format.minimum, number_format.maximum],
+            np.int32 if number_format.width <= _NARROW else np.int64,
+        )
+        outcome = world.reward, world.next_state, world.terminated
+        self._world = _memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions)
+        first = np.zeros(world.start_state.shape, np.int32), world.start_state
+        self._starts = _memory(world.start_split[None], (*first, first[0]), config.actions)
+        self._blocks = _parts_of_run(acting.agents, self._own_tables)
+        self._settings = np.zeros(acting.agents, SETTINGS)
+        self._set(settings)
+        self._agents = np.zeros(acting.agents, AGENT)
+        self._keep(
+            [AgentState.first(own, agent) for agent, own in enumerate(settings)],
+            [AgentCounters() for _ in settings],
+        )
+
+    def _set(self, settings: Sequence[AgentSettings]) -> None:
+        self.settings = tuple(settings)
+        for number, own in enumerate(settings):
+            c, code = own.coefficients, own.epsilon.code
+            self._settings[number] = (c.alpha, c.kappa, *code[1:])
+
+    @property
+    def states(self) -> list[AgentState]:
+        """The states of the agents, as copies."""
+        return self._parts(AgentState)
+
+    @property
+    def counters(self) -> list[AgentCounters]:
+        """The counters of the agents, as copies."""
+        found = self._parts(AgentCounters)
+        for own in found:
+            own.wrap()  # the loop counts in 64 bits
+        return found
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        self.table[...] = checked_table(self.config, q_raw)
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Continue with other settings, as in :meth:`qstep.device.acting.AgentsDevice.configure`."""
+        limit = self.world.max_episode_steps
+        states = reconfigured(self.config, self.settings, settings, limit, self.states)
+        self._set(settings)
+        self._keep(states, self.counters)
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
+
+        Raises
+        ------
+        TableError, ConfigError
+            As for :func:`~qstep.golden.checks.checked_parts`; nothing is changed.
+        """
+        limit = self.world.max_episode_steps
+        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
+        self.table[...] = parts.table
+        self._keep(parts.states, parts.counters)
+
+    def _keep(self, states: Sequence[AgentState], counters: Sequence[AgentCounters]) -> None:
+        for number, parts in enumerate(zip(states, counters, strict=True)):
+            self._agents[number] = tuple(value for part in parts for value in astuple(part))
+
+    @overload
+    def run(self, steps: int, *, trace: Literal[False] = False) -> None: ...
+    @overload
+    def run(self, steps: int, *, trace: Literal[True]) -> Trace: ...
+    @overload
+    def run(self, steps: int, *, trace: bool) -> Trace | None: ...
+    def run(self, steps: int, *, trace: bool = False) -> Trace | None:
+        """Let every agent make `steps` steps in turns; return the steps if requested.
+
+        Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
+        :attr:`counters` do not change until it returns. A run may be made in pieces.
+        """
+        agents = len(self._agents)
+        steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        columns: tuple[NDArray[Any], ...] = tuple(
+            np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
+        )
+        size = self.config.states * self.config.actions
+        stride = self.table.size // agents if self._own_tables or agents == 1 else 0
+        for first, end, blocks in self._blocks:
+            run(
+                self.table.reshape(-1)[first * stride :],
+                stride,
+                size,
+                (0,) * self.config.actions,
+                (0,) * self._algorithm,
+                self._rounding,
+                self._ends,
+                self._world,
+                self._starts,
+                self.world.max_episode_steps,
+                self._agents[first:end],
+                self._settings[first:end],
+                blocks,
+                steps,
+                columns,
+                first,
+                agents,
+            )
+        if not trace:
+            return None
+        return Trace(np.tile(np.arange(agents, dtype=np.int32), steps), *columns)
+
+    def close(self) -> None:
+        """Do nothing: unlike other devices, a model holds no port or process."""
+
+    def _parts(self, kind: type[_Kept]) -> list[_Kept]:
+        def value(field: Any, number: int) -> Any:
+            found = self._agents[field.name][number]
+            return bool(found) if field.type == "bool" else int(found)
+
+        return [
+            kind(*(value(field, number) for field in fields(kind)))
+            for number in range(len(self._agents))
+        ]
+
+
+def _parts_of_run(agents: int, own: bool) -> list[_Part]:
+    """Return the parts of a run: which agents (from, to), in which blocks.
+
+    Agents with own tables run in blocks of 16. Those that are left over run in a block of 8 or 16, or
+    one after the other if they are few.
+    """
+    rest = agents % LANES if own else agents
+    lanes = 1 if not own or rest < _FEW else LANES // 2 if rest <= LANES // 2 else LANES
+    parts = (0, agents - rest, LANES), (agents - rest, agents, lanes)
+    return [
+        (first, end, blocks_of(end - first, lanes)) for first, end, lanes in parts if end > first
+    ]
+
+
+def _memory(
+    split: NDArray[np.int32],
+    outcome: tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]],
+    actions: int,
+) -> Memory:
+    """Return the memory of sets of slots with two outcomes each.
+
+    Parameters
+    ----------
+    split : ndarray, shape (sets, slots)
+    outcome : tuple of ndarray, shape (sets, slots, 2) or flat likewise
+        Reward, next state and end.
+    actions : int
+        Entries of a row.
+    """
+    reward, state, terminated = (part.reshape(*split.shape, 2).astype(np.int32) for part in outcome)
+    onward = (state * actions << 1) | terminated
+    possible = np.stack([split > 0, split < (1 << DRAW_BITS) // split.shape[1]], axis=-1)
+    reward, onward = (np.where(possible, each, each[..., ::-1]) for each in (reward, onward))
+    if all((each == each[:, :1, :1]).all() for each in (reward, onward)):
+        sure = (np.ascontiguousarray(each[:, 0, 0]) for each in (reward, onward))
+        return Memory(SURE, np.zeros(0, np.int32), *sure)
+    bits = split.shape[1].bit_length() - 1
+    return Memory(
+        bits, np.ascontiguousarray(split).reshape(-1), reward.reshape(-1), onward.reshape(-1)
+    )

@@ -1,0 +1,136 @@
+"""The golden model: a plain interpreter that is the living definition of QStep's arithmetic and order.
+
+It is written to be read and checked by eye, not to be fast: plain Python integers, one transition after
+the other. The compiled form (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/qs_lane.sv``) and every
+board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
+Sutton and Barto, 2018, eq. 6.8) in fixed point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.mdp.transitions import Transitions, checked_transitions
+from qstep.spec.config import Config, checked_config, checked_table
+from qstep.spec.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
+from qstep.spec.settings import Hyperparameters, checked_hyper
+
+__all__ = ["Model", "Update", "exact_value", "updated_value"]
+
+
+def updated_value(
+    number_format: QFormat, c: Coefficients, q: int, reward: int, maximum: int, bias: int
+) -> int:
+    """Return the new value of an entry: one exact sum, one rounding, one saturation.
+
+    Parameters
+    ----------
+    number_format : QFormat
+        Determines the range of the result.
+    c : Coefficients
+        alpha, beta and kappa.
+    q, reward, maximum : int
+        Raw values of the entry, the reward, and the maximum of the next row (0 if terminated).
+    bias : int
+        The amount that rounding adds before the shift, 0..2^15-1.
+    """
+    exact = exact_value(c, q, reward, maximum, bias)
+    return max(number_format.minimum, min(number_format.maximum, exact))
+
+
+def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -> int:
+    """Return the new value of an entry before saturation; parameters as in :func:`updated_value`."""
+    acc = c.beta * q + c.alpha * reward + c.kappa * maximum
+    return (acc + bias) >> COEFFICIENT_BITS
+
+
+class Update(NamedTuple):
+    """The effect of one transition, as the lane reports it, in raw values.
+
+    Attributes
+    ----------
+    value : int
+        The new Q[state, action].
+    maximum : int
+        The largest value of row `next_state` just before, whether or not the transition terminated.
+    greedy : int
+        The lowest action with that value.
+    saturated : bool
+        The rounded sum did not fit, so `value` is an end of the range.
+    """
+
+    value: int
+    maximum: int
+    greedy: int
+    saturated: bool
+
+
+class Model:
+    """The sequential model of one accelerator.
+
+    Parameters
+    ----------
+    config : Config
+        Geometry and format. The table starts at 0.
+
+    Attributes
+    ----------
+    noise : NoiseState
+        The generator of stochastic rounding; advances once per transition in that mode only.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = checked_config(config)
+        self._q = [[0] * config.actions for _ in range(config.states)]
+        self.configure(Hyperparameters())
+
+    def configure(self, hyper: Hyperparameters) -> None:
+        """Set coefficients and rounding mode, and restart the noise from its seed."""
+        self._coefficients = checked_hyper(hyper).coefficients
+        self._rounding = hyper.rounding_for(self.config)
+        self.noise = hyper.noise
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        """A copy of the table in raw values, int32, shape (S, A)."""
+        return np.array(self._q, dtype=np.int32)
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace the table; raises TableError if shape or values do not fit."""
+        self._q = checked_table(self.config, q_raw).tolist()
+
+    def update(
+        self, state: int, action: int, reward_raw: int, next_state: int, terminated: bool
+    ) -> Update:
+        """Apply one transition and return its effect."""
+        row = self._q[next_state]
+        maximum = max(row)
+        greedy = row.index(maximum)
+        operands = (
+            self._coefficients,
+            self._q[state][action],
+            reward_raw,
+            0 if terminated else maximum,
+            self._bias(),
+        )
+        value = updated_value(self.config.format, *operands)
+        self._q[state][action] = value
+        return Update(value, maximum, greedy, saturated=value != exact_value(*operands))
+
+    def _bias(self) -> int:
+        if self._rounding is Rounding.NEAREST:
+            return 1 << (COEFFICIENT_BITS - 1)
+        if self._rounding is Rounding.FLOOR:
+            return 0
+        draw = self.noise.draw
+        self.noise = self.noise.advance()
+        return draw
+
+    def apply(self, transitions: Transitions) -> None:
+        """Apply transitions in order; raises TransitionError if they are for tables of another type."""
+        columns = checked_transitions(self.config, transitions).columns
+        for transition in zip(*(column.tolist() for column in columns), strict=True):
+            self.update(*transition)

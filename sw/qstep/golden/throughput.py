@@ -1,0 +1,84 @@
+"""Updates per clock of a lane: for a stream by its hold rule, for agents by their turns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep._io.compiled import compiled
+from qstep.errors import ConfigError
+from qstep.spec.agents import Algorithm
+from qstep.spec.config import Config
+
+__all__ = ["issue_clocks", "steps_per_clock", "updates_per_clock"]
+
+
+def issue_clocks(
+    loop_depth: int,
+    state: NDArray[np.integer],
+    action: NDArray[np.integer],
+    next_state: NDArray[np.integer],
+) -> NDArray[np.int64]:
+    """Return the clock in which each transition enters the pipeline; the first one enters in clock 0.
+
+    The rule is that of ``qs_hazard`` (``docs/lane.md``): a transition that needs an entry or a row that
+    another one updates enters at least `loop_depth` clocks after it. The lane's benches check every
+    transition of the RTL against this rule, and ``LaneThroughput`` compares the number of clocks.
+
+    Parameters
+    ----------
+    loop_depth : int
+        1..3.
+    state, action, next_state : ndarray of int, shape (n,)
+        Transitions in order; each is offered as soon as the previous one is accepted.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
+    clocks: NDArray[np.int64] = _issue_clocks(loop_depth, state, action, next_state)
+    return clocks
+
+
+def steps_per_clock(config: Config) -> float:
+    """Return the steps per clock of all agents of a device, from 1/20 to 1 per lane.
+
+    Each agent has one clock of its lane's rotation, which is as long as an update takes in ``qs_agents``
+    (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most as many steps,
+    and fewer when they meet.
+
+    Raises
+    ------
+    ConfigError
+        `config` has no agents.
+    """
+    acting = config.acting
+    if acting is None:
+        raise ConfigError("acting is None; only agents make steps")
+    rotation = 10 + config.action_bits
+    if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+        rotation += 1
+    elif acting.algorithm is Algorithm.EXPECTED_SARSA:
+        rotation += 4 if config.actions > 2 else 5
+    return acting.agents / max(16, rotation)
+
+
+def updates_per_clock(
+    loop_depth: int,
+    state: NDArray[np.integer],
+    action: NDArray[np.integer],
+    next_state: NDArray[np.integer],
+) -> float:
+    """Return the updates per clock of a lane that is offered one transition per clock, at least one."""
+    return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)
+
+
+@compiled
+def _issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-untyped-def]
+    clocks = np.zeros(len(state), np.int64)
+    for i in range(1, len(state)):
+        clocks[i] = clocks[i - 1] + 1
+        for j in range(max(0, i - loop_depth + 1), i):
+            if state[j] == next_state[i] or (state[j] == state[i] and action[j] == action[i]):
+                clocks[i] = max(clocks[i], clocks[j] + loop_depth)
+    return clocks

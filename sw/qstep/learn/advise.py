@@ -1,0 +1,345 @@
+"""The number format that a world needs: all formats are tried on the compiled model."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep._io.processes import threads
+from qstep.errors import ConfigError
+from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import Budget
+from qstep.learn.plan import falling_epsilon
+from qstep.mdp.solve import solve, start_value
+from qstep.mdp.world import World
+from qstep.spec.checks import integer, real
+from qstep.spec.config import Config
+from qstep.spec.discount import learned_discount, nearest_alpha, warn_of_discounts
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.settings import AgentSettings
+
+__all__ = [
+    "AGENTS",
+    "NARROWEST",
+    "Advice",
+    "Outcome",
+    "Trial",
+    "Zone",
+    "advise",
+    "dead_zone",
+    "usual_steps",
+]
+
+AGENTS = 5
+"""Agents of a trial; the median one must reach the policy."""
+
+NARROWEST, WIDEST = 8, 32
+"""Widths of a format."""
+
+_PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
+_EXACT, _NEAR = 1e-9, 0.01
+"""Loss at the start that is tolerated, as a share of the optimum: without chance, and with it."""
+
+_ALPHA, _ALPHA_BY_CHANCE = 0.5, 1 / 256
+_STEPS_A_PAIR, _STEPS_A_PAIR_BY_CHANCE = 300, 1 << 14
+_LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
+
+
+class Outcome(StrEnum):
+    """The outcome of a trial: the policy was reached, or why not."""
+
+    REACHED = "reached"
+    DEAD_ZONE = "dead zone"
+    SATURATION = "saturation"
+    NOT_ENOUGH = "not enough"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The result of learning with a format and a rounding mode.
+
+    Attributes
+    ----------
+    number_format : QFormat
+    rounding : Rounding
+    outcome : Outcome
+        Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit.
+        Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
+    loss : float
+        How much less than the optimum the median agent's greedy policy is worth where episodes
+        start, as a share of the optimum.
+    saturated : float
+        Share of updates that saturated.
+    """
+
+    number_format: QFormat
+    rounding: Rounding
+    outcome: Outcome
+    loss: float
+    saturated: float
+
+
+def _fraction(trial: Trial) -> int:
+    return trial.number_format.fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All trials in one world.
+
+    Attributes
+    ----------
+    alpha, gamma : float
+    steps : int
+        Steps of each agent in a trial.
+    within : float
+        Largest loss with which the policy counts as reached.
+    trials : tuple of Trial
+    """
+
+    alpha: float
+    gamma: float
+    steps: int
+    within: float
+    trials: tuple[Trial, ...]
+
+    @property
+    def discount(self) -> float:
+        """The discount that was learned, and for which value iteration was made."""
+        return learned_discount(self.alpha, self.gamma)
+
+    def contradiction(self, trial: Trial) -> Trial | None:
+        """Return what shows that a trial reached the policy by luck.
+
+        That is the failed trial with the most fraction bits, more than `trial` has, among those with
+        the same integer bits and rounding. None if there is none, or if `trial` failed itself.
+        """
+
+        def contradicts(other: Trial) -> bool:
+            more, less = other.number_format, trial.number_format
+            return (
+                trial.outcome is Outcome.REACHED
+                and other.outcome is not Outcome.REACHED
+                and (other.rounding, more.integer) == (trial.rounding, less.integer)
+                and more.fraction > less.fraction
+            )
+
+        return max(filter(contradicts, self.trials), key=_fraction, default=None)
+
+    @property
+    def narrowest(self) -> Trial | None:
+        """The narrowest format that reaches the policy, as do all formats with more fraction bits.
+
+        Among formats of equal width, nearest rounding comes first, then stochastic, then the least
+        saturation.
+        """
+
+        def lasting(trial: Trial) -> bool:
+            return trial.outcome is Outcome.REACHED and self.contradiction(trial) is None
+
+        def order(trial: Trial) -> tuple[Any, ...]:
+            return trial.number_format.width, _PREFERRED.index(trial.rounding), trial.saturated
+
+        return min(filter(lasting, self.trials), key=order, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+
+        def plain(trial: Trial) -> dict[str, Any]:
+            zone = dead_zone(trial.number_format, trial.rounding, self.alpha).high
+            other = self.contradiction(trial)
+            return {
+                "format": str(trial.number_format),
+                "width": trial.number_format.width,
+                "rounding": trial.rounding.value,
+                "outcome": trial.outcome.value,
+                "loss": trial.loss,
+                "saturated": trial.saturated,
+                "dead_zone": zone,
+                "contradicted_by": None if other is None else str(other.number_format),
+            }
+
+        best = self.narrowest
+        return {
+            "alpha": self.alpha,
+            "gamma": self.gamma,
+            "discount": self.discount,
+            "agents": AGENTS,
+            "steps_per_agent": self.steps,
+            "within": self.within,
+            "narrowest": plain(best) if best else None,
+            "trials": [plain(trial) for trial in self.trials],
+        }
+
+
+class Zone(NamedTuple):
+    """Range of TD errors in real units, from `low` to `high`, that change nothing."""
+
+    low: float
+    high: float
+
+
+def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
+    """Return the dead zone of updates.
+
+    With nearest rounding it is 2^-F / (2 alpha) in both directions. Rounding down has twice that upwards
+    and nothing downwards; stochastic rounding has none.
+    """
+    half = number_format.resolution / (2 * alpha) if alpha else math.inf
+    return {
+        Rounding.NEAREST: Zone(-half, half),
+        Rounding.FLOOR: Zone(0.0, 2 * half),
+        Rounding.STOCHASTIC: Zone(0.0, 0.0),
+    }[rounding]
+
+
+def usual_steps(world: World) -> int:
+    """Return how many steps an agent should learn a world, from 2^17 to 2^22.
+
+    It is 300 per pair of state and action, or 16,384 in a world with chance.
+    """
+    each = _STEPS_A_PAIR_BY_CHANCE if world.has_chance else _STEPS_A_PAIR
+    return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
+
+
+def advise(
+    world: World,
+    *,
+    alpha: float | None = None,
+    gamma: float = 0.9,
+    steps: int | None = None,
+    most_width: int = 20,
+    roundings: Sequence[Rounding] = _PREFERRED,
+    seed: int = 0,
+    progress: Callable[[Trial, int, int], object] | None = None,
+) -> Advice:
+    """Let agents learn a world with all formats up to a width; compare with value iteration.
+
+    Trials run on all cores, in threads; their results do not depend on that.
+
+    The integer bits range from the fewest that hold the rewards to one more than the optimum needs. The
+    algorithm is Q-learning.
+
+    Parameters
+    ----------
+    world : World
+    alpha : float, optional
+        By default, the alpha that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is
+        nearest to 0.5, or to 1/256 in a world with chance, where 0.5 never settles.
+    gamma : float
+        From 0 to below 1.
+    steps : int, optional
+        Steps of each of 5 agents in a trial; by default 300 per pair of state and action, or 16,384 with
+        chance, from 2^17 to 2^22. Epsilon falls from 1 to 0.05 during the first half.
+    most_width : int
+        8..32.
+    roundings : sequence of Rounding
+    seed : int
+    progress : callable, optional
+        Called as ``progress(trial, done, total)`` after each trial.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of range, or no format of that width holds the rewards.
+
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (:mod:`qstep.spec.discount`).
+    """
+    gamma = real("gamma", gamma)
+    chance = world.has_chance
+    if alpha is None:
+        usual = _ALPHA_BY_CHANCE if chance else _ALPHA
+        alpha = nearest_alpha(gamma, usual) or usual
+    warn_of_discounts([(alpha, gamma)])
+    discount = learned_discount(alpha, gamma)
+    solution = solve(world, discount)
+    steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
+    most_width = integer("width", most_width, NARROWEST, WIDEST)
+    epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
+    settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
+    acting = world.acting(agents=AGENTS)
+    reward = world.reward
+    least = _integer_bits(reward)
+    most = max(least, _integer_bits(solution.q)) + 1
+    formats = [
+        QFormat(bits, fraction)
+        for bits in range(least, most + 1)
+        for fraction in range(max(0, NARROWEST - bits), most_width - bits + 1)
+    ]
+    if not formats:
+        raise ConfigError(
+            f"width is {most_width}; rewards of {reward.min():g} to {reward.max():g} need {least} bits"
+        )
+    optimum = float(world.start @ solution.values)
+    within = _NEAR if chance else _EXACT
+    trials: list[Trial] = []
+    cases = list(itertools.product(roundings, formats))
+
+    def trial(case: tuple[Rounding, QFormat]) -> Trial:
+        rounding, number_format = case
+        config = Config(world.states, world.actions, number_format, rounding, acting=acting)
+        agents = FastActingModel(config, world.table(config), settings)
+        agents.run(steps)
+        tables = number_format.to_float(agents.table)
+        worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
+        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
+        loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
+        saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
+        if loss <= within:
+            outcome = Outcome.REACHED
+        elif saturated:
+            outcome = Outcome.SATURATION
+        else:
+            zone = dead_zone(number_format, rounding, alpha)
+            outcome = _why(world, tables[median], solution.optimal, zone, discount)
+        return Trial(number_format, rounding, outcome, loss, saturated)
+
+    with threads(os.cpu_count()) as pool:
+        for found in pool.map(trial, cases):
+            trials.append(found)
+            if progress is not None:
+                progress(found, len(trials), len(cases))
+    return Advice(alpha, gamma, steps, within, tuple(trials))
+
+
+def _integer_bits(values: NDArray[np.float64]) -> int:
+    """Return the fewest integer bits, including the sign, that hold values plus half a unit."""
+    bits = 1
+    while values.max() > 2.0 ** (bits - 1) - 0.5 or values.min() < -(2.0 ** (bits - 1)):
+        bits += 1
+    return bits
+
+
+def _why(
+    world: World,
+    q: NDArray[np.float64],
+    optimal: NDArray[np.bool_],
+    zone: Zone,
+    discount: float,
+) -> Outcome:
+    """Return why a table's policy is not optimal although nothing saturated.
+
+    The reason is the dead zone if, wherever the policy differs from the optimum, the expected TD
+    errors of all actions lie in it.
+    """
+    greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
+    wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)
+    following = q.max(axis=1)[world.next_state] * ~world.terminated
+    paid = world.probability * (world.reward + discount * following)
+    target = np.add.reduceat(paid, world.first).reshape(q.shape)
+    error = (target - q)[wrong]
+    stuck = (error >= zone.low) & (error <= zone.high)
+    dead = zone.high > 0 and wrong.any() and stuck.all()
+    return Outcome.DEAD_ZONE if dead else Outcome.NOT_ENOUGH

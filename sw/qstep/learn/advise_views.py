@@ -1,0 +1,125 @@
+"""An :class:`~qstep.learn.advise.Advice` for people: a table and a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from rich.table import Table
+from rich.text import Text
+
+from qstep.learn.advise import Advice, Outcome, Trial, dead_zone
+from qstep.spec.discount import differs
+from qstep.spec.fixed import Rounding
+
+__all__ = ["draw", "render", "sentence"]
+
+_COLOURS = {
+    Outcome.REACHED: "tab:green",
+    Outcome.DEAD_ZONE: "tab:orange",
+    Outcome.SATURATION: "tab:red",
+    Outcome.NOT_ENOUGH: "gold",
+}
+
+
+def sentence(advice: Advice) -> str:
+    """Return the advice as a sentence."""
+    best = advice.narrowest
+    if best is None:
+        return "No format that was tried reaches the policy: try --steps, --alpha or --width."
+    return (
+        f"The narrowest format that reaches the policy is {best.number_format} "
+        f"({best.number_format.width} bits), rounding {best.rounding.value}."
+    )
+
+
+def render(advice: Advice, world: str) -> Table:
+    """Return a table: the best format of each width and rounding mode, or why none suffices."""
+    modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
+    learned = f" (learned: {advice.discount:.6g})" if differs(advice.alpha, advice.gamma) else ""
+    settings = f"alpha {advice.alpha:g}, gamma {advice.gamma:g}{learned}"
+    table = Table(
+        title=f"{world}: {settings}, {advice.steps:,} steps",
+        caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "
+        "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps. "
+        "If a format with more fraction bits fails, the policy was reached by luck.",
+    )
+    table.add_column("bits", justify="right")
+    for mode in modes:
+        table.add_column(mode.value)
+    widths = sorted({trial.number_format.width for trial in advice.trials})
+    for width in widths:
+        cells = (_cell(advice, width, mode) for mode in modes)
+        table.add_row(str(width), *cells)
+    return table
+
+
+def _cell(advice: Advice, width: int, mode: Rounding) -> Text:
+    trials = [
+        trial
+        for trial in advice.trials
+        if trial.number_format.width == width and trial.rounding is mode
+    ]
+
+    def order(trial: Trial) -> tuple[bool, bool, bool, float, float]:
+        failed = trial.outcome is not Outcome.REACHED
+        lucky = advice.contradiction(trial) is not None
+        return trial != advice.narrowest, failed, lucky, trial.loss, trial.saturated
+
+    best = min(trials, key=order)
+    style = "bold green" if best == advice.narrowest else ""
+    return Text(f"{best.number_format} {_reason(advice, best)}", style)
+
+
+def _reason(advice: Advice, trial: Trial) -> str:
+    zone = dead_zone(trial.number_format, trial.rounding, advice.alpha).high
+    match trial.outcome:
+        case Outcome.REACHED:
+            other = advice.contradiction(trial)
+            return f"reached, but {other.number_format} fails" if other else "reached"
+        case Outcome.DEAD_ZONE:
+            return f"dead zone {zone:.2g}, loss {trial.loss:.1%}"
+        case Outcome.SATURATION:
+            return f"saturation {trial.saturated:.1%}, loss {trial.loss:.1%}"
+        case Outcome.NOT_ENOUGH:  # pragma: no branch: the last outcome, as mypy checks
+            return f"not enough, loss {trial.loss:.1%}"
+
+
+def draw(advice: Advice, world: str) -> Figure:
+    """Return a picture: outcomes over fraction and integer bits, a panel for each rounding mode."""
+    modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
+    integers = [trial.number_format.integer for trial in advice.trials]
+    most = max(trial.number_format.fraction for trial in advice.trials)
+    names = list(_COLOURS)
+    figure = Figure(figsize=(9, 1.2 + 1.6 * len(modes)), layout="constrained")
+    panels = figure.subplots(len(modes), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, mode in zip(panels, modes, strict=True):
+        cells = np.full((max(integers) - min(integers) + 1, most + 1), np.nan)
+        for trial in advice.trials:
+            form = trial.number_format
+            if trial.rounding is mode:
+                cells[form.integer - min(integers), form.fraction] = names.index(trial.outcome)
+        edges = (-0.5, most + 0.5, min(integers) - 0.5, max(integers) + 0.5)
+        colours = ListedColormap(list(_COLOURS.values()))
+        axes.imshow(
+            cells,
+            cmap=colours,
+            vmin=0,
+            vmax=len(names),
+            origin="lower",
+            extent=edges,
+            aspect="auto",
+        )
+        axes.set_yticks(range(min(integers), max(integers) + 1))
+        axes.set_ylabel(f"{mode.value}\ninteger bits")
+        best = advice.narrowest
+        if best is not None and best.rounding is mode:
+            axes.plot(best.number_format.fraction, best.number_format.integer, "k*", markersize=12)
+    panels[-1].set_xlabel("fraction bits")
+    figure.suptitle(
+        f"{world}: formats that reach value iteration's policy; the star is the narrowest"
+    )
+    patches = [Patch(color=colour, label=name.value) for name, colour in _COLOURS.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
+    return figure

@@ -1,0 +1,190 @@
+"""The parts of a run of `qstep train`: its episodes, and the point from which it continues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep._io.checkpoint import Checkpoint
+from qstep.errors import CheckpointError
+from qstep.learn.host_evaluate import Evaluation
+from qstep.spec.config import Config, checked_table
+from qstep.spec.random import NoiseState
+
+__all__ = ["PENDING_TYPES", "Columns", "Episode", "TableCheckpoint"]
+
+Columns: TypeAlias = tuple[NDArray[Any], ...]
+"""Transitions: state, action, reward, next state and terminated, of equal length."""
+
+PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+"""Types of the columns in a file."""
+
+_ACTOR = "actor_"
+_EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One training episode.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1.
+    epsilon : float
+        The epsilon with which it explored.
+    total : float
+        Undiscounted return.
+    length : int
+        Steps.
+    terminated : bool
+        It terminated, and was not truncated.
+    success : bool or None
+        See :func:`qstep.learn.host_evaluate.is_success`.
+    """
+
+    number: int
+    epsilon: float
+    total: float
+    length: int
+    terminated: bool
+    success: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheckpoint:
+    """A run between two episodes of one environment, or two steps of many.
+
+    Attributes
+    ----------
+    table : ndarray of int32, shape (S, A)
+        Raw values, as last read from the device.
+    noise : NoiseState
+        The device's rounding noise at that time.
+    generators : tuple of dict
+        States of the PCG64 generators for acting and for evaluation.
+    pending : tuple of Columns
+        Transitions not yet sent to the device, stretch by stretch.
+    actor : dict of str to ndarray
+        State of the environments; empty if they are reseeded for every episode.
+    episode : int
+        Finished training episodes.
+    evaluations : tuple of Evaluation
+    history : sequence of Episode
+        The first `episode` entries belong to this checkpoint. A running learner appends to the same
+        list, which makes a checkpoint cheap. Read :attr:`episodes` instead.
+    """
+
+    table: NDArray[np.int32]
+    noise: NoiseState
+    generators: tuple[dict[str, Any], ...]
+    pending: tuple[Columns, ...] = ()
+    actor: dict[str, NDArray[Any]] = field(default_factory=dict)
+    episode: int = 0
+    evaluations: tuple[Evaluation, ...] = ()
+    history: Sequence[Episode] = ()
+
+    @property
+    def episodes(self) -> Sequence[Episode]:
+        """The finished episodes."""
+        return self.history[: self.episode]
+
+    def packed(self) -> Checkpoint:
+        """Return the checkpoint in the form of a file."""
+        head = {
+            "noise": asdict(self.noise),
+            "generators": self.generators,
+            "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
+        }
+        arrays = {
+            "table": self.table,
+            **{_ACTOR + name: array for name, array in self.actor.items()},
+            **_named("pending", _joined(self.pending)),
+            **_named("episodes", _transposed(self.episodes)),
+        }
+        return Checkpoint(head, arrays)
+
+    @classmethod
+    def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
+        """Return the checkpoint that :meth:`packed` packed.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is not what it must be for a table of `config`.
+        """
+        head, arrays = checkpoint.head, checkpoint.arrays
+        try:
+            pending = _columns(arrays, "pending", PENDING_TYPES)
+            columns = _columns(arrays, "episodes", _EPISODE_TYPES)
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            history = [_episode(*row) for row in rows]
+            if [episode.number for episode in history] != list(range(1, len(history) + 1)):
+                raise ValueError("its episodes are not numbered from 1")
+            acting, evaluating = head["generators"]
+            for state in (acting, evaluating):
+                np.random.PCG64().state = state
+            return cls(
+                table=checked_table(config, arrays["table"]),
+                noise=NoiseState(**head["noise"]),
+                generators=(acting, evaluating),
+                pending=(pending,) if len(pending[0]) else (),
+                actor={
+                    name.removeprefix(_ACTOR): array
+                    for name, array in arrays.items()
+                    if name.startswith(_ACTOR)
+                },
+                episode=len(history),
+                evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
+                history=history,
+            )
+        except Exception as cause:  # a part can be wrong in any way
+            why = f"{type(cause).__name__}: {cause}"
+            raise CheckpointError(
+                f"the checkpoint does not hold a run of qstep train ({why})"
+            ) from cause
+
+
+def _episode(*row: Any) -> Episode:
+    """Return an episode from its row of numbers, in which NaN means an unknown success."""
+    success = None if math.isnan(row[-1]) else bool(row[-1])
+    return replace(Episode(*row), success=success)
+
+
+def _joined(pending: Sequence[Columns]) -> Columns:
+    """Return transitions as columns of the file's types."""
+    parts = zip(*pending, strict=True) if pending else [()] * len(PENDING_TYPES)
+    return tuple(
+        np.concatenate([np.empty(0, dtype), *part], dtype=dtype, casting="unsafe")
+        for part, dtype in zip(parts, PENDING_TYPES, strict=True)
+    )
+
+
+def _transposed(episodes: Sequence[Episode]) -> Columns:
+    """Return episodes as columns of the file's types."""
+    row = attrgetter(*(entry.name for entry in fields(Episode)))
+    columns = list(zip(*map(row, episodes), strict=True)) or [()] * len(_EPISODE_TYPES)
+    return tuple(
+        np.array(column, dtype) for column, dtype in zip(columns, _EPISODE_TYPES, strict=True)
+    )
+
+
+def _named(prefix: str, columns: Columns) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}_{k}": column for k, column in enumerate(columns)}
+
+
+def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
+    """Return the columns that :func:`_named` named, after checking them."""
+    columns = tuple(arrays[f"{prefix}_{k}"] for k in range(len(types)))
+    for column, dtype in zip(columns, types, strict=True):
+        if column.dtype != dtype or column.ndim != 1:
+            raise TypeError(f"a column of {prefix} is {column.dtype} of shape {column.shape}")
+        if len(column) != len(columns[0]):
+            raise ValueError(f"columns of {prefix} are not equally long")
+    return columns

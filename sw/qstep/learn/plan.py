@@ -1,0 +1,273 @@
+"""A run's plan: the arguments of `qstep.train`, checked and completed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from qstep.errors import ConfigError, PrecisionWarning
+from qstep.golden.checks import check_types
+from qstep.learn.agents import Budget
+from qstep.mdp.memory import WorldTable
+from qstep.mdp.reach import endless
+from qstep.mdp.value_range import value_range
+from qstep.mdp.world import World
+from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
+from qstep.spec.checks import integer, shown
+from qstep.spec.config import Config, checked_config
+from qstep.spec.discount import check_discount
+from qstep.spec.epsilon import EPSILON_BITS, MOST_OVER, Epsilon, EpsilonSchedule
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.settings import AgentSettings
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+__all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
+
+_WIDTH = 16
+"""Bits of a format that is chosen by :func:`fitting_format`."""
+
+_WIDEST = 32
+_MARGIN = 1.25
+_EARLY_BITS = 4
+"""Most fraction bits that are given up for the values of an early policy."""
+
+_LEAST_FRACTION = 4
+"""Fewest fraction bits of a format that is recommended."""
+
+_AGENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsPlan:
+    """A run of agents.
+
+    Attributes
+    ----------
+    world : World or None
+        None if it is a circuit without a known table.
+    config : Config
+        With ``config.acting``.
+    settings : tuple of AgentSettings
+        One for each agent.
+    budget : Budget
+    """
+
+    world: World | None
+    config: Config
+    settings: tuple[AgentSettings, ...]
+    budget: Budget
+
+    def __post_init__(self) -> None:
+        for pair in {(own.alpha, own.gamma) for own in self.settings}:
+            check_discount(*pair)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The values that a checkpoint of this run must share; its length may differ."""
+        acting = self.config.acting
+        assert acting is not None
+        settings = [asdict(own) for own in self.settings]
+        # How hardware lays out the agents does not affect the result.
+        config = replace(self.config, lanes=1)
+        return {
+            "command": "train on the device",
+            "world": None if self.world is None else self.world.digest,
+            "settings": settings if len(set(self.settings)) > 1 else settings[0],
+            "config": config.to_dict(),
+        }
+
+    @property
+    def loaded(self) -> WorldTable | int:
+        """The argument that opens a device: the world's memories, or only its limit of steps."""
+        acting = self.config.acting
+        if acting is None or acting.is_table:
+            assert self.world is not None
+            return self.world.table(self.config)
+        return 0 if self.world is None else self.world.max_episode_steps
+
+
+def fitting_format(
+    world: World, settings: Iterable[AgentSettings], *, on_policy: bool = False
+) -> QFormat:
+    """Return the 16-bit format with the most fraction bits that holds what is learned.
+
+    It holds the rewards and the values of ``qstep.mdp.value_range`` for the
+    largest discount that is learned, plus a fourth. On-policy algorithms learn the values of the
+    exploring policy: the format holds those of the last epsilon too, and those of the first one if
+    that takes at most 4 fraction bits.
+
+    Warns
+    -----
+    PrecisionWarning
+        No format of 16 bits holds these values; the message names a wider one that does.
+    """
+    each = list(settings)
+    for own in each:
+        check_discount(own.alpha, own.gamma)
+    discount = max(own.discount for own in each)
+    found = [value_range(world, discount)]
+    if on_policy:
+        last = max(own.epsilon.code.end for own in each) / (1 << EPSILON_BITS)
+        first = max(own.epsilon.start for own in each)
+        found += [value_range(world, discount, epsilon) for epsilon in (last, first)]
+    bits = max(_integer_bits(_MARGIN * own.largest) for own in found[:2])
+    early = max(found, key=lambda own: own.largest)
+    most = max(bits, _integer_bits(early.largest))
+    if most <= min(bits + _EARLY_BITS, _WIDTH):
+        bits = most
+    chosen = QFormat(min(bits, _WIDTH), max(_WIDTH - bits, 0))
+    message = None
+    if found[0].is_endless:
+        message = (
+            f"the discount is {discount:g} and episodes need not terminate, so values grow without "
+            f"bound and saturate in every format ({chosen} holds {found[0].steps} steps); use a "
+            "smaller gamma"
+        )
+    elif chosen.integer < most:
+        what = "values" if bits > _WIDTH else "values of the first, exploring policy"
+        width = min(_WIDEST, -(-(most + max(chosen.fraction, _LEAST_FRACTION)) // 4) * 4)
+        wider = f"{QFormat(most, width - most)} ({width} bits)" if most < width else "none"
+        message = (
+            f"{what}, {early.low:,.0f} to {early.high:,.0f}, saturate in {chosen}, and no format of "
+            f"{_WIDTH} bits holds them with enough fraction bits; the format that does is {wider}"
+        )
+    if message is not None:
+        warnings.warn(message, PrecisionWarning, stacklevel=3)
+    return chosen
+
+
+def _integer_bits(largest: float) -> int:
+    """Return the fewest integer bits, with the sign, that hold values of at most `largest`."""
+    return 1 + math.ceil(math.log2(max(1.0, largest)))
+
+
+def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> Epsilon:
+    """Return an epsilon that falls linearly during a share of a budget, then stays.
+
+    Raises ConfigError as :class:`~qstep.spec.epsilon.EpsilonSchedule` does.
+    """
+    schedule = EpsilonSchedule(start, end, share)
+    over = int(schedule.share * budget.length)
+    if over == 0 or schedule.start == schedule.end:
+        return Epsilon(schedule.end)
+    if over > MOST_OVER:
+        raise ConfigError(
+            f"epsilon share is {schedule.share:g}, which is {over} of the {budget.length} "
+            f"{budget.unit}; it must be {MOST_OVER} {budget.unit} at most"
+        )
+    return Epsilon(schedule.start, schedule.end, "linear", over, budget.unit)
+
+
+def planned(
+    world: World | str | gym.Env[Any, Any],
+    *,
+    budget: Budget,
+    agents: int | None = None,
+    algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+    shared_table: bool = False,
+    settings: AgentSettings | Sequence[AgentSettings] | None = None,
+    number_format: QFormat | str | None = None,
+    rounding: Rounding | str = Rounding.NEAREST,
+    lanes: int | None = None,
+    config: Config | None = None,
+) -> AgentsPlan:
+    """Return the plan of a run; parameters as for :func:`qstep.train`."""
+    if agents is not None:
+        agents = integer("agents", agents, 1, MOST_AGENTS)
+    acting = None if config is None else checked_config(config).acting
+    if acting is not None:
+        assert config is not None
+        for name, given, default, own in (
+            ("agents", agents, None, acting.agents),
+            ("algorithm", Algorithm.parse(algorithm), Algorithm.Q_LEARNING, acting.algorithm),
+            ("shared_table", shared_table, False, acting.shared_table),
+            ("format", number_format and str(number_format), None, str(config.format)),
+            ("rounding", Rounding.parse(rounding), Rounding.NEAREST, config.rounding),
+            ("lanes", lanes, None, config.lanes),
+        ):
+            if given not in (default, own):  # what was not given does not contradict
+                raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
+    if isinstance(world, str) and world.endswith(CIRCUITS):
+        return _circuit_plan(world, budget, settings, config)
+    world = World.of(world)
+    if isinstance(settings, AgentSettings) or settings is None:
+        if acting is not None:
+            agents = acting.agents
+        settings = _settings(settings, _AGENTS if agents is None else agents, budget)
+    check_types("settings", settings, AgentSettings)
+    if not settings:
+        raise ConfigError("settings is empty; it must be one AgentSettings or more")
+    if agents not in (None, len(settings)):
+        raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
+    if config is None:
+        if number_format is None:
+            number_format = fitting_format(
+                world, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
+            )
+        elif isinstance(number_format, str):
+            number_format = QFormat.parse(number_format)
+        config = Config(
+            world.states,
+            world.actions,
+            number_format,
+            Rounding.parse(rounding),
+            acting=world.acting(
+                agents=len(settings), algorithm=algorithm, shared_table=shared_table
+            ),
+            lanes=_lanes(len(settings), shared_table) if lanes is None else lanes,
+        )
+    _check_episodes_end(world, budget)
+    return AgentsPlan(world, config, tuple(settings), budget)
+
+
+def _check_episodes_end(world: World, budget: Budget) -> None:
+    """Raise ConfigError if episodes are to be counted in a world where one may never end."""
+    if budget.episodes is None or world.max_episode_steps:
+        return
+    stuck = endless(world)
+    if len(stuck):
+        raise ConfigError(
+            f"episodes is {budget.episodes}, but no episode can end from state {stuck[0]} (states like "
+            f"it: {len(stuck)}); count the run in steps (--steps), or limit the steps of an episode "
+            "(--max-episode-steps)"
+        )
+
+
+def _plain(value: object) -> str:
+    """Return a value, or the name of a choice, as it is typed."""
+    return str(getattr(value, "value", value))
+
+
+def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:
+    return [settings or AgentSettings(epsilon=falling_epsilon(budget, 1.0, 0.05, 0.5))] * agents
+
+
+def _lanes(agents: int, shared_table: bool) -> int:
+    """Return the fewest lanes of hardware with room for the agents, or 1 if there is no such number."""
+    fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
+    fitting = (lanes for lanes in fewest if agents % lanes == 0)
+    return 1 if shared_table else next(fitting, 1)
+
+
+def _circuit_plan(
+    circuit: str,
+    budget: Budget,
+    settings: AgentSettings | Sequence[AgentSettings] | None,
+    config: Config | None,
+) -> AgentsPlan:
+    """Return the plan of a run in a circuit without a known table."""
+    if config is None or config.acting is None or config.acting.world != circuit:
+        has = None if config is None or config.acting is None else config.acting.world
+        raise ConfigError(
+            f"world is the circuit {circuit!r} and acting.world is {shown(has)}; a circuit needs the "
+            "configuration of a device that is built with it"
+        )
+    if isinstance(settings, AgentSettings) or settings is None:
+        settings = _settings(settings, config.acting.agents, budget)
+    check_types("settings", settings, AgentSettings)
+    return AgentsPlan(None, config, tuple(settings), budget)

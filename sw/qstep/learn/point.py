@@ -1,0 +1,115 @@
+"""A look at a run of agents: the returns of their episodes and the values of their policies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.learn.table import policy_table
+from qstep.mdp.solve import is_quick, start_value
+from qstep.mdp.world import World
+from qstep.spec.config import Config
+from qstep.spec.settings import AgentCounters
+
+__all__ = ["Point", "look"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A look at a run.
+
+    Attributes
+    ----------
+    steps : int
+        Of each agent so far.
+    episodes : tuple of int
+        Of each agent so far.
+    mean_return : tuple of float
+        Undiscounted return of the episodes that ended since the previous look, by agent; NaN
+        without any.
+    value : tuple of float
+        Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
+        (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
+        agent has a value.
+    mean_reward : tuple of float
+        Reward of a step since the previous look, by agent: the learning curve of a run in
+        which no episode ends.
+    """
+
+    steps: int
+    episodes: tuple[int, ...]
+    mean_return: tuple[float, ...]
+    value: tuple[float, ...]
+    mean_reward: tuple[float, ...] = ()
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Numbers for :class:`~qstep.learn.metrics.Metrics`: medians over agents and their bounds."""
+        told = {"episodes": float(min(self.episodes))}
+        curves = {
+            "episode_return": self.mean_return,
+            "step_reward": self.mean_reward,
+            "greedy_value": self.value,
+        }
+        for name, curve in curves.items():
+            if values := [value for value in curve if not math.isnan(value)]:
+                told[name] = float(np.median(values))
+                told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
+        return told
+
+
+def look(
+    config: Config,
+    world: World | None,
+    discounts: Sequence[float],
+    before: Sequence[AgentCounters],
+    now: Sequence[AgentCounters],
+    table: NDArray[np.int32],
+) -> Point:
+    """Return the point of a look.
+
+    Parameters
+    ----------
+    config : Config
+    world : World or None
+        None if it has no known table, so values are unknown too.
+    discounts : sequence of float
+        The discount that each agent learns.
+    before, now : sequence of AgentCounters
+        Counters of each agent at the previous look and at this one.
+    table : ndarray of int32, shape (*Acting.tables, S, A)
+        Raw values.
+    """
+    resolution = config.format.resolution
+    means, rewards = [], []
+    for old, new in zip(before, now, strict=True):
+        paid, ended = (new.return_sum - old.return_sum) * resolution, new.episodes - old.episodes
+        means.append(paid / ended if ended else float("nan"))
+        rewards.append(paid / (new.steps - old.steps))
+    return Point(
+        now[0].steps,
+        tuple(own.episodes for own in now),
+        tuple(means),
+        () if world is None else tuple(_values(config, world, discounts, table)),
+        tuple(rewards),
+    )
+
+
+def _values(
+    config: Config, world: World, discounts: Sequence[float], table: NDArray[np.int32]
+) -> list[float]:
+    """Return :attr:`Point.value`."""
+    quick = [is_quick(world, discount) for discount in discounts]
+    if not any(quick):
+        return []
+    policies = policy_table(config, table).argmax(axis=-1)
+    if len(policies) < len(discounts):  # the agents share one
+        policies = np.repeat(policies, len(discounts), axis=0)
+    return [
+        start_value(world, policy, discount) if known else math.nan
+        for policy, discount, known in zip(policies, discounts, quick, strict=True)
+    ]

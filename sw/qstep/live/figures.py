@@ -1,0 +1,412 @@
+"""The pictures of the page: the policy on its map, the table, and the curves of the agents.
+
+Colours of the background, the axes and the text come from the page's style sheet, light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.events import MouseLeave, MouseMove
+from bokeh.models import (
+    BasicTicker,
+    ColorBar,
+    ColumnDataSource,
+    CustomJS,
+    HoverTool,
+    LinearColorMapper,
+    LinearScale,
+    LogScale,
+    LogTicker,
+    NumeralTickFormatter,
+    Range1d,
+)
+from bokeh.palettes import Category10_10, Viridis256
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL, GridMap
+from qstep.learn.agents_plots import Band
+from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
+from qstep.live.recent import Mark
+from qstep.spec.settings import AgentState
+
+__all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture"]
+
+AGENT_COLOURS = Category10_10
+"""Colours of the agents, in turn."""
+
+_MOST_ENTRIES = 1 << 16
+"""Of a table that is sent to the page ten times a second."""
+
+_MOST_LINES = 64
+_MOST_DOTS = 256
+_MAP_SIDE = 400
+_BAR_HEIGHT = 45
+_FIRST_STEPS = 100
+"""Start of the curves of the whole run, just before the first point."""
+
+_MIDDLE = "#868e96"
+"""Colour of text on a light and on a dark page."""
+
+_FAR_BELOW = "#e03131"
+"""Colour of values far below most others, such as that of a hole."""
+
+_FENCE = 3
+"""Quartile ranges from the lower quartile to the least value with a colour (Tukey's outer fence)."""
+
+_OPTIMUM = "#2e8b57"
+_HERE = "#ff922b"
+_MARK = "#845ef7"
+_MARK_ROOM = 0.6
+"""Space above the curves for the texts of marks, as a share of the curves' height."""
+
+_ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}
+"""Line of text for the marks of each setting, so that they do not overlap."""
+
+_FOLLOW = """
+const state = Math.round(cb_obj.x);
+const inside = 0 <= state && state < rows * columns;
+here.data = {
+  x: inside ? [state % columns] : [],
+  y: inside ? [rows - 1 - Math.floor(state / columns)] : [],
+};
+"""
+
+_KINDS = {START: "start", GOAL: "goal", HOLE: "hole", WALL: "wall", FREE: "free"}
+_NAMES = {(0, 1): "up", (0, -1): "down", (-1, 0): "left", (1, 0): "right"}
+
+
+def _mapper() -> LinearColorMapper:
+    return LinearColorMapper(
+        palette=Viridis256,
+        low=0,
+        high=1,
+        low_color=_FAR_BELOW,
+        nan_color="#80808050",
+    )
+
+
+def _spread(
+    mapper: LinearColorMapper, values: NDArray[np.float64], *, fenced: bool = False
+) -> None:
+    """Let the colours range over the values, if `fenced` without those far below the others."""
+    known = values[~np.isnan(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if fenced and known.size:
+        lower, upper = np.quantile(known, (0.25, 0.75)).tolist()
+        if fence := _FENCE * (upper - lower):
+            low = max(low, lower - fence)
+    mapper.update(low=low, high=high if high > low else low + 1)
+
+
+class MapPicture:
+    """The value of each cell, the greedy action as an arrow, and the positions of the agents."""
+
+    def __init__(self, grid: GridMap) -> None:
+        self._grid = grid
+        cells = PolicyMap.of(grid, np.zeros((sum(map(len, grid.rows)), len(grid.moves)))).cells
+        self._rows, self._columns = rows, columns = cells.shape
+        side = _MAP_SIDE / max(rows, columns)
+        width = round(side * columns) + 10
+        self.figure = plot = figure(
+            width=width,
+            height=round(side * rows) + 10 + _BAR_HEIGHT,
+            max_width=width,
+            sizing_mode="scale_width",
+            x_range=Range1d(-0.5, columns - 0.5),
+            y_range=Range1d(-0.5, rows - 0.5),
+            toolbar_location=None,
+            tools="",
+            name="map",
+        )
+        plot.axis.visible = False
+        plot.grid.visible = False
+        plot.outline_line_color = None
+        self._mapper = _mapper()
+        bar = _bar(
+            self._mapper,
+            orientation="horizontal",
+            height=8,
+            padding=4,
+            title="value of the best action",
+        )
+        plot.add_layout(bar, "below")
+        self._values = ColumnDataSource({"image": [np.full(cells.shape, np.nan)]})
+        box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
+        plot.image("image", **box, source=self._values, color_mapper=self._mapper)
+        for kind, colour in COLOURS.items():
+            row, column = np.nonzero(cells == kind)
+            hatch = {"hatch_pattern": "/", "hatch_color": "#dee2e6"} if kind == WALL else {}
+            plot.rect(*(column, rows - 1 - row, 1, 1), fill_color=colour, line_color=None, **hatch)
+        row, column = (axis.ravel() for axis in np.indices(cells.shape))
+        self._fixed = {
+            "x": column,
+            "y": rows - 1 - row,
+            "state": np.arange(cells.size),
+            "row": row,
+            "kind": [_KINDS[kind] for kind in cells.ravel()],
+        }
+        actions = [_NAMES[move] for move in grid.moves]
+        empty = np.zeros((cells.size, len(actions)))
+        self._cells = ColumnDataSource(self._fixed | self._action_columns(empty))
+        outlined = plot.rect(
+            *("x", "y", 1, 1),
+            source=self._cells,
+            fill_alpha=0,
+            line_color="white",
+            line_alpha=0.6,
+            line_width=1.5,
+        )
+        tooltips = [
+            ("state", "@state (row @row, column @x), @kind"),
+            *((name, f"@{name}{{0.000}}") for name in actions),
+        ]
+        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[outlined]))
+        self._arrows = ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "angle")})
+        thick = max(1.0, side / 24)
+        plot.segment(
+            "x0", "y0", "x1", "y1", source=self._arrows, line_color="white", line_width=thick
+        )
+        plot.scatter(
+            *("x1", "y1"),
+            source=self._arrows,
+            marker="triangle",
+            angle="angle",
+            size=max(3.0, side / 6),
+            fill_color="white",
+            line_color=None,
+        )
+        if cells.size <= MOST_ARROWS:
+            for kind, text in LETTERS:
+                row, column = np.nonzero(cells == kind)
+                corner = 0.33 * (kind == START)
+                plot.text(
+                    *(column - corner, rows - 1 - row + corner),
+                    text=[text] * len(row),
+                    text_align="center",
+                    text_baseline="middle",
+                    text_color="white",
+                    text_font_style="bold",
+                    text_font_size=f"{max(5, round(side * (0.2 if kind == START else 0.35)))}px",
+                )
+        self._agents = ColumnDataSource({name: [] for name in ("x", "y", "colour", "ring")})
+        plot.scatter(
+            *("x", "y"),
+            source=self._agents,
+            size=max(4.0, min(14.0, side / 5)),
+            fill_color="colour",
+            line_color="ring",
+            line_width=2,
+        )
+
+    def show(self, q: NDArray[np.float64], states: Sequence[AgentState], agent: int = 0) -> None:
+        """Show a table, shape (S, A), and the agents; that of the table has a black ring."""
+        shown = PolicyMap.of(self._grid, q)
+        values = shown.values.filled(np.nan)
+        _spread(self._mapper, values)
+        self._values.data = {"image": [np.flipud(values)]}
+        self._cells.data = self._fixed | self._action_columns(q)
+        if values.size <= MOST_ARROWS:
+            self._arrows.data = self._arrow_columns(shown)
+        self._agents.data = self._agent_columns(states, agent)
+
+    def follow(self, table: figure) -> None:
+        """Outline the cell of the state at which the pointer is in the picture of the table."""
+        here = ColumnDataSource({"x": [], "y": []})
+        self.figure.rect(
+            *("x", "y", 1, 1),
+            source=here,
+            fill_alpha=0,
+            line_color=_HERE,
+            line_width=4,
+            name="here",
+        )
+        args = {"here": here, "rows": self._rows, "columns": self._columns}
+        table.js_on_event(MouseMove, CustomJS(args=args, code=_FOLLOW))
+        table.js_on_event(MouseLeave, CustomJS(args=args, code="here.data = {x: [], y: []};"))
+
+    def _action_columns(self, q: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        return dict(
+            zip((_NAMES[move] for move in self._grid.moves), q[: self._size].T, strict=False)
+        )
+
+    def _arrow_columns(self, shown: PolicyMap) -> dict[str, NDArray[np.float64]]:
+        row, column = np.nonzero(shown.learnt)
+        right, up = shown.direction[row, column].T * 0.24
+        y = self._rows - 1 - row
+        return {
+            "x0": column - right,
+            "y0": y - up,
+            "x1": column + right,
+            "y1": y + up,
+            "angle": np.arctan2(up, right) - np.pi / 2,  # a triangle points upwards
+        }
+
+    def _agent_columns(self, states: Sequence[AgentState], agent: int) -> dict[str, object]:
+        at = np.array([own.state for own in states[:_MOST_DOTS] if own.begun], np.int64)
+        number = np.flatnonzero(at < self._size)
+        at = at[number]
+        # Around the middle, so that agents in one cell can be counted.
+        far = 0.3 if len(at) > 1 else 0.0
+        turn = 2 * np.pi * number / max(1, len(at))
+        return {
+            "x": at % self._columns + far * np.cos(turn),
+            "y": self._rows - 1 - at // self._columns + far * np.sin(turn),
+            "colour": [AGENT_COLOURS[n % 10] for n in number],
+            "ring": ["black" if n == agent else "white" for n in number],
+        }
+
+    @property
+    def _size(self) -> int:
+        return len(self._fixed["x"])
+
+
+class TablePicture:
+    """The table as a heat map, one column per state; only the first ones if there are too many."""
+
+    def __init__(self, states: int, actions: int) -> None:
+        self._states = min(states, _MOST_ENTRIES // actions)
+        left_out = "" if self._states == states else f" (the first {self._states:,} of {states:,})"
+        self.figure = plot = figure(
+            height=150,
+            sizing_mode="stretch_width",
+            x_range=Range1d(-0.5, self._states - 0.5),
+            y_range=Range1d(actions - 0.5, -0.5),
+            x_axis_label=f"state{left_out}",
+            y_axis_label="action",
+            toolbar_location=None,
+            tools="",
+            name="table",
+        )
+        plot.grid.visible = False
+        plot.axis.minor_tick_line_color = None
+        for axis in plot.axis:
+            axis.ticker.mantissas = [1, 2, 5]
+            axis.ticker.min_interval = 1
+        self._mapper = _mapper()
+        self._values = ColumnDataSource({"image": [np.full((actions, self._states), np.nan)]})
+        box = {"x": -0.5, "y": -0.5, "dw": self._states, "dh": actions}
+        plot.image(
+            "image", **box, source=self._values, color_mapper=self._mapper, origin="top_left"
+        )
+        plot.add_layout(_bar(self._mapper, width=10, padding=2), "right")
+        tooltips = [("state", "$x{0}"), ("action", "$y{0}"), ("value", "@image{0.000}")]
+        plot.add_tools(HoverTool(tooltips=tooltips))
+
+    def show(self, q: NDArray[np.float64]) -> None:
+        """Show a table, shape (S, A); states whose actions are all equal are left blank."""
+        q = q[: self._states]
+        learnt = q.max(axis=1, keepdims=True) != q.min(axis=1, keepdims=True)
+        q = np.where(learnt, q, np.nan)
+        _spread(self._mapper, q, fenced=True)
+        self._values.data = {"image": [np.ascontiguousarray(q.T)]}
+
+
+class CurvePicture:
+    """A curve of each agent, their median, and the band from the worst to the best."""
+
+    def __init__(self, name: str, colour: str, steps: str, height: int = 180) -> None:
+        self.figure = plot = figure(
+            height=height,
+            sizing_mode="stretch_width",
+            x_range=Range1d(0, 1),
+            y_range=Range1d(-1, 1),
+            x_axis_label=steps,
+            toolbar_location=None,
+            tools="",
+            name=name,
+        )
+        plot.xaxis.formatter = NumeralTickFormatter(format="0.[0000]a")
+        plot.axis.minor_tick_line_color = None
+        plot.outline_line_color = None
+        plot.grid.grid_line_alpha = 0.5
+        self._band = ColumnDataSource({name: [] for name in Band._fields})
+        self._lines = ColumnDataSource({"x": [], "y": []})
+        self._marks = ColumnDataSource({name: [] for name in ("x", "y", "text", "align", "offset")})
+        plot.varea("steps", "low", "high", source=self._band, fill_color=colour, fill_alpha=0.2)
+        plot.multi_line("x", "y", source=self._lines, line_color=colour, line_alpha=0.3)
+        median = plot.line("steps", "median", source=self._band, line_color=colour, line_width=2.5)
+        tooltips = [
+            (steps, "@steps{0,0}"),
+            ("median", "@median{0.00}"),
+            ("worst, best", "@low{0.00}, @high{0.00}"),
+        ]
+        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[median], mode="vline"))
+        plot.vspan("x", source=self._marks, line_color=_MARK, line_dash="dotted", line_width=2)
+        plot.text(
+            *("x", "y", "text"),
+            source=self._marks,
+            text_color=_MARK,
+            text_font_size="11px",
+            text_baseline="top",
+            text_align="align",
+            x_offset="offset",
+        )
+        self._best = ColumnDataSource({"x": [], "y": []})
+        plot.line(
+            "x", "y", source=self._best, line_color=_OPTIMUM, line_dash="dashed", line_width=2
+        )
+
+    def show(
+        self,
+        steps: NDArray[np.int64],
+        values: NDArray[np.float64],
+        marks: Sequence[Mark],
+        best: NDArray[np.float64] | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        """Show values of shape (points, agents) and the optimum at each point, NaN for unknown ones.
+
+        The axis of a whole run is logarithmic, as its points are.
+        """
+        plot = self.figure
+        band = Band.of(steps, values)
+        self._band.data = band._asdict()
+        if band.steps.size:
+            seen = np.concatenate([band.low, band.high, *([] if best is None else [best])])
+            low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+            margin = 0.05 * (high - low) or 1.0
+            above = _MARK_ROOM * (high - low + margin) if marks else margin
+            plot.y_range.update(start=low - margin, end=high + above)
+        if whole != isinstance(plot.x_scale, LogScale):
+            plot.x_scale = LogScale() if whole else LinearScale()
+            plot.xaxis.ticker = plot.xgrid.ticker = LogTicker() if whole else BasicTicker()
+        first, last = (int(steps[0]), int(steps[-1])) if steps.size else (0, 0)
+        first = _FIRST_STEPS if whole else first
+        last = max(last, 10 * _FIRST_STEPS if whole else first + 1)
+        plot.x_range.update(start=first, end=last)
+        known = [~np.isnan(line) for line in values.T[:_MOST_LINES]]
+        self._lines.data = {
+            "x": [steps[there] for there in known],
+            "y": [line[there] for there, line in zip(known, values.T, strict=False)],
+        }
+        self._marks.data = self._mark_columns([mark for mark in marks if mark.steps >= first])
+        if best is not None:
+            self._best.data = {"x": steps, "y": best}
+
+    def _mark_columns(self, marks: Sequence[Mark]) -> dict[str, list[object]]:
+        x_range, y_range = self.figure.x_range, self.figure.y_range
+        middle = (x_range.start + x_range.end) / 2
+        line = 0.09 * (y_range.end - y_range.start)
+        right = [mark.steps > middle for mark in marks]
+        return {
+            "x": [mark.steps for mark in marks],
+            "y": [y_range.end - _ROWS[mark.name] * line for mark in marks],
+            "text": [f"{mark.name} {mark.value:.4g}" for mark in marks],
+            "align": ["right" if late else "left" for late in right],
+            "offset": [-4 if late else 4 for late in right],
+        }
+
+
+def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
+    return ColorBar(
+        color_mapper=mapper,
+        background_fill_alpha=0,
+        title_text_color=_MIDDLE,  # the style sheet does not reach it
+        major_label_text_color=_MIDDLE,
+        **options,
+    )

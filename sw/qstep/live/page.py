@@ -1,0 +1,344 @@
+"""The page: controls that call the controller, and pictures of its view."""
+
+from __future__ import annotations
+
+import html
+import math
+import time
+from functools import partial
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from bokeh.document import Document
+from bokeh.events import ConnectionLost
+from bokeh.models import Button, CustomJS, Div, RadioButtonGroup, Select, Slider, Spinner
+from numpy.typing import NDArray
+
+from qstep.envs.grid_map import HOLE, WALL, GridMap
+from qstep.errors import ConfigError
+from qstep.learn.policy_map import COLOURS
+from qstep.live.controller import MOST_SPEED, Controller, Done
+from qstep.live.figures import AGENT_COLOURS, CurvePicture, MapPicture, TablePicture
+from qstep.live.game import Game
+from qstep.live.view import WatchedView
+from qstep.spec.discount import differs
+
+__all__ = ["Page"]
+
+_TICK_MILLISECONDS = 100
+_GAME_SHARE = 10
+"""Time between two steps of the game, as a multiple of a step's own: the page waits for it."""
+
+_NEAR = 0.01
+_MOST_STEPS = 1_000_000
+
+_TILES = """
+    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(125px, 1fr)); gap: 10px; }
+    .tile { background: var(--card); border-radius: 10px; padding: 6px 14px; }
+    .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; }
+    .tile span { color: var(--faint); font-size: 12px; }
+    .bk-clearfix { width: 100%; }
+"""
+_GAME = """
+    .bk-clearfix { width: 100%; }
+    img { display: block; width: 100%; border-radius: 6px; }
+    pre { margin: 0; font: bold 24px/1.25 monospace; text-align: center; }
+    span { font-size: 14px; }
+    pre span { font-size: inherit; }
+"""
+_ABOUT = "div { font-size: 13px; color: var(--faint); } b { color: var(--ink); }"
+_REFUSED = "div { color: #e03131; }"
+_SLIDER = """
+    .bk-slider-title { font-size: 14px; }
+    .noUi-target { background: var(--blank); border-color: var(--field-edge); }
+"""
+_SELECT = "select:not([multiple]).bk-input { appearance: auto; background-image: none; }"
+_LOST = "document.querySelector('header span').textContent = 'The program has ended.'"
+
+
+class Page:
+    """One browser's page of a run; several may be open, and all steer the same run.
+
+    Parameters
+    ----------
+    controller : Controller
+    grid : GridMap or None
+        The map of the world, if it has one.
+    headline : str
+        What is learnt, and on what.
+    game : Game or None
+        The environment's picture, if there is no map. The page closes it.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        grid: GridMap | None,
+        headline: str,
+        game: Game | None = None,
+    ) -> None:
+        self._controller, self._grid, self._headline = controller, grid, headline
+        self._shown: WatchedView | None = None
+        self._curves: object = None
+        self._game, self._due = game, 0.0
+        view = controller.view
+        tables, states, actions = view.q.shape
+        self._map = None if grid is None else MapPicture(grid)
+        self._table = TablePicture(states, actions)
+        if self._map is not None:
+            self._map.follow(self._table.figure)
+        self._steps_label = "steps of each agent" if len(view.counters) > 1 else "steps"
+        height = 180 if view.optimum is not None else 400
+        self._returns = CurvePicture("returns", "#1c7ed6", self._steps_label, height)
+        self._values = CurvePicture("values", "#e8590c", self._steps_label)
+        self._window = RadioButtonGroup(
+            labels=["last two minutes", "whole run"], active=0, name="window"
+        )
+        self._about = Div(stylesheets=[_ABOUT], sizing_mode="stretch_width", name="about")
+        self._drawn = Div(stylesheets=[_GAME], sizing_mode="stretch_width", name="game")
+        self._refused = Div(
+            stylesheets=[_REFUSED], sizing_mode="stretch_width", visible=False, name="refused"
+        )
+        self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
+        self._play = Button(
+            label="Play",
+            button_type="primary",
+            width=110,
+            align="end",
+            css_classes=["play"],
+            name="play",
+        )
+        self._step = Button(label="Step", width=80, align="end", css_classes=["step"], name="step")
+        self._steps = Spinner(
+            title="steps", value=100, low=1, high=_MOST_STEPS, step=1, width=110, name="steps"
+        )
+        self._reset = _button("Reset")
+        self._speed = Select(
+            title="speed",
+            options=_speeds(controller.speed, len(view.counters)),
+            width=205,
+            stylesheets=[_SELECT],
+            name="speed",
+        )
+        self._agent = Spinner(
+            title="table of agent", value=0, low=0, high=tables - 1, step=1, width=110, name="agent"
+        )
+        self._agent.visible = tables > 1
+        self._sliders = {
+            name: Slider(
+                start=0,
+                end=1,
+                step=0.001,
+                value=0,
+                format="0.000",
+                title=name,
+                sizing_mode="stretch_width",
+                bar_color="#1c7ed6",
+                stylesheets=[_SLIDER],
+                css_classes=[name],
+                name=name,
+            )
+            for name in ("alpha", "gamma", "epsilon")
+        }
+        self._controls = {**self._sliders, "speed": self._speed}
+        self._wished: dict[str, Any] = {}
+        self._asked: dict[str, Done] = {}
+        self._connect()
+
+    def _connect(self) -> None:
+        controller = self._controller
+        self._play.on_click(lambda: controller.pause() if controller.playing else controller.play())
+        self._step.on_click(lambda: controller.step(_whole(self._steps.value, 1, _MOST_STEPS)))
+        self._reset.on_click(controller.reset)
+        self._agent.on_change("value", self._forget)
+        self._window.on_change("active", self._forget)
+        for name, control in self._controls.items():
+            control.on_change("value", partial(self._wish, name))
+
+    # What Bokeh calls has these three parameters, by these names.
+
+    def _forget(self, attr: str, old: object, new: object) -> None:
+        self._shown = None
+
+    def _wish(self, name: str, attr: str, old: Any, new: Any) -> None:
+        self._wished[name] = new
+
+    def _carry_out_wishes(self, view: WatchedView) -> None:
+        """Ask the controller for what was wished last, and show what it has where nothing was.
+
+        Once a tick: a slider sends a value for each pixel that it is dragged over.
+        """
+        has = {
+            "alpha": view.settings.alpha,
+            "gamma": view.settings.gamma,
+            "epsilon": view.settings.epsilon.start,
+            "speed": str(self._controller.speed),
+        }
+        for name, control in self._controls.items():
+            if name in self._asked:
+                if not self._asked[name].done():
+                    continue
+                error = self._asked.pop(name).exception()
+                refused = isinstance(error, ConfigError)  # any other has a tile
+                self._refused.update(text=html.escape(str(error)), visible=refused)
+            if name in self._wished:
+                self._asked[name] = self._ask(name, self._wished.pop(name))
+            elif control.value != has[name]:
+                control.value = has[name]
+                del self._wished[name]  # the page set it, not a user
+
+    def _ask(self, name: str, value: Any) -> Done:
+        if name == "speed":
+            return self._controller.pace(int(value))
+        return self._controller.configure(**{name: value})
+
+    def fill(self, document: Document) -> None:
+        """Put the page into a document, and keep it up to date."""
+        view = self._controller.view
+        has_values = view.optimum is not None
+        shown = [self._play, self._reset, self._speed, self._steps, self._step, self._agent]
+        shown += [*self._sliders.values(), self._refused, self._tiles, self._window]
+        shown += [self._returns.figure, self._table.figure]
+        shown += [self._values.figure, self._about] if has_values else []
+        shown += [self._drawn] if self._game else []
+        shown += [self._map.figure] if self._map else []
+        for part in shown:
+            document.add_root(part)
+        document.title = "QStep live"
+        text = resources.files("qstep.live").joinpath("page.html").read_text(encoding="utf-8")
+        document.template = text
+        letters = set("".join(self._grid.rows)) if self._grid else set()
+        names = {HOLE: "hole", WALL: "wall"}
+        document.template_variables.update(
+            headline=html.escape(self._headline),
+            has_map=self._map is not None,
+            has_game=self._game is not None,
+            has_values=has_values,
+            agents=AGENT_COLOURS[: len(view.states)],
+            tables=len(view.q),
+            curves=len(view.counters),
+            cells=[(name, COLOURS[kind]) for kind, name in names.items() if kind in letters],
+        )
+        document.js_on_event(ConnectionLost, CustomJS(code=_LOST))
+        if self._game is not None:
+            document.on_session_destroyed(self._end_game)
+        self.tick()
+        document.add_periodic_callback(self.tick, _TICK_MILLISECONDS)
+
+    def _end_game(self, session_context: object) -> None:
+        assert self._game is not None
+        self._game.close()
+
+    def tick(self) -> None:
+        """Show the controller's latest view, if it is another."""
+        controller = self._controller
+        rate, view = controller.rate, controller.view  # in this order: with 0 comes the last view
+        self._play.label = "Pause" if controller.playing else "Play"
+        self._carry_out_wishes(view)
+        if view is not self._shown:
+            self._shown = view
+            self._show_pictures(view)
+            self._show_curves(view)
+        if self._game is not None:
+            self._play_game(self._game, view)
+        self._tiles.text = self._tiles_of(view, rate)  # after the pictures that they belong to
+
+    def _show_pictures(self, view: WatchedView) -> None:
+        agent = _whole(self._agent.value, 0, len(view.q) - 1)
+        if self._map is not None:
+            self._map.show(view.q[agent], view.states, agent if len(view.q) > 1 else -1)
+        self._table.show(view.q[agent])
+
+    def _show_curves(self, view: WatchedView) -> None:
+        whole = self._window.active == 1
+        points = view.points if whole else view.recent
+        if (curves := (whole, points, view.marks, view.optimum)) == self._curves:
+            return
+        self._curves = curves
+        steps = np.array([point.steps for point in points], np.int64)
+        agents = len(view.counters)
+        returns = _rows([point.mean_return for point in points], agents)
+        self._returns.show(steps, returns, view.marks, whole=whole)
+        values = _rows([point.value for point in points], agents)
+        best = np.full(len(steps), view.optimum, np.float64) if whole else np.array(view.optima)
+        self._values.show(steps, values, view.marks, best, whole=whole)
+        self._about.text = self._about_of(view)
+
+    def _about_of(self, view: WatchedView) -> str:
+        own = view.settings
+        gamma = f"{own.gamma:g}"
+        if differs(own.alpha, own.gamma):
+            gamma += f", learned as {own.discount:.6g},"
+        if view.optimum is None:
+            return f"At gamma {gamma} policies have no value."
+        text = f"At gamma {gamma} the optimum is {view.optimum:.3f}."
+        end = view.optimal_end
+        if end is not None and self._grid is not None and "".join(self._grid.rows)[end] == HOLE:
+            text += (
+                f" <b>Even the optimal policy ends in a hole (state {end}): at this gamma, the hole "
+                "costs less than the way to the goal.</b>"
+            )
+        return text
+
+    def _play_game(self, game: Game, view: WatchedView) -> None:
+        """Make the game's next step when it is due, if the agents learn meanwhile."""
+        begun = time.monotonic()
+        if self._controller.playing and begun >= self._due:
+            q = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
+            game.advance(q, view.settings.epsilon.start)
+            took = time.monotonic() - begun
+            self._due = begun + max(1 / game.fps, _GAME_SHARE * took)
+        how = "ended, " if game.over else ""
+        episode = f"<span>episode: {how}step {game.steps:,}, return {game.total:g}</span>"
+        if (text := game.picture + episode) != self._drawn.text:
+            self._drawn.text = text
+
+    def _tiles_of(self, view: WatchedView, rate: float) -> str:
+        points = view.recent or view.points
+        last = points[-1] if points else None
+        returns = (np.array(point.mean_return) for point in reversed(points))
+        known = next((mean[~np.isnan(mean)] for mean in returns if not np.isnan(mean).all()), None)
+        tiles = {
+            self._steps_label: f"{view.steps:,}",
+            "episodes": f"{sum(own.episodes for own in view.counters):,}",
+            "updates/s": f"{rate:,.0f}",
+            "return, median" if len(view.counters) > 1 else "return": (
+                "–" if known is None else f"{np.median(known):.2f}"
+            ),
+        }
+        tiles["saturations"] = f"{view.saturations:,}"
+        best = view.optimum
+        if best is not None and last is not None and last.value:
+            near = sum(value >= best - _NEAR * abs(best) for value in last.value)
+            tiles["within 1 % of the optimum"] = f"{near} of {len(last.value)}"
+        if self._controller.error is not None:
+            tiles["the device failed"] = html.escape(str(self._controller.error))
+        cells = (
+            f'<div class="tile"><b>{what}</b><span>{name}</span></div>'
+            for name, what in tiles.items()
+        )
+        return f'<div class="tiles">{"".join(cells)}</div>'
+
+
+def _button(label: str, **options: Any) -> Button:
+    name = label.lower()
+    return Button(label=label, width=90, align="end", css_classes=[name], name=name, **options)
+
+
+def _speeds(speed: int, agents: int) -> list[tuple[str, str]]:
+    known = {speed, *(10**n for n in range(int(math.log10(MOST_SPEED)) + 1))} - {0}
+    unit = "steps/s per agent" if agents > 1 else "steps/s"
+    names = [(str(one), f"{one:,} {unit}") for one in sorted(known)]
+    return [*names, ("0", "as fast as possible")]
+
+
+def _whole(value: Any, low: int, high: int) -> int:
+    """Return what a browser has in a field of numbers, which may be empty, as one in its range."""
+    return low if value is None else min(max(int(value), low), high)
+
+
+def _rows(points: list[tuple[float, ...]], agents: int) -> NDArray[np.float64]:
+    """Return values as (points, agents), NaN where they are not known."""
+    rows = [values or (math.nan,) * agents for values in points]
+    return np.array(rows, np.float64).reshape(-1, agents)

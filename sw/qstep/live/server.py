@@ -1,0 +1,115 @@
+"""Serves the page to browsers on this computer, to those that know its token."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+
+from bokeh.application import Application
+from bokeh.application.handlers import FunctionHandler
+from bokeh.document import Document
+from bokeh.server.server import BaseServer
+from bokeh.server.tornado import BokehTornado
+from bokeh.settings import settings
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+
+from qstep.envs.grid_map import GridMap
+from qstep.errors import ConfigError
+from qstep.live.controller import Controller
+from qstep.live.game import Game
+from qstep.live.page import Page
+
+__all__ = ["ADDRESS", "serve"]
+
+ADDRESS = "127.0.0.1"
+_CHECK_SECONDS = 0.2
+_SHOW_SECONDS = 1.0
+"""A page has so long to show the error before it loses its server."""
+
+_TOKEN_BYTES = 24
+
+
+def serve(
+    controller: Controller,
+    grid: GridMap | None,
+    headline: str,
+    world: str | None,
+    port: int,
+    ready: Callable[[str], object],
+) -> None:
+    """Serve the page of a run until this is interrupted.
+
+    All that is served, scripts and the websocket too, has a new random token in its path; to any other
+    request the answer is 404. Scripts come from the installed package.
+
+    Parameters
+    ----------
+    controller : Controller
+    grid : GridMap or None
+        The map of the world, if it has one.
+    headline : str
+        What is learnt, and on what.
+    world : str or None
+        Name of an environment whose picture is shown, as for :func:`qstep.envs.make`.
+    port : int
+        Of 127.0.0.1; 0 for a free one.
+    ready : callable
+        Called with the page's address when it can be opened.
+
+    Raises
+    ------
+    ConfigError
+        The port is not free.
+    DeviceError
+        The device failed; the page shows it, too.
+    """
+    try:
+        listener = socket.create_server((ADDRESS, port))
+    except OSError as cause:
+        raise ConfigError(
+            f"port is {port}, which {ADDRESS} does not give ({cause.strerror}); choose another one, or "
+            "none for a free one"
+        ) from cause
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    listener.setblocking(False)
+    host = f"{ADDRESS}:{listener.getsockname()[1]}"
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    settings.resources = "server"  # whatever the environment says
+
+    def fill(document: Document) -> None:
+        game = None if world is None else Game.of(world)
+        Page(controller, grid, headline, game).fill(document)
+
+    handlers = BokehTornado(
+        Application(FunctionHandler(fill)),
+        prefix=token,
+        extra_websocket_origins=[host],
+        absolute_url=f"http://{host}",
+        ico_path="none",
+    )
+    http = HTTPServer(handlers)
+    http.add_sockets([listener])
+    server = BaseServer(IOLoop.current(), handlers, http)
+    try:
+        server.start()
+        server.io_loop.call_later(_CHECK_SECONDS, _check, server, controller)
+        ready(f"http://{host}/{token}/")
+        server.io_loop.start()
+    finally:
+        server.stop()
+        asyncio.set_event_loop(None)
+        loop.close()
+    if controller.error is not None:  # pragma: no branch: nothing else ends the loop
+        raise controller.error
+
+
+def _check(server: BaseServer, controller: Controller) -> None:
+    """End the server a while after the device has failed."""
+    if controller.error is None:
+        server.io_loop.call_later(_CHECK_SECONDS, _check, server, controller)
+    else:
+        server.io_loop.call_later(_SHOW_SECONDS, server.io_loop.stop)

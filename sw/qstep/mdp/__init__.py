@@ -1,0 +1,1 @@
+"""Finite Markov decision processes: worlds, their exact solutions, and transitions."""

@@ -1,0 +1,253 @@
+"""Compiles a world into the memories of a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.errors import ConfigError, WorldError
+from qstep.spec.agents import MOST_OUTCOMES
+from qstep.spec.config import Config, checked_config
+from qstep.spec.fixed import QFormat
+from qstep.spec.random import DRAW_BITS
+
+if TYPE_CHECKING:
+    from qstep.mdp.world import World
+
+__all__ = ["TOTAL", "Answer", "Slots", "WorldTable", "alias", "compiled", "room"]
+
+
+class Answer(NamedTuple):
+    """A world's answer: raw reward, next state, and whether the episode terminated there."""
+
+    reward: int
+    next_state: int
+    terminated: bool
+
+
+@dataclass(frozen=True)
+class WorldTable:
+    """The memories of a world for one :class:`~qstep.Config`.
+
+    K is ``config.acting.outcomes`` and N ``config.acting.starts``.
+
+    Attributes
+    ----------
+    split : ndarray of int32, shape (S, A, K)
+        0..65536 / K: the slot's first outcome is chosen if the rest of the draw is below this.
+    next_state : ndarray of int32, shape (S, A, K, 2)
+        First and second outcome of each slot; likewise in the next two arrays.
+    reward : ndarray of int32, shape (S, A, K, 2)
+        Raw, in the format of the configuration.
+    terminated : ndarray of bool, shape (S, A, K, 2)
+    start_split : ndarray of int32, shape (N,)
+        0..65536 / N.
+    start_state : ndarray of int32, shape (N, 2)
+    max_episode_steps : int
+        Steps after which an episode is truncated, 1..65535; 0 for none.
+    """
+
+    split: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.int32]
+    terminated: NDArray[np.bool_]
+    start_split: NDArray[np.int32]
+    start_state: NDArray[np.int32]
+    max_episode_steps: int
+
+    def answer(self, state: int, action: int, draw: int) -> Answer:
+        """Return the outcome of an action for a draw of 0..65535."""
+        slot, side = _chosen(self.split[state, action], draw)
+        place = state, action, slot, side
+        return Answer(
+            int(self.reward[place]), int(self.next_state[place]), bool(self.terminated[place])
+        )
+
+    def start(self, draw: int) -> int:
+        """Return the start state for a draw of 0..65535."""
+        return int(self.start_state[_chosen(self.start_split, draw)])
+
+
+def _chosen(split: NDArray[np.int32], draw: int) -> tuple[int, int]:
+    """Return the slot and side (0 or 1) that a draw selects."""
+    slot, rest = divmod(draw, (1 << DRAW_BITS) // len(split))
+    return slot, int(rest >= split[slot])
+
+
+TOTAL = 1 << DRAW_BITS
+"""The sum of the weights of a set."""
+
+
+class Slots(NamedTuple):
+    """K slots of each of n sets.
+
+    Attributes
+    ----------
+    split : ndarray of int64, shape (n, K)
+        0..65536 / K: the part of the slot that belongs to the first.
+    first, second : ndarray of int64, shape (n, K)
+        0..K-1: the weights of the set that share the slot.
+    """
+
+    split: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+def alias(weight: NDArray[Any]) -> Slots:
+    """Cut sets of K weights, shape (n, K), into K slots of 65536 / K each.
+
+    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0.
+    """
+    sets, slots = weight.shape
+    size = TOTAL // slots
+    order = np.argsort(weight >= size, axis=1, kind="stable")
+    weight = np.take_along_axis(weight, order, axis=1).astype(np.int64)
+    heavy = weight >= size
+    light = ~heavy
+
+    # Sums within a set stay below its share of the keys, so that one search serves all sets.
+    key = np.arange(sets, dtype=np.int64)[:, None] * (2 * TOTAL)
+    lack = np.where(light, size - weight, 0)
+    lacked = key + np.cumsum(lack, axis=1)
+    spared = key + np.cumsum(np.where(heavy, weight - size, 0), axis=1)
+
+    split = weight.copy()
+    second = order.copy()
+    # A light weight fills its slot from the first heavy one that still has something to spare.
+    donor = np.searchsorted(spared[heavy], (lacked - lack)[light], side="right")
+    second[light] = order[heavy][donor]
+    # A heavy weight keeps a slot, minus its overdraft, which the next heavy one fills.
+    taker = np.searchsorted(lacked[light], spared[heavy], side="left")
+    given = np.append(lacked[light], 0)[taker]
+    nothing = spared[heavy] == np.broadcast_to(key, weight.shape)[heavy]
+    split[heavy] = size + np.where(nothing, 0, spared[heavy] - given)
+    short = np.zeros_like(heavy)
+    short[heavy] = split[heavy] < size
+    second[short] = np.roll(order[heavy], -1)[short[heavy]]
+    return Slots(split, order, second)
+
+
+_MOST_STEPS = (1 << 16) - 1
+"""Most steps of an episode that a device can count."""
+
+
+def _power_of_two(number: int) -> int:
+    """Return the least power of two that is at least `number`, which is 1 or more."""
+    return 1 << (number - 1).bit_length()
+
+
+def room(world: World) -> tuple[int, int]:
+    """Return the least outcomes and starts of an :class:`Acting` that fits a world.
+
+    Raises
+    ------
+    WorldError
+        A pair has more outcomes than any device has room for.
+    """
+    if world.outcomes > MOST_OUTCOMES:
+        raise WorldError(f"{_most(world)}; a device has room for {MOST_OUTCOMES} at most")
+    return _power_of_two(world.outcomes), _power_of_two(len(world.start_state))
+
+
+def _most(world: World) -> str:
+    """Name the pair with the most outcomes."""
+    counts = np.diff(world.first, append=len(world.state))
+    state, action = divmod(int(counts.argmax()), world.actions)
+    return f"state {state}, action {action} has {world.outcomes} outcomes"
+
+
+def compiled(world: World, config: Config) -> WorldTable:
+    """Return the memories of :meth:`~qstep.mdp.world.World.table`."""
+    acting = checked_config(config).acting
+    if acting is None:
+        raise ConfigError("acting is None; a world needs a configuration that has it")
+    _check(world, config, acting.outcomes, acting.starts)
+    reward = _quantised(world, config.format)
+
+    slots = acting.outcomes
+    counts = np.diff(world.first, append=len(world.state))
+    weight = _padded(world.weight, world.first, counts, slots)
+    split, *sides = alias(weight)
+    # A part of a slot that no draw selects holds the first outcome of its pair.
+    chosen = np.stack([np.where(side < counts[:, None], side, 0) for side in sides], axis=2)
+    row = chosen + world.first[:, None, None]
+    start_split, *start_sides = alias(
+        np.pad(world.start_weight, (0, acting.starts - len(world.start_weight)))[None]
+    )
+    start = np.stack(start_sides, axis=2)[0]
+    start_state = world.start_state[np.where(start < len(world.start_state), start, 0)]
+
+    shape = config.states, config.actions, slots
+    unused = np.arange(config.states, dtype=np.int32)[:, None, None, None]
+    return WorldTable(
+        split=_laid(split, np.full(shape, TOTAL // slots, np.int32)),
+        next_state=_laid(world.next_state[row], np.broadcast_to(unused, (*shape, 2)).copy()),
+        reward=_laid(reward[row], np.zeros((*shape, 2), np.int32)),
+        terminated=_laid(world.terminated[row], np.ones((*shape, 2), np.bool_)),
+        start_split=start_split[0].astype(np.int32),
+        start_state=start_state,
+        max_episode_steps=world.max_episode_steps,
+    )
+
+
+def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
+    if world.states > config.states:
+        raise WorldError(
+            f"the world has {world.states} states; the configuration has room for {config.states}"
+        )
+    if world.actions != config.actions:
+        raise WorldError(
+            f"the world has {world.actions} actions; the configuration has {config.actions} and must "
+            "have as many"
+        )
+    if world.outcomes > outcomes:
+        raise WorldError(
+            f"{_most(world)}; the configuration's acting.outcomes is {outcomes} and must be "
+            f"{_power_of_two(world.outcomes)} at least"
+        )
+    if len(world.start_state) > starts:
+        raise WorldError(
+            f"the world has {len(world.start_state)} start states; the configuration's acting.starts "
+            f"is {starts} and must be {_power_of_two(len(world.start_state))} at least"
+        )
+    if world.max_episode_steps > _MOST_STEPS:
+        raise WorldError(
+            f"max_episode_steps is {world.max_episode_steps}; a device counts up to {_MOST_STEPS}, "
+            "and 0 is no limit"
+        )
+
+
+def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
+    """Return the raw rewards, or name one that does not fit."""
+    low, high = form.minimum - 0.5, form.maximum + 0.5
+    scaled = world.reward * (1 << form.fraction)
+    wrong = np.flatnonzero((scaled < low) | (scaled >= high))
+    if len(wrong):
+        at = wrong[0]
+        raise WorldError(
+            f"the reward of state {world.state[at]}, action {world.action[at]} is "
+            f"{world.reward[at]:g}; {form} holds {form.minimum * form.resolution:g} to "
+            f"{form.maximum * form.resolution:g}"
+        )
+    return form.quantise(world.reward)
+
+
+def _padded(
+    weight: NDArray[Any], first: NDArray[Any], counts: NDArray[Any], slots: int
+) -> NDArray[np.int32]:
+    """Return the weights of each pair as a row of `slots`, padded with 0."""
+    padded = np.zeros((len(first), slots), np.int32)
+    pair = np.repeat(np.arange(len(first)), counts)
+    padded[pair, np.arange(len(weight)) - first[pair]] = weight
+    return padded
+
+
+def _laid(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
+    """Return `whole` with the world's states at the beginning of its first axis."""
+    own = part.reshape(-1, *whole.shape[1:])
+    whole[: len(own)] = own
+    return whole

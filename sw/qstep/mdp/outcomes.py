@@ -1,0 +1,211 @@
+"""Outcomes as rows: checked, ordered, with integer weights that sum to 65536.
+
+A *set* holds the choices of one draw: the outcomes of a pair of state and action, or the start states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep.errors import WorldError
+from qstep.mdp.columns import booleans, columns, integers
+from qstep.mdp.memory import TOTAL
+from qstep.spec.checks import integer
+
+__all__ = ["outcome_rows", "start_rows"]
+
+MOST_STATES, MOST_ACTIONS = 65536, 64
+"""Most states and actions: as many as a table can have."""
+
+_EMPTY = {
+    "state": np.int32,
+    "action": np.int32,
+    "next_state": np.int32,
+    "reward": np.float64,
+    "terminated": np.bool_,
+    "start_state": np.int32,
+}
+_AMOUNTS = {"weight": np.int32, "probability": np.float64}
+
+_SLACK = 1e-6
+"""How far the sum of probabilities may be from 1."""
+
+_DIGITS = 6
+"""Decimals of a weight before rounding; the rest is floating-point noise."""
+
+Rows = dict[str, NDArray[Any]]
+
+
+def outcome_rows(
+    given: dict[str, ArrayLike | None], states: int | None, actions: int | None
+) -> tuple[int, int, Rows]:
+    """Return the numbers of states and actions, and the rows of a world, from given rows.
+
+    `given` has the five columns, and ``weight`` or ``probability`` if not None. The resulting rows are
+    ordered and have weights; equal rows are merged, impossible ones left out.
+
+    Raises
+    ------
+    WorldError, ConfigError
+        As :meth:`~qstep.mdp.world.World.from_arrays`.
+    """
+    arrays, kind = _arrays(given)
+    state = integers("state", arrays["state"], MOST_STATES, WorldError)
+    action = integers("action", arrays["action"], MOST_ACTIONS, WorldError)
+    next_state = integers("next_state", arrays["next_state"], MOST_STATES, WorldError)
+    if not len(state):
+        raise WorldError("a world needs an outcome of every state and action; there are no rows")
+    if states is None:
+        states = int(max(state.max(), next_state.max())) + 1
+    if actions is None:
+        actions = int(action.max()) + 1
+    states = integer("states", states, 2, MOST_STATES)
+    actions = integer("actions", actions, 2, MOST_ACTIONS)
+    for name, array, limit in (
+        ("state", state, states),
+        ("next_state", next_state, states),
+        ("action", action, actions),
+    ):
+        integers(name, array, limit, WorldError)
+    reward = _reals("reward", arrays["reward"])
+    terminated = booleans("terminated", arrays["terminated"], WorldError)
+
+    pair = state.astype(np.int64) * actions + action
+    missing = np.flatnonzero(np.bincount(pair, minlength=states * actions) == 0)
+    if len(missing):
+        raise WorldError(
+            f"{_pair(int(missing[0]), actions)} has no outcome (missing pairs: {len(missing)}); each "
+            f"pair of the {states} states and {actions} actions needs one"
+        )
+    keys, weight = _weighted(
+        (pair, next_state, reward, terminated),
+        _amount(kind, arrays, len(state)),
+        states * actions,
+        lambda number: _pair(number, actions),
+    )
+    pair, next_state, reward, terminated = keys
+    first, second = np.divmod(pair, actions)
+    return (
+        states,
+        actions,
+        {
+            "state": first.astype(np.int32),
+            "action": second.astype(np.int32),
+            "weight": weight,
+            "next_state": next_state,
+            "reward": reward,
+            "terminated": terminated,
+        },
+    )
+
+
+def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
+    """Return the start states, ascending, with weights; by default all rows are equally likely."""
+    arrays, kind = _arrays(given)
+    state = integers("start_state", arrays["start_state"], states, WorldError)
+    if not len(state):
+        raise WorldError("start_state is empty; a world needs a state to start in")
+    amount = (
+        np.full(len(state), 1 / len(state)) if kind is None else _amount(kind, arrays, len(state))
+    )
+    zeros = np.zeros(len(state), np.int64)
+    (_, state), weight = _weighted((zeros, state), amount, 1, lambda _: "the start states")
+    return {"start_state": state, "start_weight": weight}
+
+
+def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:
+    """Return the columns, and the name of the one that says how likely a row is."""
+    kinds = {name: name.removeprefix("start_") for name in given}
+    both = [name for name, kind in kinds.items() if kind in _AMOUNTS and given[name] is not None]
+    if len(both) > 1:
+        raise WorldError(f"{' and '.join(both)} are given; it must be one of them")
+    empty = {**_EMPTY, **{name: _AMOUNTS[kind] for name, kind in kinds.items() if kind in _AMOUNTS}}
+    for name, values in given.items():
+        if values is None and kinds[name] not in _AMOUNTS:
+            raise WorldError(f"{name} is None; it must be one-dimensional")
+    present = {name: values for name, values in given.items() if values is not None}
+    return columns(present, empty, WorldError), (both[0] if both else None)
+
+
+def _amount(kind: str | None, arrays: Rows, rows: int) -> NDArray[Any]:
+    """Return weights as integers or probabilities as floats, checked against their range."""
+    if kind is None:
+        return np.full(rows, TOTAL)
+    if kind.endswith("weight"):
+        return integers(kind, arrays[kind], TOTAL + 1, WorldError)
+    probability = _reals(kind, arrays[kind])
+    wrong = np.flatnonzero((probability < 0) | (probability > 1))
+    if len(wrong):
+        raise WorldError(f"{kind}[{wrong[0]}] is {probability[wrong[0]]}; it must be from 0 to 1")
+    return probability
+
+
+def _reals(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.dtype.kind not in "fiu":
+        raise WorldError(f"{name} has dtype {array.dtype}; it must be real numbers")
+    real = array.astype(np.float64) + 0.0  # this makes -0 equal to 0
+    wrong = np.flatnonzero(~np.isfinite(real))
+    if len(wrong):
+        raise WorldError(f"{name}[{wrong[0]}] is {real[wrong[0]]}; it must be finite")
+    return real
+
+
+def _pair(number: int, actions: int) -> str:
+    return f"state {number // actions}, action {number % actions}"
+
+
+def _weighted(
+    keys: tuple[NDArray[Any], ...], amount: NDArray[Any], sets: int, named: Callable[[int], str]
+) -> tuple[tuple[NDArray[Any], ...], NDArray[np.int32]]:
+    """Return ordered rows and their weights; the first key is the number of a row's set."""
+    total = np.bincount(keys[0], weights=amount, minlength=sets)
+    whole = amount.dtype.kind == "i"
+    wanted, slack = (TOTAL, 0.0) if whole else (1, _SLACK)
+    wrong = np.flatnonzero(np.abs(total - wanted) > slack)
+    if len(wrong):
+        at = int(wrong[0])
+        raise WorldError(
+            f"the {'weights' if whole else 'probabilities'} of {named(at)} sum to {total[at]:.9g}, "
+            f"{abs(total[at] - wanted):.6g} too {'little' if total[at] < wanted else 'much'}; they "
+            f"must sum to {wanted}"
+        )
+    keys, amount = _merged(keys, amount)
+    if whole:
+        return keys, amount.astype(np.int32)
+    weight = _apportioned(keys[0], amount / total[keys[0]])
+    lost = np.flatnonzero(weight == 0)
+    if len(lost):
+        raise WorldError(
+            f"an outcome of {named(int(keys[0][lost[0]]))} has the probability "
+            f"{amount[lost[0]]:g}, which would be rounded to 0; it must be 0 or at least 2^-16, "
+            f"{1 / TOTAL:.4g}"
+        )
+    return keys, weight
+
+
+def _merged(
+    keys: tuple[NDArray[Any], ...], amount: NDArray[Any]
+) -> tuple[tuple[NDArray[Any], ...], NDArray[Any]]:
+    """Return the rows with an amount above 0, sorted by the keys; rows with equal keys are merged."""
+    order = np.flatnonzero(amount)
+    order = order[np.lexsort([key[order] for key in reversed(keys)])]
+    keys = tuple(key[order] for key in keys)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    first = np.flatnonzero(new)
+    return tuple(key[first] for key in keys), np.add.reduceat(amount[order], first)
+
+
+def _apportioned(number: NDArray[Any], probability: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return weights by largest remainder, ties to the lowest row; `number` ascends from 0."""
+    exact = np.round(probability * TOTAL, _DIGITS)
+    weight = np.floor(exact).astype(np.int64)
+    left = TOTAL - np.bincount(number, weights=weight).astype(np.int64)
+    order = np.lexsort((-np.round(exact - weight, _DIGITS), number))
+    rank = np.arange(len(number)) - np.searchsorted(number, number)
+    weight[order] += rank < left[number]
+    return weight.astype(np.int32)

@@ -1,0 +1,66 @@
+"""`TableEnv`: a world file as an environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.wrappers import TimeLimit
+
+from qstep.envs.checked import checked_action
+from qstep.mdp.memory import TOTAL
+
+if TYPE_CHECKING:
+    from qstep.mdp.world import World
+
+__all__ = ["TableEnv", "from_file"]
+
+
+class TableEnv(gym.Env[Any, Any]):
+    """An environment that draws its outcomes from the rows of a world, with their exact probabilities.
+
+    It has no limit of steps; the world's is that of a ``TimeLimit`` around it.
+
+    Parameters
+    ----------
+    world : World
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.observation_space = Discrete(world.states)
+        self.action_space = Discrete(world.actions)
+        # The weights of each pair sum to TOTAL, so one search finds the pair's rows and the outcome.
+        self._until = np.cumsum(world.weight, dtype=np.int64)
+        self._start_until = np.cumsum(world.start_weight, dtype=np.int64)
+        self._state = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Draw a start state; return it and an empty dictionary."""
+        super().reset(seed=seed)
+        row = np.searchsorted(self._start_until, self._draw(), side="right")
+        self._state = int(self.world.start_state[row])
+        return self._state, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Draw an outcome; return it, never truncated, and an empty dictionary."""
+        world = self.world
+        pair = self._state * world.actions + checked_action(action, world.actions)
+        row = np.searchsorted(self._until, pair * TOTAL + self._draw(), side="right")
+        self._state = int(world.next_state[row])
+        return self._state, float(world.reward[row]), bool(world.terminated[row]), False, {}
+
+    def _draw(self) -> int:
+        return int(self.np_random.integers(TOTAL))
+
+
+def from_file(path: str, step_cap: int) -> TimeLimit[Any, Any]:
+    """Return the environment of a world file, limited to the world's steps, or else to `step_cap`."""
+    from qstep.mdp.world import World
+
+    world = World.from_file(path)
+    return TimeLimit(TableEnv(world), world.max_episode_steps or step_cap)

@@ -1,0 +1,176 @@
+"""Transitions: checked arrays of (state, action, reward, next state, terminated), and their file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep._io.npz import load_arrays
+from qstep.errors import TransitionError
+from qstep.mdp.columns import booleans, columns, frozen, integers
+from qstep.spec.config import Config, TableType, checked_config
+from qstep.spec.fixed import QFormat
+
+__all__ = ["FIELDS", "Transitions", "checked_transitions"]
+
+FIELDS = ("state", "action", "reward", "next_state", "terminated")
+"""Names of the arrays in a transitions file."""
+
+_COLUMNS = ("state", "action", "reward_raw", "next_state", "terminated")
+_EMPTY = dict(zip(FIELDS, (np.int32, np.int32, np.float64, np.int32, np.bool_), strict=True))
+
+_BLOCK = 1 << 16
+"""Rewards quantised at a time: half a megabyte of float64."""
+
+
+def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
+    """Quantise block by block, so that intermediate results stay in the cache."""
+    if len(reward) <= _BLOCK:
+        return format.quantise(reward)
+    raw = np.empty(len(reward), np.int32)
+    try:
+        for first in range(0, len(reward), _BLOCK):
+            part = slice(first, first + _BLOCK)
+            raw[part] = format.quantise(reward[part])
+    except TransitionError:
+        format.quantise(
+            reward
+        )  # the message counts from the first reward, not from the block's first
+        raise  # pragma: no cover: the line before raises
+    return raw
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class Transitions:
+    """Transitions that are legal for the tables of one configuration, and stay legal.
+
+    Only :meth:`from_arrays` and :meth:`load` make them. All arrays are one-dimensional, contiguous, of
+    equal length and read-only, and share no memory with the given ones.
+
+    Attributes
+    ----------
+    table_type : TableType
+        Rows, columns and number format of the tables to which they can be applied.
+    state, action, next_state : ndarray of int32
+        Row and column to update, and the row whose maximum is in the target.
+    reward_raw : ndarray of int32
+        Rewards in the raw units of the format.
+    terminated : ndarray of bool
+        True if the next state has no value. A *truncated* episode is not terminated: its last
+        transition bootstraps like any other.
+    """
+
+    table_type: TableType
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    reward_raw: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    terminated: NDArray[np.bool_]
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise TransitionError(
+            "transitions are made by Transitions.from_arrays(config, ...), which checks them, "
+            "or by Transitions.load(path, config)"
+        )
+
+    @classmethod
+    def _of(cls, table_type: TableType, *columns: NDArray[Any]) -> Transitions:
+        """Make transitions from columns that are checked already."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "table_type", table_type)
+        for name, column in zip(_COLUMNS, columns, strict=True):
+            object.__setattr__(made, name, frozen(column))
+        return made
+
+    @classmethod
+    def from_arrays(
+        cls,
+        config: Config,
+        state: ArrayLike,
+        action: ArrayLike,
+        reward: ArrayLike,
+        next_state: ArrayLike,
+        terminated: ArrayLike,
+    ) -> Transitions:
+        """Check arrays against a configuration and quantise the rewards.
+
+        Parameters
+        ----------
+        config : Config
+            Determines the legal ranges and the format of the rewards.
+        state, action, next_state : array_like of int, shape (n,)
+        reward : array_like of real, shape (n,)
+            In real units, quantised as ``floor(x * 2^F + 0.5)``.
+        terminated : array_like of bool, shape (n,)
+
+        Raises
+        ------
+        ConfigError
+            `config` is not a Config.
+        TransitionError
+            Unequal lengths, wrong dtype or dimension, NaN, a value out of range, a reward that does
+            not fit; the message names the array, the index and the value.
+        """
+        checked_config(config)
+        given = dict(zip(FIELDS, (state, action, reward, next_state, terminated), strict=True))
+        arrays = columns(given, _EMPTY, TransitionError)
+        return cls._of(
+            config.table_type,
+            integers("state", arrays["state"], config.states, TransitionError),
+            integers("action", arrays["action"], config.actions, TransitionError),
+            _quantised(config.format, arrays["reward"]),
+            integers("next_state", arrays["next_state"], config.states, TransitionError),
+            booleans("terminated", arrays["terminated"], TransitionError),
+        )
+
+    @classmethod
+    def load(cls, path: str | Path, config: Config) -> Transitions:
+        """Read a ``.npz`` file with the arrays of :data:`FIELDS` and check them.
+
+        Raises
+        ------
+        FileFormatError
+            The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
+        TransitionError
+            As for :meth:`from_arrays`.
+        """
+        return cls.from_arrays(config, **load_arrays(path, FIELDS))
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """The five arrays, in the order of their declaration."""
+        return (self.state, self.action, self.reward_raw, self.next_state, self.terminated)
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def __getitem__(self, part: slice) -> Transitions:
+        """Return some of the transitions, as a view if there is no stride.
+
+        Raises
+        ------
+        TransitionError
+            `part` is not a slice: a single transition is ``t[i : i + 1]``.
+        """
+        if not isinstance(part, slice):
+            raise TransitionError(f"transitions are taken by slices, not by {part!r}")
+        columns = (np.ascontiguousarray(column[part]) for column in self.columns)
+        return self._of(self.table_type, *columns)
+
+
+def checked_transitions(config: Config, transitions: Transitions) -> Transitions:
+    """Return transitions, or raise TransitionError if they are not for tables of `config`."""
+    if not isinstance(transitions, Transitions):
+        raise TransitionError(
+            f"transitions are {type(transitions).__name__}; make them with Transitions.from_arrays"
+        )
+    if transitions.table_type != config.table_type:
+        raise TransitionError(
+            f"transitions are for a table of {transitions.table_type}; "
+            f"this one is of {config.table_type}"
+        )
+    return transitions

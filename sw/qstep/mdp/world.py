@@ -1,0 +1,397 @@
+"""`World`: a finite environment as a table, from arrays, files, maps and Gymnasium."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep._io.files import write_atomically
+from qstep._io.npz import archived
+from qstep.errors import ConfigError, WorldError, WorldWarning
+from qstep.mdp.columns import frozen
+from qstep.mdp.memory import TOTAL, WorldTable, compiled, room
+from qstep.mdp.outcomes import outcome_rows, start_rows
+from qstep.mdp.reach import doubts, success_reward, visited
+from qstep.mdp.sources import arrays_of_file, file_arrays
+from qstep.spec.agents import Acting, Algorithm
+from qstep.spec.checks import integer, shown
+from qstep.spec.config import Config
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+__all__ = ["World"]
+
+_MOST_LIMIT = (1 << 48) - 1
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class World:
+    """The outcomes of every action in every state, and the start states of episodes.
+
+    Only :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` make worlds. A world
+    never changes: its arrays are read-only. Its rows are ordered by state, action, next state,
+    reward and `terminated`, and no two are equal, so the same world has the same rows whatever its
+    source.
+
+    Attributes
+    ----------
+    states, actions : int
+        S, 2..65536, and A, 2..64.
+    state, action, next_state : ndarray of int32, shape (n,)
+        Every pair of state and action has at least one row.
+    weight : ndarray of int32, shape (n,)
+        1..65536, the probability of an outcome in units of 2^-16. The weights of a pair sum to 65536.
+    reward : ndarray of float64, shape (n,)
+    terminated : ndarray of bool, shape (n,)
+        The episode ends with this outcome, and the next state has no value.
+    start_state, start_weight : ndarray of int32, shape (m,)
+        The start states of episodes, ascending, with weights that sum to 65536.
+    max_episode_steps : int
+        Steps after which an episode is truncated; 0 for no limit.
+    """
+
+    states: int
+    actions: int
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    weight: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    start_state: NDArray[np.int32]
+    start_weight: NDArray[np.int32]
+    max_episode_steps: int
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise WorldError(
+            "a world is made by World.from_arrays, from_env, from_file or named, which check it"
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        state: ArrayLike,
+        action: ArrayLike,
+        next_state: ArrayLike,
+        reward: ArrayLike,
+        terminated: ArrayLike,
+        start_state: ArrayLike,
+        weight: ArrayLike | None = None,
+        probability: ArrayLike | None = None,
+        start_weight: ArrayLike | None = None,
+        start_probability: ArrayLike | None = None,
+        states: int | None = None,
+        actions: int | None = None,
+        max_episode_steps: int = 0,
+    ) -> Self:
+        """Make a world from outcomes, one per row, in any order.
+
+        Equal outcomes of a pair are merged. Probabilities then become weights by largest remainder, with
+        ties to the lowest row in the world's order, so each error is below 2^-16. A probability
+        that would become 0 is refused.
+
+        Parameters
+        ----------
+        state, action, next_state : array_like of int, shape (n,)
+            Numbers from 0. Every pair needs a row, also in terminal states (which may lead to themselves
+            and terminate).
+        reward : array_like of real, shape (n,)
+            Finite.
+        terminated : array_like of bool, shape (n,)
+        start_state : array_like of int, shape (m,)
+        weight, probability : array_like of int or of real, shape (n,)
+            One of them, or neither if every pair has one outcome. The weights of a pair sum to
+            65536, its probabilities to 1.
+        start_weight, start_probability : array_like of int or of real, shape (m,)
+            One of them, or neither if all rows of `start_state` are equally likely.
+        states, actions : int, optional
+            By default, as many as the rows contain.
+        max_episode_steps : int
+            0 for no limit.
+
+        Raises
+        ------
+        WorldError
+            The rows do not form a world; the message says where, and what is legal.
+        ConfigError
+            `states`, `actions` or `max_episode_steps` is out of range.
+
+        Warns
+        -----
+        WorldWarning
+            Part of it is surely a mistake: see :func:`qstep.mdp.reach.doubts`.
+
+        Examples
+        --------
+        >>> world = World.from_arrays(
+        ...     state=[0, 0, 0, 1, 1], action=[0, 1, 1, 0, 1], next_state=[0, 1, 0, 1, 1],
+        ...     reward=[-1, 1, -1, 0, 0], terminated=[False, True, False, True, True],
+        ...     probability=[1, 0.75, 0.25, 1, 1], start_state=[0],
+        ... )
+        >>> world.next_state.tolist(), world.weight.tolist()
+        ([0, 0, 1, 1, 1], [65536, 16384, 49152, 65536, 65536])
+        """
+        outcomes = {
+            "state": state,
+            "action": action,
+            "next_state": next_state,
+            "reward": reward,
+            "terminated": terminated,
+            "weight": weight,
+            "probability": probability,
+        }
+        starts = {
+            "start_state": start_state,
+            "start_weight": start_weight,
+            "start_probability": start_probability,
+        }
+        world = cls._of(outcomes, starts, states, actions, max_episode_steps)
+        for doubt in doubts(world):
+            warnings.warn(doubt, WorldWarning, stacklevel=2)
+        return world
+
+    @classmethod
+    def from_env(cls, env: gym.Env[Any, Any]) -> Self:
+        """Extract the world, with its limit of steps, from an environment that has a transition table.
+
+        Such environments are :class:`~qstep.envs.GridWorld` and those with Gymnasium's transition table,
+        ``P`` and ``initial_state_distrib``: Gymnasium's own FrozenLake, CliffWalking and Taxi, and
+        classes of another kind, which are reset and tried for 1000 steps.
+
+        Raises
+        ------
+        NoTableError
+            There is no table.
+        WorldError
+            The table is not a world. Or it is not known to be the game: a subclass replaces `step` or
+            `reset`, Taxi has a `fickle_passenger`, a class of another kind leaves its table while it is
+            tried, or a wrapper may change what is played.
+        """
+        from qstep.mdp.sources import arrays_of, check_game
+
+        world = cls._of(*arrays_of(env))
+        check_game(env, world)
+        return world
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a world file written by :meth:`save`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
+        WorldError
+            Its content is not a world.
+        """
+        outcomes, starts, limit = arrays_of_file(path)
+        try:
+            return cls._of(outcomes, starts, None, None, limit)
+        except (WorldError, ConfigError) as cause:
+            raise WorldError(f"{path}: {cause}") from cause
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the world of a name, as on the command line.
+
+        Parameters
+        ----------
+        name : str
+            The path of a world file (``.npz``), or an argument of :func:`qstep.envs.make`: the path of a
+            map (``.txt``), one of our names such as ``gridworld``, or a Gymnasium id.
+
+        Raises
+        ------
+        NoTableError, WorldError
+            As :meth:`from_env`; ``snake`` has no table.
+        EnvironmentSpaceError
+            There is no such environment or map, or its spaces are not ``Discrete``.
+        FileFormatError
+            As :meth:`from_file`.
+        """
+        if isinstance(name, str) and name.lower().endswith(".npz"):
+            return cls.from_file(name)
+        from qstep.envs import make
+
+        env = make(name, seed=0)
+        try:
+            return cls.from_env(env)
+        except WorldError as cause:
+            raise type(cause)(f"{name}: {cause}") from cause
+        finally:
+            env.close()
+
+    @classmethod
+    def of(cls, source: World | str | gym.Env[Any, Any]) -> World:
+        """Return a world itself, or that of a name (:meth:`named`) or an environment (:meth:`from_env`).
+
+        Raises
+        ------
+        WorldError
+            It is something else; or as those methods.
+        """
+        if isinstance(source, World):
+            return source
+        return cls.named(source) if isinstance(source, str) else cls.from_env(source)
+
+    @classmethod
+    def _of(
+        cls,
+        outcomes: dict[str, Any],
+        starts: dict[str, Any],
+        states: int | None,
+        actions: int | None,
+        max_episode_steps: int,
+    ) -> Self:
+        """Check the columns and make a world from them."""
+        states, actions, rows = outcome_rows(outcomes, states, actions)
+        rows |= start_rows(starts, states)
+        limit = _checked_limit(max_episode_steps)
+        sizes = {"states": states, "actions": actions, "max_episode_steps": limit}
+        return cls._made({**sizes, **{name: frozen(rows[name]) for name in rows}})
+
+    @classmethod
+    def _made(cls, values: Mapping[str, Any]) -> Self:
+        """Return a world with these fields, which are already checked."""
+        made = object.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def limited(self, max_episode_steps: int) -> Self:
+        """Return the same world with another limit of steps.
+
+        Parameters
+        ----------
+        max_episode_steps : int
+            0..2^48 - 1; 0 for no limit.
+
+        Raises
+        ------
+        ConfigError
+            It is out of range.
+        """
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return self._made({**own, "max_episode_steps": _checked_limit(max_episode_steps)})
+
+    def save(self, path: str | Path) -> None:
+        """Write a world file; an existing one is replaced completely or not at all.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        write_atomically(path, archived(file_arrays(self)))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the world's content, 64 hexadecimal digits: the same only for equal worlds."""
+        whole = hashlib.sha256()
+        for name, array in file_arrays(self).items():
+            whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            whole.update(array.tobytes())
+        return whole.hexdigest()
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """The probability of each outcome, exactly; float64, shape (n,)."""
+        return self.weight / TOTAL
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """The first row of each pair, int64, shape (S * A,); pairs count as `state * A + action`."""
+        pair = self.state.astype(np.int64) * self.actions + self.action
+        return frozen(np.searchsorted(pair, np.arange(self.states * self.actions)))
+
+    @property
+    def has_chance(self) -> bool:
+        """Whether any pair of state and action has several outcomes."""
+        return len(self.state) > self.states * self.actions
+
+    @property
+    def outcomes(self) -> int:
+        """The largest number of outcomes of a pair."""
+        return int(np.diff(self.first, append=len(self.state)).max())
+
+    @property
+    def success_reward(self) -> float | None:
+        """The highest reward with which an episode can terminate; None if none can."""
+        return success_reward(self)
+
+    def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the states, bool of shape (S,), in which a policy may have to act.
+
+        Parameters
+        ----------
+        allowed : ndarray of bool, shape (S, A)
+            The actions that the policy may take in each state; rows after the first S are not used.
+
+        Raises
+        ------
+        WorldError
+            `allowed` has another shape or type.
+        """
+        shape = (self.states, self.actions)
+        if (
+            not isinstance(allowed, np.ndarray)
+            or allowed.dtype != np.bool_
+            or allowed[: self.states].shape != shape
+        ):
+            raise WorldError(f"allowed is {shown(allowed)}; it must be bools of shape {shape}")
+        return visited(self, allowed)
+
+    @property
+    def start(self) -> NDArray[np.float64]:
+        """The probability that an episode starts in a state, float64, shape (S,)."""
+        start = np.zeros(self.states)
+        start[self.start_state] = self.start_weight / TOTAL
+        return start
+
+    def acting(
+        self,
+        *,
+        agents: int = 1,
+        algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+        shared_table: bool = False,
+    ) -> Acting:
+        """Return agents with the least room that fits this world.
+
+        Raises
+        ------
+        ConfigError
+            A value is illegal.
+        WorldError
+            A pair has more than 64 outcomes.
+        """
+        outcomes, starts = room(self)
+        return Acting(agents, Algorithm.parse(algorithm), shared_table, outcomes, starts)
+
+    def table(self, config: Config) -> WorldTable:
+        """Return the memories of a device of `config` that hold this world.
+
+        States of `config` beyond the world's own are never entered.
+
+        Raises
+        ------
+        ConfigError
+            `config` is not a Config, or has no agents.
+        WorldError
+            The world does not fit: its states, actions, outcomes, start states, rewards or limit of
+            steps; the message says how much room there is.
+        """
+        return compiled(self, config)
+
+
+def _checked_limit(max_episode_steps: int) -> int:
+    return integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)

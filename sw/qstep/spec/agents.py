@@ -1,0 +1,189 @@
+"""The part of a configuration that describes the agents of a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from qstep.errors import ConfigError
+from qstep.spec.checks import boolean, integer, shown
+
+__all__ = [
+    "CIRCUITS",
+    "CLOCKS_HZ",
+    "LANE_AGENTS",
+    "MOST_AGENTS",
+    "MOST_LANES",
+    "MOST_OUTCOMES",
+    "SWITCHES",
+    "Acting",
+    "Algorithm",
+]
+
+CIRCUITS = (".sv", ".v", ".py")
+"""Suffixes of a world that is a circuit: SystemVerilog, Verilog or Amaranth."""
+
+_TABLE, _LIVE, _PINS = _WORLDS = ("table", "live", "pins")
+
+CLOCKS_HZ = 1_000_000, 500_000_000
+"""Slowest and fastest clock of a device."""
+
+_MOST_CLOCKS = (1 << 31) - 1
+
+MOST_LANES = 128
+"""Of a device."""
+
+LANE_AGENTS = 16
+"""Most agents of a lane of hardware, which has as many slots."""
+
+MOST_AGENTS = MOST_LANES * LANE_AGENTS
+"""Of a device."""
+
+MOST_OUTCOMES = 64
+"""Most outcomes of one action in one state."""
+
+SWITCHES = ("schedules", "step_limit")
+"""Fields of :class:`Acting` that leave parts out of the hardware; by default all parts are built."""
+
+
+class Algorithm(Enum):
+    """How the target of an update follows from the next state's row."""
+
+    Q_LEARNING = "q-learning"
+    SARSA = "sarsa"
+    EXPECTED_SARSA = "expected-sarsa"
+    DOUBLE_Q_LEARNING = "double-q"
+
+    @property
+    def is_on_policy(self) -> bool:
+        """It learns the values of the exploring policy, not of the greedy one."""
+        return self in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA)
+
+    @classmethod
+    def parse(cls, name: str | Algorithm) -> Algorithm:
+        """Return the algorithm of a name; raises ConfigError if there is none."""
+        try:
+            return cls(name)
+        except ValueError:
+            raise ConfigError(
+                f"algorithm is {shown(name)}; it must be one of {', '.join(a.value for a in cls)}"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """The acting part of a device: agents, their algorithm, and a world.
+
+    Parameters
+    ----------
+    agents : int
+        P, 1..2048.
+    algorithm : Algorithm or str
+        The rule for targets.
+    shared_table : bool
+        All agents learn one table in turns; otherwise each has its own.
+    outcomes : int
+        Most outcomes of one action in one state: a power of two, 1..64.
+    starts : int
+        Most start states: a power of two, 1..65536.
+    world : str
+        ``table``: memories, whose size `outcomes` and `starts` determine. Otherwise those are 1,
+        and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
+        ``live`` for the host, or ``pins`` for a world at the device's pins (docs/live-worlds.md).
+    deadline : int
+        Clocks of the lanes, 1000..2^31-1, to wait for the answer of a circuit, or of a world at the
+        pins, to an agent.
+    clock_hz : int, optional
+        Clock of the lanes in hertz, 1,000,000..500,000,000, if it is not the link's (docs/farm.md). The
+        world must then be a table or a circuit.
+    schedules : bool
+        Each agent's epsilon may fall; otherwise it is constant, and hardware is smaller.
+    step_limit : bool
+        Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
+    """
+
+    agents: int = 1
+    algorithm: Algorithm = Algorithm.Q_LEARNING
+    shared_table: bool = False
+    outcomes: int = 1
+    starts: int = 1
+    world: str = "table"
+    deadline: int = 1_000_000
+    clock_hz: int | None = None
+    schedules: bool = True
+    step_limit: bool = True
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            agents: int = ...,
+            algorithm: Algorithm | str = ...,
+            shared_table: bool = ...,
+            outcomes: int = ...,
+            starts: int = ...,
+            world: str = ...,
+            deadline: int = ...,
+            clock_hz: int | None = ...,
+            schedules: bool = ...,
+            step_limit: bool = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
+        object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
+        for name in ("shared_table", *SWITCHES):
+            object.__setattr__(self, name, boolean(f"acting.{name}", getattr(self, name)))
+        for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
+            value = integer(f"acting.{name}", getattr(self, name), 1, most)
+            object.__setattr__(self, name, value)
+            if value & (value - 1):
+                raise ConfigError(
+                    f"acting.{name} is {value}; it must be a power of two from 1 to {most}"
+                )
+            if value > 1 and not self.is_table:
+                raise ConfigError(
+                    f"acting.{name} is {value}; it must be 1 where acting.world is not 'table'"
+                )
+        if not isinstance(self.world, str) or not (self.world in _WORLDS or self.is_circuit):
+            raise ConfigError(
+                f"acting.world is {shown(self.world)}; it must be {', '.join(map(repr, _WORLDS))} or a "
+                f"file that ends in {', '.join(CIRCUITS)}"
+            )
+        clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
+        object.__setattr__(self, "deadline", clocks)
+        if self.clock_hz is not None:
+            clock_hz = integer("acting.clock_hz", self.clock_hz, *CLOCKS_HZ)
+            object.__setattr__(self, "clock_hz", clock_hz)
+            if self.is_live or self.is_at_pins:
+                raise ConfigError(
+                    f"acting.clock_hz is {clock_hz}; it must be left out where acting.world is "
+                    f"{self.world!r}, which is in the link's clock"
+                )
+
+    @property
+    def is_table(self) -> bool:
+        """The world is a table in memories of the device."""
+        return self.world == _TABLE
+
+    @property
+    def is_live(self) -> bool:
+        """The host is the world."""
+        return self.world == _LIVE
+
+    @property
+    def is_at_pins(self) -> bool:
+        """The world is at the device's pins."""
+        return self.world == _PINS
+
+    @property
+    def is_circuit(self) -> bool:
+        """The world is a circuit of the user's own."""
+        return self.world.endswith(CIRCUITS)
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """Axes of all tables before (S, A): P if agents have their own, then Double Q-learning's 2."""
+        own = () if self.agents == 1 or self.shared_table else (self.agents,)
+        return (*own, 2) if self.algorithm is Algorithm.DOUBLE_Q_LEARNING else own

@@ -1,0 +1,330 @@
+"""`Config`: the one object that describes an accelerator.
+
+Golden model, RTL, simulated device, driver, benchmark and report are all made from it. It is
+immutable and complete: everything else can change at run time
+(:class:`~qstep.spec.settings.Hyperparameters`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+
+from qstep._io.files import read_text
+from qstep.errors import ConfigError, FileFormatError, TableError
+from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
+from qstep.spec.checks import integer, shown
+from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.protocol import LEAST_BAUD, LEAST_DIVISOR
+
+__all__ = ["Config", "Link", "TableType", "checked_config", "checked_table"]
+
+_MOST_BYTES = 1 << 16
+"""Limit for a TOML file: a hundred times the size of a configuration."""
+
+
+def _set_integer(owner: object, prefix: str, name: str, low: int, high: int) -> None:
+    """Replace a field of a frozen dataclass by an int, checked against a range."""
+    object.__setattr__(owner, name, integer(f"{prefix}{name}", getattr(owner, name), low, high))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How host and device are connected.
+
+    Parameters
+    ----------
+    clock_hz : int
+        Clock of the device in hertz, 1,000,000..500,000,000.
+    baud : int
+        Line rate after reset in baud, 9,600..clock_hz / 8; can be changed at run time.
+    buffer_bytes : int
+        Size of the receive buffer, and so the most bytes that the host may have in flight; a power of
+        two, 512..65536.
+    """
+
+    clock_hz: int = 48_000_000
+    baud: int = 3_000_000
+    buffer_bytes: int = 4096
+
+    def __post_init__(self) -> None:
+        _set_integer(self, "link.", "clock_hz", *CLOCKS_HZ)
+        _set_integer(self, "link.", "baud", LEAST_BAUD, self.clock_hz // LEAST_DIVISOR)
+        _set_integer(self, "link.", "buffer_bytes", 512, 65536)
+        if self.buffer_bytes & (self.buffer_bytes - 1):
+            raise ConfigError(
+                f"link.buffer_bytes is {self.buffer_bytes}; it must be a power of two from 512 to 65536"
+            )
+        error = abs(self.clock_hz / self.divisor / self.baud - 1)
+        if error > 0.02:
+            raise ConfigError(
+                f"link.baud is {self.baud}; a clock of {self.clock_hz} Hz divided by {self.divisor} "
+                f"misses it by {error:.1%}, and a UART tolerates 2 %"
+            )
+
+    @property
+    def divisor(self) -> int:
+        """Clocks per bit after reset, nearest to ``clock_hz / baud``."""
+        return (2 * self.clock_hz + self.baud) // (2 * self.baud)
+
+
+class TableType(NamedTuple):
+    """The type of a Q-table: its rows, its columns and the number format of its entries."""
+
+    states: int
+    actions: int
+    format: QFormat
+
+    def __str__(self) -> str:
+        return f"{self.states} states x {self.actions} actions, {self.format}"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """An accelerator: table geometry, number format, default rounding, loop depth, link.
+
+    Parameters
+    ----------
+    states : int
+        S, rows of the Q-table, 2..65536.
+    actions : int
+        A, columns of the Q-table, 2..64; need not be a power of two.
+    format : QFormat or str
+        Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
+    rounding : Rounding or str
+        Default rounding mode of :class:`~qstep.spec.settings.Hyperparameters`.
+    loop_depth : int
+        Depth of the dependence loop in clocks, 1..3: an update that needs another one's result enters at
+        least `loop_depth` clocks after it. A deeper loop allows a faster clock but holds more often.
+    link : Link
+        How the host reaches the device.
+    acting : Acting, optional
+        Agents that act on the device; without them, the host acts and streams transitions.
+    lanes : int
+        Lanes of hardware that make the agents' steps in parallel, 1..128 (docs/farm.md), with up to 16
+        agents each, the same number in every lane. Several lanes need a world that is a table, and
+        agents with tables of their own. The number of lanes does not change what agents learn.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+
+    Examples
+    --------
+    >>> Config(states=25, actions=4).format.width
+    16
+    """
+
+    states: int
+    actions: int
+    format: QFormat = QFormat(8, 8)  # noqa: RUF009 - frozen, so sharing it is safe
+    rounding: Rounding = Rounding.NEAREST
+    loop_depth: int = 1
+    link: Link = field(default_factory=Link)
+    acting: Acting | None = None
+    lanes: int = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            states: int,
+            actions: int,
+            format: QFormat | str = ...,
+            rounding: Rounding | str = ...,
+            loop_depth: int = ...,
+            link: Link = ...,
+            acting: Acting | None = ...,
+            lanes: int = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        _set_integer(self, "", "states", 2, 65536)
+        _set_integer(self, "", "actions", 2, 64)
+        _set_integer(self, "", "loop_depth", 1, 3)
+        if isinstance(self.format, str):
+            object.__setattr__(self, "format", QFormat.parse(self.format))
+        object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        for name, kind in (("format", QFormat), ("link", Link), ("acting", Acting)):
+            absent = name == "acting" and self.acting is None
+            if not absent and not isinstance(getattr(self, name), kind):
+                raise ConfigError(
+                    f"{name} is {shown(getattr(self, name))}; it must be a {kind.__name__}"
+                )
+        _set_integer(self, "", "lanes", 1, MOST_LANES)
+        if self.lanes > 1:
+            self._check_lanes()
+
+    def _check_lanes(self) -> None:
+        """Raise ConfigError if the agents cannot be spread over the lanes."""
+        acting, lanes = self.acting, f"lanes is {self.lanes}"
+        if acting is None:
+            raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
+        if not acting.is_table:
+            raise ConfigError(f"{lanes}; it must be 1 where acting.world is {acting.world!r}")
+        if acting.shared_table:
+            raise ConfigError(f"{lanes}; it must be 1 where acting.shared_table is true")
+        if acting.agents % self.lanes:
+            raise ConfigError(
+                f"acting.agents is {acting.agents}; it must be a multiple of lanes, {self.lanes}"
+            )
+
+    @property
+    def table_type(self) -> TableType:
+        """The type that transitions and tables must have."""
+        return TableType(self.states, self.actions, self.format)
+
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        """Shape of the device's tables: (S, A), after the axes of its agents if it has any."""
+        before = () if self.acting is None else self.acting.tables
+        return (*before, self.states, self.actions)
+
+    @property
+    def lane_agents(self) -> int:
+        """Agents of each lane, 0 without agents; the first ones are in lane 0."""
+        return 0 if self.acting is None else self.acting.agents // self.lanes
+
+    @property
+    def lane_clock_hz(self) -> int:
+        """Clock of the lanes in hertz: the link's clock, unless agents have their own."""
+        own = None if self.acting is None else self.acting.clock_hz
+        return self.link.clock_hz if own is None else own
+
+    @property
+    def state_bits(self) -> int:
+        """Bits of a state number, ceil(log2(states))."""
+        return (self.states - 1).bit_length()
+
+    @property
+    def action_bits(self) -> int:
+        """Bits of an action number, ceil(log2(actions))."""
+        return (self.actions - 1).bit_length()
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of one value on the link."""
+        return (self.format.width + 7) // 8
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON form, 64 hexadecimal digits.
+
+        The first 16 digits are built into the device and checked when the driver connects.
+        """
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values only, as TOML and JSON hold them."""
+        tree = asdict(self)
+        tree["format"] = str(self.format)
+        tree["rounding"] = self.rounding.value
+        if self.acting is None:
+            del tree["acting"]  # TOML cannot express None
+        else:
+            tree["acting"]["algorithm"] = self.acting.algorithm.value
+            if self.acting.clock_hz is None:
+                del tree["acting"]["clock_hz"]
+            for name in SWITCHES:
+                if tree["acting"][name]:
+                    del tree["acting"][name]  # likewise
+        if self.lanes == 1:
+            del tree["lanes"]  # keeps the digest of devices from before there were several lanes
+        return tree
+
+    @classmethod
+    def from_dict(cls, tree: dict[str, Any]) -> Config:
+        """Build a configuration from what :meth:`to_dict` returns; unknown keys are refused."""
+        if not isinstance(tree, dict):
+            raise ConfigError(f"configuration is {shown(tree)}; it must be a table")
+        tree = dict(tree)
+        parts = {name: tree.pop(name) for name in ("link", "acting") if name in tree}
+        for name, part in parts.items():
+            if not isinstance(part, dict):
+                raise ConfigError(f"{name} is {shown(part)}; it must be a table")
+        link, acting = parts.get("link", {}), parts.get("acting", {})
+        for kind, given, prefix in (
+            (cls, tree, ""),
+            (Link, link, "link."),
+            (Acting, acting, "acting."),
+        ):
+            known = [entry.name for entry in fields(kind)]
+            for key in given:
+                if key not in known:
+                    raise ConfigError(
+                        f"unknown field {prefix}{str(key)[:40]}; known are {', '.join(known)}"
+                    )
+        for key in ("states", "actions"):
+            if key not in tree:
+                raise ConfigError(f"{key} is missing; a configuration needs states and actions")
+        return cls(
+            **tree,
+            link=Link(**link),
+            acting=Acting(**acting) if "acting" in parts else None,
+        )
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text: sorted keys, no spaces."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+    def to_toml(self) -> str:
+        """Return the configuration as TOML text."""
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Config:
+        """Read a configuration from a TOML file.
+
+        Raises
+        ------
+        FileFormatError
+            The file is absent, too long, or not TOML.
+        ConfigError
+            A value is illegal or unknown.
+        """
+        try:
+            tree = tomllib.loads(read_text(path, _MOST_BYTES))
+        except (OSError, ValueError, TypeError, RecursionError) as cause:
+            raise FileFormatError(
+                f"{path}: cannot be read as a TOML configuration: {cause}"
+            ) from cause
+        return cls.from_dict(tree)
+
+
+def checked_config(config: Config) -> Config:
+    """Return `config` if it is a configuration; otherwise raise ConfigError."""
+    if not isinstance(config, Config):
+        raise ConfigError(
+            f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"
+        )
+    return config
+
+
+def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return a table as a contiguous int32 array; raise TableError if it does not fit `config`."""
+    try:
+        array = np.asarray(q_raw)
+    except ValueError as cause:  # its rows differ in length
+        raise TableError(f"table is no array: {cause}") from cause
+    if array.shape != config.table_shape:
+        raise TableError(
+            f"table has shape {array.shape}; this configuration needs {config.table_shape}"
+        )
+    if array.dtype.kind not in "iu":
+        raise TableError(f"table has dtype {array.dtype}; raw values are integers")
+    low, high = config.format.minimum, config.format.maximum
+    bad = (array < low) | (array > high)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = ", ".join(map(str, at))
+        raise TableError(f"table[{place}] is {array[at]}; {config.format} holds {low} to {high}")
+    return np.ascontiguousarray(array, dtype=np.int32)

@@ -1,0 +1,107 @@
+"""The discount that is learned: alpha and alpha gamma have 15 fractional bits, gamma has none."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from qstep.errors import ConfigError, PrecisionWarning
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, coefficients
+
+__all__ = [
+    "check_discount",
+    "differs",
+    "discount_in_words",
+    "learned_discount",
+    "nearest_alpha",
+    "nearest_gamma",
+    "warn_of_discounts",
+]
+
+_WITHIN = 0.01
+"""Share of 1 - gamma by which the learned discount may differ from gamma."""
+
+
+def learned_discount(alpha: float, gamma: float) -> float:
+    """Return the discount that an update learns: alpha gamma, rounded, over alpha, rounded.
+
+    Examples
+    --------
+    >>> learned_discount(0.5, 0.75), learned_discount(1 / 4096, 0.9)
+    (0.75, 0.875)
+    """
+    c = coefficients(alpha, gamma)
+    return c.kappa / c.alpha if c.alpha else gamma
+
+
+def differs(alpha: float, gamma: float) -> bool:
+    """Return whether the learned discount differs from gamma by more than 1 % of 1 - gamma."""
+    return abs(learned_discount(alpha, gamma) - gamma) > _WITHIN * (1 - gamma)
+
+
+def nearest_alpha(gamma: float, alpha: float) -> float | None:
+    """Return the alpha nearest to `alpha`, by ratio, that learns gamma to within 1 % of 1 - gamma.
+
+    None if gamma is too close to 1 for any alpha.
+    """
+    coefficient = np.arange(1, COEFFICIENT_ONE + 1)
+    learned = np.floor(coefficient * gamma + 0.5) / coefficient
+    exact = coefficient[abs(learned - gamma) <= _WITHIN * (1 - gamma)] / COEFFICIENT_ONE
+    return float(exact[abs(np.log(exact / alpha)).argmin()]) if len(exact) else None
+
+
+def nearest_gamma(alpha: float, gamma: float, low: float, high: float) -> float:
+    """Return the gamma nearest to `gamma`, from `low` to `high`, that `alpha` learns exactly.
+
+    It is `gamma` itself if there is none.
+    """
+    one = coefficients(alpha, gamma).alpha
+    least, most = math.ceil(one * low), math.floor(one * high)
+    return min(max(round(one * gamma), least), most) / one if least <= most else gamma
+
+
+def check_discount(alpha: float, gamma: float) -> None:
+    """Raise ConfigError if gamma, which is neither 0 nor 1, is learned as 0 or 1."""
+    learned = learned_discount(alpha, gamma)
+    if learned in (0, 1) and differs(alpha, gamma):
+        raise ConfigError(f"{_learned(alpha, gamma)}; {_remedy(alpha, gamma)}")
+
+
+def warn_of_discounts(pairs: Iterable[tuple[float, float]]) -> None:
+    """Warn if a pair of alpha and gamma learns another discount; raise as :func:`check_discount`."""
+    off = []
+    for pair in dict.fromkeys(pairs):
+        check_discount(*pair)
+        if differs(*pair):
+            off.append(pair)
+    if off:
+        more = f" (pairs like it: {len(off)})" if off[1:] else ""
+        message = f"{_learned(*off[0])}{more}; {_remedy(*off[0])}"
+        warnings.warn(message, PrecisionWarning, stacklevel=3)
+
+
+def discount_in_words(alpha: float, gamma: float) -> list[str]:
+    """Return a line for the report of a run whose learned discount differs from gamma, or nothing."""
+    learned = learned_discount(alpha, gamma)
+    told = (
+        f"discount learned: {learned:.6g}, not gamma {gamma}; the optimum is that of {learned:.6g}"
+    )
+    return [told] if differs(alpha, gamma) else []
+
+
+def _learned(alpha: float, gamma: float) -> str:
+    return (
+        f"alpha is {alpha} and gamma is {gamma}, but the discount learned is "
+        f"{learned_discount(alpha, gamma):.6g}, since alpha and alpha gamma have {COEFFICIENT_BITS} "
+        "fractional bits"
+    )
+
+
+def _remedy(alpha: float, gamma: float) -> str:
+    nearest = nearest_alpha(gamma, alpha)
+    if nearest is None:
+        return f"use gamma 1, or at most {1 - 1 / COEFFICIENT_ONE:.6g}"
+    return f"use another gamma, or alpha {nearest:.6g}, the nearest that learns gamma {gamma}"

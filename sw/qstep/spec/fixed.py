@@ -1,0 +1,216 @@
+"""Fixed-point arithmetic: number formats, rounding modes and learning coefficients.
+
+This file and :mod:`qstep.golden.lane` are the definition of QStep's arithmetic. A value is a signed
+two's complement integer of W bits of which F are fractional, written Qm.F with m = W - F (the sign bit
+counts in m). A coefficient is an unsigned integer with 15 fractional bits, 0..32768, so that 1.0 is
+representable.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qstep.errors import ConfigError, TransitionError
+from qstep.spec.checks import integer, real, shown
+
+__all__ = [
+    "COEFFICIENT_BITS",
+    "COEFFICIENT_ONE",
+    "Coefficients",
+    "QFormat",
+    "Rounding",
+    "coefficients",
+]
+
+COEFFICIENT_BITS = 15
+"""Fractional bits of alpha, beta and kappa."""
+
+COEFFICIENT_ONE = 1 << COEFFICIENT_BITS
+"""The coefficient that represents 1.0."""
+
+
+class Rounding(StrEnum):
+    """How the 15 surplus fractional bits of an update are removed.
+
+    ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform number
+    of 15 bits and floors (see ``qstep.spec.random``).
+    """
+
+    NEAREST = "nearest"
+    FLOOR = "floor"
+    STOCHASTIC = "stochastic"
+
+    @property
+    def code(self) -> int:
+        """The number used on the link: 0 nearest, 1 floor, 2 stochastic."""
+        return list(Rounding).index(self)
+
+    @classmethod
+    def parse(cls, name: str) -> Rounding:
+        """Return the mode called `name`; raise :class:`ConfigError` for any other text."""
+        try:
+            return cls(name)
+        except ValueError:
+            legal = ", ".join(mode.value for mode in cls)
+            raise ConfigError(f"rounding is {shown(name)}; it must be one of {legal}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class QFormat:
+    """A signed fixed-point format Qm.F of W = m + F bits.
+
+    Parameters
+    ----------
+    integer : int
+        m, the integer bits with the sign bit, 1 or more.
+    fraction : int
+        F, the fractional bits, 0 or more. m + F is 8..32.
+
+    Examples
+    --------
+    >>> QFormat.parse("Q8.8").width
+    16
+    >>> QFormat(8, 8).quantise([0.5, -1.0]).tolist()
+    [128, -256]
+    """
+
+    integer: int
+    fraction: int
+
+    def __post_init__(self) -> None:
+        for name, least in (("integer", 1), ("fraction", 0)):
+            value = integer(f"number of {name} bits of the format", getattr(self, name), least, 32)
+            object.__setattr__(self, name, value)
+        if not 8 <= self.width <= 32:
+            raise ConfigError(
+                f"format {self} is {self.width} bits wide; m + F must be from 8 to 32"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> QFormat:
+        """Return the format written as ``Qm.F``; raise :class:`ConfigError` for any other text."""
+        pattern = r"[Qq](\d{1,2})\.(\d{1,2})"
+        match = re.fullmatch(pattern, text) if isinstance(text, str) else None
+        if match is None:
+            raise ConfigError(f"format is {shown(text)}; write it as Qm.F, for example Q8.8")
+        return cls(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        return f"Q{self.integer}.{self.fraction}"
+
+    @property
+    def width(self) -> int:
+        """W, the word width in bits."""
+        return self.integer + self.fraction
+
+    @property
+    def minimum(self) -> int:
+        """The smallest raw value, -2^(W-1)."""
+        return -(1 << (self.width - 1))
+
+    @property
+    def maximum(self) -> int:
+        """The largest raw value, 2^(W-1) - 1."""
+        return (1 << (self.width - 1)) - 1
+
+    @property
+    def resolution(self) -> float:
+        """The value of one raw unit, 2^-F."""
+        return 2.0**-self.fraction
+
+    def quantise(self, values: ArrayLike, what: str = "reward") -> NDArray[np.int32]:
+        """Return ``floor(x * 2^F + 0.5)`` of each value, evaluated in float64.
+
+        Parameters
+        ----------
+        values : array_like of real
+            Any shape, including a single number; NaN and infinities are refused.
+        what : str
+            Name of the values in error messages.
+
+        Returns
+        -------
+        ndarray of int32
+            Raw values, same shape.
+
+        Raises
+        ------
+        TransitionError
+            A value is not a number or does not fit the format; nothing is saturated.
+        """
+        try:
+            array = np.asarray(values)
+        except ValueError as cause:  # its nested lists differ in length
+            raise TransitionError(f"{what} is no array of real numbers: {cause}") from cause
+        if array.dtype.kind not in "fiub":
+            raise TransitionError(f"{what} has dtype {array.dtype}; it must be real numbers")
+        given = array.astype(np.float64, copy=False)
+        raw = np.multiply(given, float(1 << self.fraction), out=np.empty(given.shape))
+        raw += 0.5
+        np.floor(raw, out=raw)
+        # NaN makes the minimum NaN, which compares false, so it is caught here too.
+        if raw.size and not (raw.min() >= self.minimum and raw.max() <= self.maximum):
+            fits = (raw >= self.minimum) & (raw <= self.maximum)
+            where = tuple(np.argwhere(~fits)[0].tolist())
+            place = f"[{', '.join(map(str, where))}]" if where else ""
+            raise TransitionError(
+                f"{what}{place} is {given[where]}; {self} holds "
+                f"{self.minimum * self.resolution} to {self.maximum * self.resolution}"
+            )
+        return raw.astype(np.int32)
+
+    def to_float(self, raw: NDArray[Any]) -> NDArray[np.float64]:
+        """Return raw values as real numbers, exactly."""
+        return np.asarray(raw).astype(np.float64) * self.resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """alpha, beta and kappa as integers with 15 fractional bits, each 0..32768.
+
+    Invariants: ``alpha + beta == 32768`` and ``kappa <= alpha``, so that the exact accumulator of an
+    update never leaves W + 16 bits.
+    """
+
+    alpha: int
+    kappa: int
+
+    @property
+    def beta(self) -> int:
+        """1 - alpha, exactly."""
+        return COEFFICIENT_ONE - self.alpha
+
+
+def coefficients(alpha: float, gamma: float) -> Coefficients:
+    """Quantise a learning rate and a discount, each in [0, 1].
+
+    alpha is ``floor(alpha * 2^15 + 0.5)`` and kappa is ``floor(alpha * gamma * 2^15 + 0.5)``, both
+    from the real (float64) numbers: kappa is not the product of two quantised coefficients.
+
+    Raises
+    ------
+    ConfigError
+        alpha or gamma is not a number in [0, 1], or alpha is so small that nothing would be learnt.
+
+    Examples
+    --------
+    >>> coefficients(0.5, 0.9)
+    Coefficients(alpha=16384, kappa=14746)
+    """
+    alpha, gamma = real("alpha", alpha), real("gamma", gamma)
+    if 0 < alpha < 0.5 / COEFFICIENT_ONE:
+        raise ConfigError(
+            f"alpha is {alpha}, which {COEFFICIENT_BITS} fractional bits round to 0; it must be 0 "
+            f"or at least {0.5 / COEFFICIENT_ONE}"
+        )
+    return Coefficients(
+        alpha=math.floor(alpha * COEFFICIENT_ONE + 0.5),
+        kappa=math.floor(alpha * gamma * COEFFICIENT_ONE + 0.5),
+    )

@@ -1,0 +1,218 @@
+"""The random numbers of the hardware, bit for bit: seeds, rounding noise and the draws of agents.
+
+**Seeds** are spread over 64 bits by splitmix64's mixing (Steele, Lea and Flood, OOPSLA 2014).
+
+**Rounding noise** has two 32-bit registers: an xorshift word x (never 0) and a Weyl counter w. One draw
+is made for each applied transition while rounding is stochastic, from the registers *before* they
+advance:
+
+    u = ((x + w) mod 2^32) >> 17                      15 bits, uniform
+    x = x ^ (x << 13);  x = x ^ (x >> 17);  x = x ^ (x << 5)      (mod 2^32)
+    w = (w + 0x9E3779B9) mod 2^32
+
+The carry of the sum makes the output non-linear over GF(2), which plain xorshift bits are not. The
+period is (2^32 - 1) * 2^32 (Marsaglia, "Xorshift RNGs", J. Stat. Software 8, 2003).
+
+**An agent's draws** come from a word x of 64 bits that is never 0. Before every draw it advances by
+Marsaglia's xorshift with the triplet 13, 7, 17 (period 2^64 - 1), which is linear
+over GF(2). The draws are not linear: the two halves of the word go through keyless Feistel rounds of the
+block cipher Simon with words of 32 bits (Beaulieu et al., 2013). This is a permutation, so over a period
+all 64-bit results, except that of 0, are drawn exactly once:
+
+    f(w) = ((w <<< 1) & (w <<< 8)) ^ (w <<< 2)
+    (high, low) = (low ^ f(high), high)             four times
+    extra = low ^ f(high)                           a fifth round, which few builds need
+
+There is one draw per step and one before the first. All parts are drawn whether or not they are used, so
+that no stream depends on the events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from qstep.errors import ConfigError
+from qstep.spec.checks import integer, shown
+
+__all__ = [
+    "DRAW_BITS",
+    "GOLDEN",
+    "MIX_A",
+    "MIX_B",
+    "NOISE_BITS",
+    "ROUNDS",
+    "WEYL",
+    "Draw",
+    "NoiseState",
+    "advanced",
+    "checked_noise",
+    "draw",
+    "first_word",
+    "mixed",
+    "retreated",
+    "seed_as_first",
+]
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""Increment from one word to the next: 2^64 divided by the golden ratio, odd."""
+
+MIX_A = 0xBF58476D1CE4E5B9
+MIX_B = 0x94D049BB133111EB
+
+_MASK16, _MASK32, _MASK64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
+
+
+def mixed(word: int) -> int:
+    """Return the mix of a word of 0..2^64-1; the mixing is a permutation of these words."""
+    word = ((word ^ (word >> 30)) * MIX_A) & _MASK64
+    word = ((word ^ (word >> 27)) * MIX_B) & _MASK64
+    return word ^ (word >> 31)
+
+
+NOISE_BITS = 15
+"""Width of one draw, which equals the number of fractional bits that rounding removes."""
+
+WEYL = 0x9E3779B9
+"""Increment of the Weyl counter: 2^32 divided by the golden ratio, odd."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseState:
+    """Both registers of the generator: `x` in 1..2^32-1, `w` in 0..2^32-1."""
+
+    x: int
+    w: int
+
+    def __post_init__(self) -> None:
+        for name in ("x", "w"):
+            value = getattr(self, name)
+            if type(value) is not int:  # the usual case must be quick: every draw makes a state
+                value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
+                object.__setattr__(self, name, value)
+        if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
+            raise ConfigError(
+                f"noise state is x={self.x}, w={self.w}; x must be 1..2^32-1 and w 0..2^32-1"
+            )
+
+    @classmethod
+    def from_seed(cls, seed: int) -> NoiseState:
+        """Spread a seed of 0..2^64-1 over both registers with one splitmix64 step.
+
+        Raises
+        ------
+        ConfigError
+            The seed is not an integer of that range.
+        """
+        seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
+        z = mixed((seed + GOLDEN) & _MASK64)
+        return cls(x=(z & _MASK32) or 1, w=z >> 32)
+
+    @property
+    def draw(self) -> int:
+        """The 15-bit number drawn from this state."""
+        return ((self.x + self.w) & _MASK32) >> (32 - NOISE_BITS)
+
+    def advance(self) -> NoiseState:
+        """Return the state after one draw."""
+        x = self.x
+        x ^= (x << 13) & _MASK32
+        x ^= x >> 17
+        x ^= (x << 5) & _MASK32
+        return NoiseState(x, (self.w + WEYL) & _MASK32)
+
+
+def checked_noise(noise: NoiseState) -> NoiseState:
+    """Return `noise` if it is a NoiseState; otherwise raise ConfigError."""
+    if not isinstance(noise, NoiseState):
+        raise ConfigError(f"noise is {shown(noise)}; it must be a NoiseState")
+    return noise
+
+
+DRAW_BITS = 16
+"""Width of each of the first four parts of a draw."""
+
+ROUNDS = 4
+"""Rounds between the word and the draw."""
+
+
+class Draw(NamedTuple):
+    """An agent's draw in a step.
+
+    Attributes
+    ----------
+    outcome, start, explore, action : int
+        0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word: they select the world's
+        outcome, the start state, whether the agent explores, and its random action.
+    rounding : int
+        0..32767, bits 31:17 of the extra round: added by stochastic rounding.
+    table : int
+        0 or 1, bit 16 of the extra round: the table that Double Q-learning updates.
+    """
+
+    outcome: int
+    start: int
+    explore: int
+    action: int
+    rounding: int
+    table: int
+
+
+def first_word(seed: int, agent: int) -> int:
+    """Return the word of an agent's generator before its first draw.
+
+    It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 if that is 0.
+
+    Raises
+    ------
+    ConfigError
+        The seed is not an integer in that range.
+    """
+    seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
+    return mixed((seed + (agent + 1) * GOLDEN) & _MASK64) or 1
+
+
+def seed_as_first(seed: int, agent: int) -> int:
+    """Return the seed with which agent number `agent` has the draws of agent 0 with `seed`."""
+    return (integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1") - agent * GOLDEN) & _MASK64
+
+
+def advanced(word: int) -> int:
+    """Return the next word."""
+    word ^= (word << 13) & _MASK64
+    word ^= word >> 7
+    return word ^ ((word << 17) & _MASK64)
+
+
+def retreated(word: int) -> int:
+    """Return the previous word: the reverse of :func:`advanced`."""
+    word ^= (word << 17 ^ word << 34 ^ word << 51) & _MASK64
+    for by in (7, 14, 28, 56):
+        word ^= word >> by
+    for by in (13, 26, 52):
+        word ^= (word << by) & _MASK64
+    return word
+
+
+def draw(word: int) -> Draw:
+    """Return the draw of a word."""
+    high, low = word >> 32, word & _MASK32
+    for _ in range(ROUNDS):
+        high, low = low ^ _mixing(high), high
+    extra = low ^ _mixing(high)
+    return Draw(
+        outcome=high >> 16,
+        start=high & _MASK16,
+        explore=low >> 16,
+        action=low & _MASK16,
+        rounding=extra >> 17,
+        table=extra >> 16 & 1,
+    )
+
+
+def _mixing(word: int) -> int:
+    return (_rotated(word, 1) & _rotated(word, 8)) ^ _rotated(word, 2)
+
+
+def _rotated(word: int, by: int) -> int:
+    return ((word << by) | (word >> (32 - by))) & _MASK32

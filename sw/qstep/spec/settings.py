@@ -1,0 +1,220 @@
+"""An agent's settings, its state from step to step, and its counters."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from qstep.errors import ConfigError
+from qstep.spec.checks import shown
+from qstep.spec.config import Config, checked_config
+from qstep.spec.discount import learned_discount
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import Coefficients, Rounding, coefficients
+from qstep.spec.random import NoiseState, first_word
+
+__all__ = [
+    "COUNTER_BITS",
+    "RETURN_BITS",
+    "AgentCounters",
+    "AgentSettings",
+    "AgentState",
+    "Hyperparameters",
+    "checked_hyper",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """Settings for run time: learning rate, discount, rounding mode, seed of the rounding noise.
+
+    Parameters
+    ----------
+    alpha : float
+        Learning rate: 0, or 2^-16..1 (less would be rounded to 0).
+    gamma : float
+        Discount, 0..1.
+    rounding : Rounding or str, optional
+        Rounding mode; without one, that of the configuration (:meth:`rounding_for`).
+    seed : int
+        Seed of the noise of stochastic rounding, 0..2^64-1.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+    rounding: Rounding | None = None
+    seed: int = 0
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            alpha: float = ...,
+            gamma: float = ...,
+            rounding: Rounding | str | None = ...,
+            seed: int = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        coefficients(self.alpha, self.gamma)
+        for name in ("alpha", "gamma"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.rounding is not None:
+            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        NoiseState.from_seed(self.seed)
+        object.__setattr__(self, "seed", operator.index(self.seed))
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa in the hardware's form."""
+        return coefficients(self.alpha, self.gamma)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
+        return learned_discount(self.alpha, self.gamma)
+
+    @property
+    def noise(self) -> NoiseState:
+        """The generator's registers before the first draw."""
+        return NoiseState.from_seed(self.seed)
+
+    def rounding_for(self, config: Config) -> Rounding:
+        """Return the rounding mode that a device of `config` uses with these."""
+        return checked_config(config).rounding if self.rounding is None else self.rounding
+
+    def to_dict(self, config: Config) -> dict[str, Any]:
+        """Return plain values only, with the rounding mode that a device of `config` uses."""
+        return {**asdict(self), "rounding": self.rounding_for(config).value}
+
+
+def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
+    """Return `hyper` if they are Hyperparameters; otherwise raise ConfigError."""
+    if not isinstance(hyper, Hyperparameters):
+        raise ConfigError(f"hyperparameters are {shown(hyper)}; they must be Hyperparameters")
+    return hyper
+
+
+COUNTER_BITS = 48
+RETURN_BITS = 64
+"""Bits of a counter, and of the sum of returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """An agent's settings; each agent may have its own, which makes one run a sweep.
+
+    Parameters
+    ----------
+    alpha, gamma : float
+        As in :class:`~qstep.Hyperparameters`.
+    epsilon : Epsilon
+        Exploration; 1 is the random policy and 0 the greedy one.
+    seed : int
+        0..2^64-1. Agents with the same seed draw differently, since their numbers differ.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+    epsilon: Epsilon = field(default_factory=Epsilon)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        coefficients(self.alpha, self.gamma)
+        first_word(self.seed, 0)
+        if not isinstance(self.epsilon, Epsilon):
+            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an Epsilon")
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa in the hardware's form."""
+        return coefficients(self.alpha, self.gamma)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
+        return learned_discount(self.alpha, self.gamma)
+
+
+@dataclass(slots=True)
+class AgentState:
+    """An agent's state from one step to the next; with the table, all that a run needs to continue.
+
+    Attributes
+    ----------
+    word : int
+        Word of the random generator, 1..2^64-1.
+    epsilon : int
+        0..2^24.
+    epsilon_count : int
+        Units since epsilon last fell, less than the schedule's period.
+    begun : bool
+        The first start state and its action have been drawn.
+    state, action : int
+        Where the agent is, and its next action.
+    explored : bool
+        `action` was drawn at random.
+    episode_steps : int
+        Steps of the episode so far, less than the limit of steps; stays 0 if there is no limit.
+    """
+
+    word: int
+    epsilon: int
+    epsilon_count: int = 0
+    begun: bool = False
+    state: int = 0
+    action: int = 0
+    explored: bool = False
+    episode_steps: int = 0
+
+    @classmethod
+    def first(cls, settings: AgentSettings, agent: int) -> AgentState:
+        """Return the state of agent number `agent` before its first step."""
+        return cls(first_word(settings.seed, agent), settings.epsilon.code.start)
+
+
+@dataclass(slots=True)
+class AgentCounters:
+    """An agent's counters, which wrap.
+
+    Attributes
+    ----------
+    steps : int
+        48 bits.
+    terminations, truncations : int
+        Episodes that ended this way, 48 bits each; :attr:`episodes` is their sum.
+    saturations : int
+        Updates whose rounded sum did not fit, 48 bits.
+    return_sum : int
+        Undiscounted returns of all episodes, including the unfinished one: the exact sum of the raw
+        rewards, 64 bits, two's complement.
+    """
+
+    steps: int = 0
+    terminations: int = 0
+    truncations: int = 0
+    saturations: int = 0
+    return_sum: int = 0
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that have ended."""
+        return self.terminations + self.truncations
+
+    def wrap(self) -> None:
+        """Reduce each counter to its bits."""
+        for name in ("steps", "terminations", "truncations", "saturations"):
+            setattr(self, name, getattr(self, name) % (1 << COUNTER_BITS))
+        half = 1 << RETURN_BITS - 1
+        self.return_sum = (self.return_sum + half) % (2 * half) - half

@@ -1,0 +1,115 @@
+"""Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival of hardware.
+
+The same algorithm as :mod:`qstep_bench.baselines.dictionary`, including environment and
+exploration, in one compiled loop over flat arrays. One loop is compiled per number of actions, so that
+the maximum over a row unrolls. The random number is splitmix64 of a counter, so no step waits for the
+previous random number.
+
+Indices are unsigned: for signed ones, Numba compares each with 0 to count negative indices from the end,
+and this is on the critical path from one state to the next. So all states and actions given to a
+loop must be in range; nothing checks them. Carrying the next row's greedy action from the target to
+the next choice, and select instructions in place of branches, were tried and were not faster.
+:mod:`qstep_bench.yardstick` compares it with the same loop in C.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from qstep._io.compiled import compiled
+from qstep.envs.gridworld import DeterministicModel
+from qstep.envs.splitmix_kernels import STEP, mix
+from qstep_bench.baselines.learning import LEARNING, Learning
+from qstep_bench.baselines.problem import Stream
+
+__all__ = ["learn", "replay"]
+
+_U = np.uint64
+_LOW = _U(0xFFFFFFFF)
+
+
+@njit(inline="always")
+def _below(bits, bound):  # type: ignore[no-untyped-def]
+    """Return a number below `bound` from the upper half of 64 random bits."""
+    return ((bits >> _U(32)) * bound) >> _U(32)
+
+
+@njit(inline="always")
+def _best(q, state, row):  # type: ignore[no-untyped-def]
+    """Return the maximum of a state's row, and the lowest action with that value."""
+    base = state * _U(len(row))
+    best, greedy = q[base], _U(0)
+    for a in range(1, len(row)):
+        value = q[base + _U(a)]
+        if value > best:
+            best, greedy = value, _U(a)
+    return best, greedy
+
+
+@compiled
+def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
+    """`row` is a tuple of A zeros: its length is part of its type, so the maximum unrolls."""
+    next_state, reward, terminated, start = model
+    actions = _U(len(row))
+    state = start
+    for _ in range(updates):
+        counter += STEP
+        bits = mix(counter)
+        if (bits & _LOW) < threshold:
+            action = _below(bits, actions)
+        else:
+            _, action = _best(q, state, row)
+
+        entry = state * actions + action
+        target = reward[entry]
+        if terminated[entry]:
+            state = start
+        else:
+            state = _U(next_state[entry])
+            best, _ = _best(q, state, row)
+            target += gamma * best
+        q[entry] += alpha * (target - q[entry])
+
+
+def learn(model: DeterministicModel, updates: int, how: Learning = LEARNING) -> NDArray[np.float64]:
+    """Walk through `model` and return the table, float64 of shape (S, A).
+
+    See :class:`~qstep_bench.baselines.learning.Learn`.
+    """
+    next_state, reward, terminated, start = model
+    q = np.zeros(next_state.shape)
+    _learn(
+        q.reshape(-1),
+        (0,) * next_state.shape[1],
+        (next_state.reshape(-1), reward.reshape(-1), terminated.reshape(-1), _U(start)),
+        updates,
+        how.alpha,
+        how.gamma,
+        _U(round(how.epsilon * 2**32)),
+        _U(how.seed),
+    )
+    return q
+
+
+@compiled
+def _replay(q, row, stream, alpha, gamma):  # type: ignore[no-untyped-def]
+    state, action, reward, next_state, terminated = stream
+    for i in range(len(state)):
+        target = reward[i]
+        if not terminated[i]:
+            best, _ = _best(q, _U(next_state[i]), row)
+            target += gamma * best
+        entry = _U(state[i]) * _U(len(row)) + _U(action[i])
+        q[entry] += alpha * (target - q[entry])
+
+
+def replay(
+    q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
+) -> None:
+    """Apply recorded transitions to `q`, contiguous float64 of shape (S, A), in order.
+
+    Same operations in the same order as the dictionary's and NumPy's replay: the tables are equal.
+    """
+    _replay(q.reshape(-1), (0,) * q.shape[1], tuple(stream), alpha, gamma)

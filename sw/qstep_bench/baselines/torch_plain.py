@@ -1,0 +1,80 @@
+"""Many agents share one table in PyTorch, in the usual code. Start reading here.
+
+All agents begin an episode together and step until the last has finished or the cap is reached.
+This is textbook Q-learning with tensors in place of numbers, and it learns. Every habit below is common,
+and none is there to make it slow.
+
+- A mask marks the agents that are still walking, and writes that concern only them are masked.
+- The table and the model are indexed by pairs of index tensors.
+- Every step reads values from the device and waits for each: how many explore, how many learnt, how many
+  won, is anyone left (``.item()``, ``bool()``).
+- Agents that have finished idle until the last one has: about half of all steps are computed for
+  nobody.
+- ``max(dim=1)`` wakes all threads even for a small table.
+- When agents meet in one entry, ``q[state, action] += ...`` keeps the step of one of them and loses the
+  others. Which one is not defined; any of them is right by itself.
+
+:mod:`qstep_bench.baselines.torch_batched` is the fast form. Values are float32.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from qstep.deep import torch_device
+from qstep.envs.gridworld import DeterministicModel
+from qstep_bench.baselines.learning import AGENTS, UNWATCHED, AgentsLearning, Watch
+from qstep_bench.baselines.problem import winning
+from qstep_bench.baselines.progress import AgentsProgress
+
+__all__ = ["learn"]
+
+
+def learn(
+    model: DeterministicModel,
+    updates: int,
+    how: AgentsLearning = AGENTS,
+    device: str = "cpu",
+    watch: Watch = UNWATCHED,
+) -> Tensor:
+    """Let many agents walk; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
+    alpha, gamma, epsilon = how.alpha, how.gamma, how.epsilon
+    agents, report = how.agents, watch.report
+    on = torch_device.choose(device)
+    next_states = torch.tensor(model.next_state, dtype=torch.int64, device=on)
+    rewards = torch.tensor(model.reward, dtype=torch.float32, device=on)
+    ends = torch.tensor(model.terminated, device=on)
+    wins_there = torch.tensor(winning(model), device=on)
+    q = torch.zeros(next_states.shape, device=on)
+    generator = torch.Generator(on).manual_seed(how.seed)
+
+    done = reported = episodes = wins = 0
+    while done < updates:
+        state = torch.full((agents,), model.start, device=on)
+        active = torch.ones(agents, dtype=torch.bool, device=on)
+        for _ in range(how.episode_cap):
+            action = q[state].argmax(dim=1)
+            explore = torch.rand(agents, generator=generator, device=on) < epsilon
+            count = int(explore.sum().item())
+            action[explore] = torch.randint(q.shape[1], (count,), generator=generator, device=on)
+
+            next_state = next_states[state, action]
+            terminated = ends[state, action]
+            best = q[next_state].max(dim=1).values
+            best[terminated] = 0.0
+            error = rewards[state, action] + gamma * best - q[state, action]
+            q[state[active], action[active]] += alpha * error[active]
+
+            done += int(active.sum().item())
+            wins += int((active & wins_there[state, action]).sum().item())
+            state[active] = next_state[active]
+            active[terminated] = False
+            if not active.any():
+                break
+        episodes += agents
+
+        if report and (done - reported >= watch.every or done >= updates):
+            report(AgentsProgress(done, episodes, wins, q[model.start].max().item()))
+            reported, episodes, wins = done, 0, 0
+    return q

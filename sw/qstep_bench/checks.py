@@ -1,0 +1,157 @@
+"""Checks of a form's table: speed counts only if the result is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.errors import QStepError
+from qstep.golden.lane_fast import FastModel
+from qstep.mdp.transitions import Transitions
+from qstep_bench.baselines import numba_table
+from qstep_bench.workloads import Workload
+
+__all__ = [
+    "FLOAT32_BOUND",
+    "Check",
+    "Table",
+    "WrongTableError",
+    "batched_table",
+    "both",
+    "equal_to",
+    "fixed_bound",
+    "float_table",
+    "fresh_model",
+    "model_table",
+    "near",
+    "solved",
+    "transitions",
+]
+
+Table = NDArray[np.float64]
+"""Real values, shape (S, A)."""
+
+Check = Callable[[int, Table], str]
+"""``check(updates, table)`` describes the verified property of a table, or raises WrongTableError."""
+
+
+class WrongTableError(QStepError):
+    """A form gave a wrong result, so its speed means nothing."""
+
+
+def solved(workload: Workload) -> Check:
+    """Return the check that a greedy policy is optimal."""
+
+    def check(updates: int, table: Table) -> str:
+        if not workload.solved(table):
+            raise WrongTableError(
+                f"the greedy policy on {workload.name} is not optimal after {updates} updates"
+            )
+        return "optimal policy"
+
+    return check
+
+
+def equal_to(reference: Callable[[int], Table], found: str) -> Check:
+    """Return the check that a table equals ``reference(updates)``, described as `found`."""
+
+    def check(updates: int, table: Table) -> str:
+        expected = reference(updates)
+        if not np.array_equal(table, expected):
+            state, action = (int(index) for index in np.argwhere(table != expected)[0])
+            raise WrongTableError(
+                f"table[{state}, {action}] is {table[state, action]} after {updates} updates; "
+                f"the reference holds {expected[state, action]}"
+            )
+        return found
+
+    return check
+
+
+FLOAT32_BOUND = 8 * 2.0**-18 / (0.5 * 0.1)
+"""How far float32 may be from float64 where values stay below 128, with alpha 0.5 and gamma 0.9.
+
+About eight operations of an update round, each by at most 2^-18; the error itself shrinks by
+``1 - alpha + alpha * gamma`` with every update, and the bound is the sum of that series.
+"""
+
+
+def fixed_bound(workload: Workload) -> float:
+    """Return how far a fixed-point table may be from the real one, where nothing saturates.
+
+    An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
+    the error shrinks as for :data:`FLOAT32_BOUND`.
+    """
+    hyper = workload.hyper
+    added = workload.config.format.resolution / 2 + 2.0**-16 * 128
+    return added / (hyper.alpha * (1 - hyper.gamma))
+
+
+def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
+    """Return the check that no entry is further than `bound` from ``reference(updates)``."""
+
+    def check(updates: int, table: Table) -> str:
+        error = float(np.abs(table - reference(updates)).max())
+        if not error <= bound:
+            raise WrongTableError(
+                f"the table is {error:.3g} from that of {name} after {updates} updates; "
+                f"at most {bound:.3g} may be"
+            )
+        return f"within {error:.2g} of {name}"
+
+    return check
+
+
+def both(first: Check, second: Check) -> Check:
+    """Return the check that two checks pass."""
+    return lambda updates, table: f"{first(updates, table)}, {second(updates, table)}"
+
+
+def transitions(workload: Workload, updates: int) -> Transitions:
+    """Return recorded transitions, checked and quantised for the workload's configuration."""
+    return Transitions.from_arrays(workload.config, *workload.record(updates))
+
+
+def fresh_model(workload: Workload) -> FastModel:
+    """Return the golden model with a table of zeros and the workload's hyperparameters."""
+    golden = FastModel(workload.config)
+    golden.configure(workload.hyper)
+    return golden
+
+
+def model_table(workload: Workload, updates: int) -> Table:
+    """Return the golden model's table after recorded transitions."""
+    golden = fresh_model(workload)
+    golden.apply(transitions(workload, updates))
+    return workload.config.format.to_float(golden.table)
+
+
+def float_table(workload: Workload, updates: int) -> Table:
+    """Return the float64 table of compiled Q-learning after recorded transitions."""
+    table = np.zeros((workload.config.states, workload.config.actions))
+    hyper = workload.hyper
+    numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
+    return table
+
+
+def batched_table(workload: Workload, updates: int, batch: int = 512) -> Table:
+    """Return the float64 table of PyTorch's batch rule after recorded transitions.
+
+    The table is read once per batch; an entry moves by alpha times the mean of its TD errors.
+    """
+    shape = workload.config.states, workload.config.actions
+    alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
+    table = np.zeros(shape)
+    flat = table.reshape(-1)
+    state, action, reward, next_state, terminated = workload.record(updates)
+    entries = np.int64(shape[1]) * state + action
+    for first in range(0, updates, batch):
+        part = slice(first, first + batch)
+        entry = entries[part]
+        best = np.where(terminated[part], 0.0, table[next_state[part]].max(axis=1))
+        error = reward[part] + gamma * best - flat[entry]
+        total = np.bincount(entry, error, flat.size)
+        flat += alpha * total / np.maximum(np.bincount(entry, minlength=flat.size), 1)
+    return table

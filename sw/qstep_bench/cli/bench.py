@@ -1,0 +1,94 @@
+"""``qstep bench``: every way of doing a thing that this machine can run, in one table."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from qstep._io.pictures import picture_format, write_pictures
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import refuse, torch_device_option
+from qstep.cli._room import room_for
+from qstep_bench.systems import NAMES, TABLES
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Time every form that this machine can run.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds per system."
+)
+@click.option(
+    "--system",
+    "names",
+    multiple=True,
+    type=click.Choice(NAMES),
+    default=TABLES,
+    show_default=True,
+    help="What to time; may be repeated.",
+)
+@torch_device_option("cpu")
+@json_option("all repeats")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Write a picture: .png, .svg, .pdf or .jpg.",
+)
+@click.option(
+    "--html", "html_file", type=click.Path(path_type=Path), help="Write one page with everything."
+)
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A board's report from qstep build; may be repeated.  [default: those of QStep's own boards]",
+)
+def command(
+    quick: bool,
+    names: tuple[str, ...],
+    torch_device: str,
+    json_output: JsonOutput,
+    plot_file: Path | None,
+    html_file: Path | None,
+    reports: tuple[Path, ...],
+) -> None:
+    """Time every way of doing a thing that this machine can run, and check the results.
+
+    The forms of a system, usual and fast code, run in turns. For systems that fill a table, a second
+    table lists boards and serial lines too, and the line rate at which a board would be as fast as each
+    form. No hardware is measured: clocks are estimates of place and route, and line rates are computed.
+    """
+    from qstep.cli._console import console, task_bar
+    from qstep_bench.boards import load_reports
+    from qstep_bench.html import write_page
+    from qstep_bench.plot import draw
+    from qstep_bench.report import run
+    from qstep_bench.systems import load
+    from qstep_bench.table import render
+
+    if plot_file is not None:
+        picture_format(plot_file)
+    if not set(names) & set(TABLES):
+        refuse(["reports"], f"needs a system that fills a table: {', '.join(TABLES)}")
+    builds = load_reports(reports)
+    systems = [load(name, torch_device) for name in names]
+    rounds, seconds = (3, 0.1) if quick else (9, 0.5)
+    with (
+        room_for(json_output.file, plot_file, html_file),
+        task_bar() as bar,
+    ):
+        task = bar.add_task("bench")
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        report = run(systems, rounds, seconds, progress, builds)
+    json_output.tell(report.to_dict(), lambda: console().print(render(report)))
+    if plot_file is not None:
+        write_pictures({plot_file: partial(draw, report)})
+    if html_file is not None:
+        write_page(report, html_file)

@@ -1,0 +1,191 @@
+"""`qstep demo`: the accelerator at work on a small map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from qstep.cli._console import console as plain_console
+from qstep.cli._console import task_bar
+
+if TYPE_CHECKING:
+    from qstep_bench.demo import Trained
+    from qstep_bench.demo_agents import OnChip
+    from qstep_bench.measure import Comparison
+
+__all__ = ["command"]
+
+
+@click.command(short_help="Learn a small map and check it bit for bit.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="build/demo",
+    show_default=True,
+    help="Folder for the picture.",
+)
+@click.pass_context
+def command(ctx: click.Context, out: Path) -> None:
+    """Learn a small map on the simulated accelerator and check it bit for bit.
+
+    The same training then runs on the model that defines the result, and the speed is compared with
+    other ways to learn on a processor. Then agents act on the simulated chip themselves. The exit status
+    is 0 if all tables equal the model's, otherwise 1.
+    """
+    # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
+    from qstep_bench import demo, demo_agents
+
+    console = plain_console()
+    _introduce(console)
+    simulated = _train(console, "sim:", "simulated accelerator")
+    model = _train(console, "model", "model (the definition)")
+    differing = demo.differing_entries(simulated, model)
+    _compare(console, simulated, differing)
+    _show_policy(console, simulated)
+    speed = _show_speed(console)
+    on_chip = demo_agents.on_chip()
+    _show_agents(console, on_chip)
+    _draw(console, on_chip, speed, out)
+    console.print("\nNext: qstep train gridworld-8x8 --device sim, qstep --help, README.md")
+    ctx.exit(1 if differing or on_chip.differing else 0)
+
+
+def _introduce(console: Console) -> None:
+    from qstep_bench import demo
+
+    console.print(
+        "QStep learns by Q-learning, in hardware. Here the hardware is simulated on\n"
+        "this computer, clock by clock, from the source that an FPGA would get.\n\n"
+        "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
+        "the walk, G pays 1. Nobody tells it the way:\n"
+    )
+    for row in demo.world().rows:
+        console.print(f"    {' '.join(row)}")
+    console.print()
+
+
+def _train(console: Console, url: str, name: str) -> Trained:
+    from qstep_bench import demo
+
+    with task_bar() as progress:
+        task = progress.add_task(name, total=demo.PLAN.episodes)
+        trained = demo.train(url, lambda _: progress.advance(task))
+    opening = f", ready in {trained.open_seconds:.1f} s" if trained.open_seconds >= 1 else ""
+    console.print(
+        f"{name:<24}{demo.PLAN.episodes} walks, {trained.status.applied:,} updates "
+        f"in {trained.train_seconds:.1f} s{opening}"
+    )
+    return trained
+
+
+def _compare(console: Console, simulated: Trained, differing: int) -> None:
+    entries = simulated.result.table.size
+    if differing:
+        console.print(
+            f"\n{differing} of {entries} table entries differ. This is a bug.",
+            style="bold red",
+        )
+    else:
+        console.print(f"\nAll {entries} table entries are equal, bit for bit.", style="bold green")
+    counters = simulated.counters
+    if counters is not None:
+        console.print(
+            f"The lane was offered {counters.accepted:,} transitions in {counters.offered_clocks:,} "
+            f"clocks and held {counters.held:,} of them back.\n{counters.forwarded:,} needed a result "
+            "that was not yet in the table: it was forwarded."
+        )
+
+
+def _show_policy(console: Console, trained: Trained) -> None:
+    from qstep_bench import demo
+
+    console.print("\nWhat it learnt (the move that it now thinks best, place by place):\n")
+    for row in demo.arrows(demo.world(), trained.result.table):
+        console.print(f"    {row}")
+    last = trained.result.evaluations[-1]
+    verdict = "is" if demo.is_optimal(trained) else "is not"
+    console.print(
+        f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
+        f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, says that this "
+        f"{verdict} the best way\nat gamma {demo.HYPER.gamma:g}. (From 0.93 on, it is better to jump "
+        "into the hole beside S.)"
+    )
+
+
+def _show_speed(console: Console) -> Comparison:
+    from qstep_bench.measure import compare, number
+    from qstep_bench.systems import load
+
+    with task_bar() as progress:
+        task = progress.add_task("timing")
+        found = compare(
+            load("gridworld"),
+            rounds=3,
+            seconds=0.2,
+            progress=lambda what, done, total: progress.update(
+                task, description=what, completed=done, total=total
+            ),
+        )
+    table = Table("who", "how", "million updates/s", "times", box=None, pad_edge=False)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    first = found.forms[0].rate.median
+    for form in found.forms:
+        rate = form.rate.median
+        table.add_row(form.name, form.what, number(rate / 1e6), number(rate / first))
+    console.print("\nHow fast this computer does it, end to end:\n")
+    console.print(table)
+    for absent in found.absent:
+        console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
+    console.print(
+        "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
+        "measured on an FPGA. `qstep bench` times more, with more repeats."
+    )
+    return found
+
+
+def _show_agents(console: Console, found: OnChip) -> None:
+    from qstep_bench.demo_agents import AGENTS, boards_with_agents
+
+    steps = found.steps
+    console.print(
+        f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with\n"
+        "its own table, act and learn in hardware; the link carries commands and tables.\n\n"
+        f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
+        f"{found.seconds:.2g} s."
+    )
+    if found.differing:
+        console.print(
+            f"{found.differing} of {found.table.size} table entries differ.",
+            style="bold red",
+        )
+    else:
+        console.print(
+            f"All {found.table.size:,} table entries are the model's, bit for bit.",
+            style="bold green",
+        )
+    console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
+    boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
+    if boards:
+        console.print(
+            "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
+        )
+    for report in boards:
+        # Each step takes one clock of the lane; the other clocks are the link's, which may be slower.
+        link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
+        milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
+        console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")
+
+
+def _draw(console: Console, found: OnChip, speed: Comparison, out: Path) -> None:
+    from qstep_bench import demo_picture
+    from qstep_bench.boards import load_reports
+
+    paths = demo_picture.draw(found, demo_picture.bars(speed, found, load_reports(())), out)
+    console.print(
+        f"\nThe picture, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
+    )

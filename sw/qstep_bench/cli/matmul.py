@@ -1,0 +1,109 @@
+"""``qstep matmul``: compare the processor with the GPUs of this machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qstep._io import extras
+from qstep._io.pictures import picture_format, write_pictures
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._room import room_for
+
+__all__ = ["command"]
+
+_LARGEST = 16384
+
+
+def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of integers such as 64,256") from None
+    wrong = [size for size in sizes if not 1 <= size <= _LARGEST]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]} is not a legal size; sizes go from 1 to {_LARGEST}")
+    return tuple(sorted(set(sizes)))
+
+
+@click.command(short_help="Compare processor and GPU by multiplying two matrices.")
+@click.option(
+    "--sizes",
+    callback=_sizes,
+    default="64,128,256,512,1024,2048",
+    show_default=True,
+    metavar="N,...",
+    help=f"Rows and columns of the factors, each 1..{_LARGEST}.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats per device."
+)
+@json_option("everything")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Write a picture: .png, .svg, .pdf or .jpg.",
+)
+def command(
+    sizes: tuple[int, ...], rounds: int, json_output: JsonOutput, plot_file: Path | None
+) -> None:
+    """Multiply square matrices on every device that PyTorch has here, and compare.
+
+    Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
+    multiplications a second, in float32.
+    """
+    from qstep.cli._console import task_bar
+
+    if plot_file is not None:
+        picture_format(plot_file)
+    matmul = extras.load("qstep_bench.matmul", "torch")
+    with (
+        room_for(json_output.file, plot_file),
+        task_bar() as bar,
+    ):
+        task = bar.add_task("matmul")
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        report = matmul.compare(sizes, rounds, progress=progress)
+    json_output.tell(asdict(report), lambda: _show(report))
+    if plot_file is not None:
+        write_pictures({plot_file: partial(matmul.draw, report)})
+
+
+def _show(report: Any) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from qstep.cli._console import console
+    from qstep_bench.measure import number, spread
+
+    found = {(row.size, row.device): row.gflops for row in report.rows}
+    table = Table(box=SIMPLE_HEAD, title="GFLOP/s, float32", title_justify="left")
+    table.add_column("size", justify="right")
+    others = [device for device in report.devices if device != "cpu"]
+    for device in report.devices:
+        table.add_column(device, justify="right")
+    for device in others:
+        table.add_column(f"{device} to cpu", justify="right")
+    for size in sorted({row.size for row in report.rows}):
+        cpu = found[size, "cpu"].median
+        table.add_row(
+            f"{size:,}",
+            *(spread(found[size, device]) for device in report.devices),
+            *(number(found[size, device].median / cpu) for device in others),
+        )
+    out = console()
+    out.print(table)
+    for device, what in report.devices.items():
+        threads = f", {report.threads} threads" if device == "cpu" else ""
+        out.print(f"{device}: {what}{threads}")
+    for entry in report.absent:
+        out.print(f"{entry.name}: left out, {entry.reason}")
+    out.print(f"{report.date}; torch {report.versions['torch']}")

@@ -1,0 +1,109 @@
+"""The demonstration: learn a small map on the simulated accelerator, and check it bit for bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.device import open_device
+from qstep.device.base import Counters, Status
+from qstep.envs import MAPS, GridWorld
+from qstep.envs.grid_map import FREE, START
+from qstep.learn.host import Learner, Plan
+from qstep.learn.host_checkpoint import Episode, TableCheckpoint
+from qstep.learn.policy_map import learnt
+from qstep.spec.config import Config
+from qstep.spec.settings import Hyperparameters
+from qstep_bench.workloads import WORKLOADS
+
+__all__ = [
+    "CONFIG",
+    "HYPER",
+    "PLAN",
+    "Trained",
+    "arrows",
+    "differing_entries",
+    "is_optimal",
+    "train",
+    "world",
+]
+
+PLAN = Plan("gridworld", episodes=500)
+CONFIG = Config(states=25, actions=4)
+HYPER = Hyperparameters(seed=0)
+
+_ARROWS = "↑↓←→"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A device's training run and its result.
+
+    Attributes
+    ----------
+    result : TableCheckpoint
+        The learner's result after the last episode, with the table.
+    status : Status
+        The device's status: transitions applied and their digest.
+    counters : Counters or None
+        The device's counters, None if it has none.
+    open_seconds, train_seconds : float
+        Wall-clock time to open the device, and to train and evaluate on it.
+    """
+
+    result: TableCheckpoint
+    status: Status
+    counters: Counters | None
+    open_seconds: float
+    train_seconds: float
+
+
+def world() -> GridWorld:
+    """Return the grid world in which the demonstration learns."""
+    return GridWorld(MAPS[PLAN.env_id], source=PLAN.env_id)
+
+
+def train(url: str, on_episode: Callable[[Episode], object]) -> Trained:
+    """Run :data:`PLAN` on a device and call `on_episode` after every episode."""
+    begin = time.perf_counter()
+    with open_device(url, CONFIG) as device:
+        opened = time.perf_counter()
+        learner = Learner(device, PLAN, HYPER)
+        for episode in learner:
+            on_episode(episode)
+        done = time.perf_counter()
+        return Trained(
+            learner.result, device.status(), device.counters(), opened - begin, done - opened
+        )
+
+
+def differing_entries(one: Trained, other: Trained) -> int:
+    """Return how many raw entries of two tables differ: 0 if they are equal bit for bit."""
+    return int(np.count_nonzero(one.result.table != other.result.table))
+
+
+def is_optimal(trained: Trained) -> bool:
+    """Whether the greedy policy equals that of value iteration wherever it leads from the start."""
+    return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
+
+
+def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
+    """Return the map, one line of text per row, with the greedy action of each learnt cell.
+
+    Parameters
+    ----------
+    world : GridWorld
+    q : ndarray of int32, shape (S, 4)
+        Raw values. A cell keeps its letter unless :func:`~qstep.learn.policy_map.learnt`.
+    """
+    cells = list("".join(world.rows))
+    known = learnt(q)
+    for state, cell in enumerate(cells):
+        if cell in (FREE, START) and known[state]:
+            cells[state] = _ARROWS[int(q[state].argmax())]
+    width = world.shape[1]
+    return [" ".join(cells[k : k + width]) for k in range(0, len(cells), width)]

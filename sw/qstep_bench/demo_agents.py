@@ -1,0 +1,119 @@
+"""The second part of the demonstration: agents that act and learn on the simulated chip."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.device.acting import open_agents
+from qstep.device.agents import LinkAgents
+from qstep.learn.agents import Budget, Training
+from qstep.learn.plan import planned
+from qstep.learn.result import TrainingResult, played
+from qstep.learn.table import policy_table
+from qstep.spec.config import Config
+from qstep_bench.boards import load_reports
+
+if TYPE_CHECKING:
+    from qstep_fpga.report import BuildReport
+
+__all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip", "on_model"]
+
+AGENTS = 16
+STEPS = 20_000
+"""Of each agent."""
+
+_TIMED_STEPS = 1 << 20
+"""Of each agent, after the run: enough to time the model, in a twentieth of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnChip:
+    """What the agents did.
+
+    Attributes
+    ----------
+    clocks : int
+        Clocks of the simulated device from the request to run to the answer that all steps are done.
+    seconds : float
+        How long the simulation took here.
+    table : ndarray of int32, shape (AGENTS, S, A)
+        The tables of the simulated device.
+    model : TrainingResult
+        The same run on the compiled model.
+    greedy : ndarray of float64, shape (points, AGENTS)
+        Return of an episode of each agent's greedy policy, at each of the model's points.
+    model_rate : float
+        Steps that the compiled model makes in a second here, on one core.
+    """
+
+    clocks: int
+    seconds: float
+    table: NDArray[np.int32]
+    model: TrainingResult
+    greedy: NDArray[np.float64]
+    model_rate: float
+
+    @property
+    def steps(self) -> int:
+        """Steps of all agents together."""
+        return self.model.steps
+
+    @property
+    def differing(self) -> int:
+        """How many table entries of the device are not equal to the model's."""
+        return int(np.count_nonzero(self.table != self.model.table))
+
+    @property
+    def optimal(self) -> int:
+        """How many agents end with a greedy policy that is optimal from the start."""
+        return sum(steps is not None for steps in self.model.optimal_after())
+
+
+def on_model() -> tuple[TrainingResult, NDArray[np.float64], float]:
+    """Let agents learn the grid world on the model; return the last three fields of :class:`OnChip`."""
+    plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
+    assert plan.world is not None
+    greedy = []
+    with closing(open_agents("model", plan.config, plan.loaded, plan.settings)) as device:
+        training = Training(
+            device, plan.world, [own.discount for own in plan.settings], plan.budget
+        )
+        for _ in training:
+            table = training.checkpoint.arrays["table"]
+            policies = policy_table(plan.config, table).argmax(axis=-1)
+            greedy.append([played(plan.world, policy).mean_return for policy in policies])
+        result = TrainingResult.of(plan, training)
+        begun = time.perf_counter()
+        device.run(_TIMED_STEPS, trace=False)
+        rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
+        return result, np.array(greedy), rate
+
+
+def on_chip() -> OnChip:
+    """Let agents learn the grid world on the model, and on the simulated chip."""
+    from qstep_sim.port import SimPort
+
+    of_model = on_model()
+    plan = of_model[0].plan
+    port = SimPort(plan.config)
+    with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
+        clocks, begun = port.clocks, time.perf_counter()
+        device.run(STEPS)
+        clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
+        return OnChip(clocks, seconds, device.table, *of_model)
+
+
+def boards_with_agents() -> list[BuildReport]:
+    """Return the kept reports of bitstreams with as many agents, whose world is a table."""
+    configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
+    return [
+        report
+        for report, config in configs
+        if config.acting is not None and config.acting.agents == AGENTS and config.acting.is_table
+    ]

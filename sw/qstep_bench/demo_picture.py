@@ -1,0 +1,197 @@
+"""The picture of the demonstration: what 16 agents learnt in hardware, how, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qstep._io.pictures import write_pictures
+from qstep.envs.maps import map_of
+from qstep.learn.agents_plots import band
+from qstep.learn.host_plots import show_policy
+from qstep.learn.result import played
+from qstep.mdp.solve import solve
+from qstep.spec.config import Config
+from qstep_bench import demo
+from qstep_bench.demo_agents import AGENTS, OnChip
+from qstep_bench.measure import Comparison, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from qstep_fpga.report import BuildReport
+
+__all__ = ["Bar", "bars", "draw", "draw_result"]
+
+_SOFTWARE = {
+    "dictionary": "Python, one dictionary",
+    "torch-batched": "PyTorch, 512 agents",
+    "c": "C, one agent",
+}
+"""Forms of the benchmark that act and learn, as agents on the chip do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Theme:
+    text: str
+    faint: str
+    blue: str
+    orange: str
+    green: str
+
+
+_THEMES = {
+    "light": _Theme("#1f2328", "#59636e", "#0969da", "#d4700f", "#1a7f37"),
+    "dark": _Theme("#f0f6fc", "#9198a1", "#4493f8", "#e3903c", "#3fb950"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A way to learn, how many steps it makes in a second, and whether that was measured here."""
+
+    name: str
+    rate: float
+    is_measured: bool
+
+
+def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> list[Bar]:
+    """Return what learns the grid world, slowest first: on this computer, then by place and route.
+
+    Of boards, those with as many agents or more; of equally fast ones, only the first.
+    """
+    here = [
+        Bar(_SOFTWARE[form.name], form.rate.median, True)
+        for form in software.forms
+        if form.name in _SOFTWARE
+    ]
+    here.append(Bar("QStep, simulated chip", found.steps / found.seconds, True))
+    here.append(Bar(f"QStep, model, {AGENTS} agents", found.model_rate, True))
+    rates: dict[float, str] = {}
+    for report in boards:
+        config = Config.from_dict(report.config)
+        if report.agents < AGENTS or config.acting is None or not config.acting.is_table:
+            continue
+        lanes = config.lanes
+        name = report.board.removesuffix("-agents").removesuffix("-farm")
+        many = f"{lanes} lanes" if lanes > 1 else "1 lane"
+        rates.setdefault(report.core_rate * 1e6, f"QStep, {name}, {many}")
+    estimated = [Bar(name, rate, False) for rate, name in sorted(rates.items())]
+    return [*sorted(here, key=lambda bar: bar.rate), *estimated]
+
+
+def draw(found: OnChip, shown: Sequence[Bar], folder: Path) -> list[Path]:
+    """Write the picture for light and for dark pages into `folder`; return the paths."""
+    pictures = {
+        folder / f"result-{theme}.png": partial(draw_result, found, shown, theme)
+        for theme in _THEMES
+    }
+    write_pictures(pictures)
+    return list(pictures)
+
+
+def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Figure:
+    """Return the picture: two curves, a policy and bars, on a transparent ground.
+
+    Parameters
+    ----------
+    found : OnChip
+    shown : sequence of Bar
+    theme : str
+        ``light`` or ``dark``: the page that the picture is for.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    colours = _THEMES[theme]
+    style: Any = {
+        "axes.edgecolor": colours.faint,
+        "axes.facecolor": "none",
+        "axes.labelcolor": colours.faint,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlecolor": colours.text,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 10,
+        "axes.titleweight": "bold",
+        "figure.facecolor": "none",
+        "font.size": 8.5,
+        "legend.frameon": False,
+        "savefig.facecolor": "none",
+        "text.color": colours.text,
+        "xtick.color": colours.faint,
+        "ytick.color": colours.faint,
+    }
+    with rc_context(style):
+        figure = Figure(figsize=(11.4, 3.1))
+        _curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), found, colours)
+        _policy(figure.add_axes((0.365, 0.185, 0.21, 0.725)), found)
+        _bars(figure.add_axes((0.765, 0.185, 0.18, 0.725)), shown, colours)
+        return figure
+
+
+def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    points, world = found.model.points, found.model.plan.world
+    assert world is not None
+    gamma = found.model.plan.settings[0].gamma
+    optimum = played(world, solve(world, gamma).q.argmax(axis=1)).mean_return
+    axes.set_title(f"{AGENTS} agents learn on the simulated chip")
+    axes.axhline(optimum, color=colours.green, linestyle="--", linewidth=1.2, zorder=3)
+    what = f"greedy optimum at gamma {gamma:g}"
+    axes.text(points[-1].steps, optimum + 0.3, what, color=colours.green, ha="right")
+    steps = np.array([point.steps for point in points])
+    returns = np.array([point.mean_return for point in points])
+    band(axes, steps, returns, colours.blue, "exploring (median, worst to best)")
+    axes.plot(steps, np.median(found.greedy, axis=1), color=colours.orange, label="greedy (median)")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel("steps of each agent")
+    axes.set_ylabel("return of an episode")
+    # Until a greedy agent knows the way, it walks in circles for -100, which is off the picture.
+    axes.set_ylim(np.nanmin(returns) - 1, optimum + 1.5)
+    axes.legend(loc="lower right")
+
+
+def _policy(axes: Axes, found: OnChip) -> None:
+    axes.set_title("What one of them learnt")
+    grid = map_of(demo.world())
+    assert grid is not None
+    q = found.model.plan.config.format.to_float(found.table[found.model.median_agent])
+    show_policy(axes, grid, q, letter=11)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel(
+        "S start, G goal, H hole; colour: value\noff the path, cells are rarely visited"
+    )
+
+
+def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
+    from matplotlib.patches import Patch
+
+    axes.set_title("Million steps a second (log scale)", x=-0.83)
+    measured, estimated = colours.faint, colours.orange
+    hues = [measured if bar.is_measured else estimated for bar in shown]
+    rates = [bar.rate / 1e6 for bar in shown]
+    axes.barh(range(len(shown)), rates, color=hues, height=0.62)
+    for row, rate in enumerate(rates):
+        axes.annotate(number(rate), (rate, row), (4, 0), textcoords="offset points", va="center")
+    axes.set_yticks(range(len(shown)), [bar.name for bar in shown])
+    axes.tick_params(left=False, labelcolor=colours.text)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlim(left=0.03)
+    axes.xaxis.set_visible(False)
+    axes.spines[["bottom", "left"]].set_visible(False)
+    kinds = [
+        Patch(color=measured, label="measured on this CPU"),
+        Patch(color=estimated, label="post-route estimate"),
+    ]
+    axes.legend(handles=kinds, loc="upper right", bbox_to_anchor=(1.2, 0.02), ncols=2)

@@ -1,0 +1,95 @@
+"""The benchmark's result: the timings with every turn, and the machine, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from qstep_bench.boards import Hardware, hardware
+from qstep_bench.efficiency import Efficiency, efficiencies
+from qstep_bench.machine import machine, today, versions
+from qstep_bench.measure import Benchmark, Comparison, compare
+from qstep_bench.systems import TABLES
+from qstep_bench.tables import C_LOOP
+from qstep_bench.yardstick import compiler_version
+
+if TYPE_CHECKING:
+    from qstep_fpga.report import BuildReport
+
+__all__ = ["BenchReport", "run"]
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """A whole run of the benchmark.
+
+    Attributes
+    ----------
+    date : str
+    rounds : int
+    seconds_per_turn : float
+    machine, versions : dict
+    systems : tuple of Comparison
+    hardware : dict
+        By the names of systems that fill a table, what hardware would do with them; empty where it was
+        not asked for.
+    efficiency : tuple of Efficiency
+        Boards with agents beside cores, where the system ``farm`` was timed and hardware asked for.
+    """
+
+    date: str
+    rounds: int
+    seconds_per_turn: float
+    machine: dict[str, str | int]
+    versions: dict[str, str]
+    systems: tuple[Comparison, ...]
+    hardware: dict[str, Hardware]
+    efficiency: tuple[Efficiency, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, including each turn, as plain values."""
+        return asdict(self)
+
+
+def run(
+    systems: Sequence[Benchmark],
+    rounds: int,
+    seconds: float,
+    progress: Callable[[str, int, int], None],
+    builds: Sequence[BuildReport] | None = None,
+) -> BenchReport:
+    """Run the benchmark.
+
+    Parameters
+    ----------
+    systems : sequence of Benchmark
+        The systems whose forms are compared with each other.
+    rounds : int
+        Turns of each form, 1 or more.
+    seconds : float
+        Approximate time of one turn.
+    progress : callable
+        ``progress(what, done, total)``, called as work goes on.
+    builds : sequence of qstep_fpga.report.BuildReport, optional
+        Boards for the comparison of tables, together with serial lines; None leaves both out.
+
+    Raises
+    ------
+    WrongTableError
+        A form gave a wrong result.
+    """
+    compared = tuple(compare(system, rounds, seconds, progress) for system in systems)
+    tables = [timed.system for timed in compared if timed.system in TABLES]
+    known = versions()
+    if any(form.name == C_LOOP for timed in compared for form in timed.forms):
+        known["compiler"] = compiler_version()
+    here = machine()
+    found = {} if builds is None else {name: hardware(name, builds) for name in tables}
+    efficiency = [
+        entry
+        for timed in compared
+        if timed.system == "farm" and builds is not None
+        for entry in efficiencies(timed, int(here["cores"]), builds)
+    ]
+    return BenchReport(today(), rounds, seconds, here, known, compared, found, tuple(efficiency))

@@ -1,0 +1,82 @@
+"""The systems that the benchmark compares and that ``qstep profile`` looks into.
+
+Each system with networks or many agents is a module with a function ``benchmark(device)``; `device` is
+PyTorch's, as for :func:`qstep.deep.torch_device.choose`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qstep._io import extras
+from qstep.errors import QStepError, ToolMissingError, TorchDeviceError
+
+if TYPE_CHECKING:
+    from qstep_bench.measure import Benchmark, Form
+
+__all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
+
+TABLES = ("gridworld", "stream")
+"""The default of ``qstep bench``: systems whose forms fill a table; only one form needs PyTorch."""
+
+NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
+"""All systems, in listing order. The names are kept here as importing the modules takes seconds."""
+
+PROFILED = tuple(name for name in NAMES if name != "stream")
+"""Systems whose forms have unique names: stream's forms have the same names as the grid world's."""
+
+
+def load(name: str, device: str = "cpu") -> Benchmark:
+    """Return the system of that name, with its networks or tables on a device.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    device : str
+        ``cpu``, ``cuda``, ``mps`` or ``auto``.
+
+    Raises
+    ------
+    ToolMissingError
+        It needs a package that is not installed; the message says how to get it.
+    TorchDeviceError
+        There is no such device here.
+    """
+    if device != "cpu":  # cpu is always there, and loading PyTorch takes seconds
+        extras.load("qstep.deep.torch_device", "torch").choose(device)
+    if name in TABLES:
+        from qstep_bench import tables
+
+        return tables.benchmark(name, device)
+    made: Benchmark = extras.load(f"{__name__}.{name.replace('-', '_')}", "torch").benchmark(device)
+    return made
+
+
+def find(form: str, device: str = "cpu") -> Form:
+    """Return a form of any of :data:`PROFILED` by its name.
+
+    Raises
+    ------
+    ToolMissingError
+        The form, or a system that was searched for it, is absent here; the message says why.
+    TorchDeviceError
+        There is no such device here, or the form does not use PyTorch and `device` is not ``cpu``.
+    QStepError
+        There is no such form; the message names all forms.
+    """
+    known: list[str] = []
+    for name in PROFILED:
+        system = load(name, device)
+        for entry in system.forms:
+            if entry.name == form:
+                if name in (*TABLES, "acting") and "torch" not in form and device != "cpu":
+                    raise TorchDeviceError(
+                        f"{form} does not use PyTorch; it runs on the processor, not on {device!r}"
+                    )
+                return entry
+            known.append(entry.name)
+        for absent in system.absent:
+            if absent.name == form:
+                raise ToolMissingError(f"{form} is absent: {absent.reason}")
+    raise QStepError(f"{form!r} is no backend; there are {', '.join(known)}")

@@ -1,0 +1,125 @@
+"""Agents that act and learn next to the table: the compiled model, and the same loops in C."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from qstep.golden.agents import ActingModel
+from qstep.golden.agents_fast import FastActingModel
+from qstep.mdp.world import World
+from qstep.spec.config import Config
+from qstep.spec.settings import AgentSettings
+from qstep_bench.acting_yardstick import ActingYardstick, VectorYardstick
+from qstep_bench.checks import WrongTableError
+from qstep_bench.measure import Benchmark, Form
+
+__all__ = ["ActingTask", "benchmark"]
+
+_TASKS = (
+    ("grid", "gridworld", 1, "c"),
+    ("grid16", "gridworld", 16, "vector"),
+    ("taxi", "Taxi-v3", 1, "c"),
+    ("taxi16", "Taxi-v3", 16, "vector"),
+)
+_LEAST = 1 << 14
+_PLAIN_TURNS = 100
+"""Turns checked against the plain model, which makes only 50 thousand steps/s."""
+
+_Worked = FastActingModel | ActingYardstick | VectorYardstick
+
+_IN_C: dict[str, type[ActingYardstick] | type[VectorYardstick]] = {
+    "c": ActingYardstick,
+    "vector": VectorYardstick,
+}
+
+
+class ActingTask:
+    """Agents with own tables in a world; every turn of a form learns from the beginning.
+
+    Parameters
+    ----------
+    world : str
+        Name of a built-in world, or id of a Gymnasium environment.
+    agents : int
+    """
+
+    def __init__(self, world: str, agents: int) -> None:
+        named = World.named(world)
+        config = Config(named.states, named.actions, acting=named.acting(agents=agents))
+        self._what = config, named.table(config), [AgentSettings()] * agents
+        self._agents = agents
+        self._last: dict[str, tuple[int, _Worked]] = {}
+
+    def run(self, form: str, amount: int) -> int:
+        """Make about `amount` steps over all agents, and return how many.
+
+        `form` is ``model``, or in C ``c`` for one agent after the other, ``vector`` for several at once.
+        """
+        steps = max(1, amount // self._agents)
+        begun = FastActingModel(*self._what)
+        begun.run(1)
+        worked: _Worked = _IN_C[form](begun) if form in _IN_C else begun
+        worked.run(steps - 1)
+        self._last[form] = steps, worked
+        return steps * self._agents
+
+    def check(self, form: str) -> str:
+        """Compare C with the model after all its steps, and the model with the plain model as well.
+
+        Raises
+        ------
+        WrongTableError
+            They differ.
+        """
+        steps, worked = self._last[form]
+        expected: Any = FastActingModel(*self._what)
+        expected.run(steps)
+        if (worked.table != expected.table).any() or worked.counters != expected.counters:
+            raise WrongTableError(f"{form} is not equal to the model after {steps} turns")
+        if form in _IN_C:
+            return "equal to the model"
+        fast, plain = FastActingModel(*self._what), ActingModel(*self._what)
+        fast.run(_PLAIN_TURNS)
+        deque(plain.run(_PLAIN_TURNS), maxlen=0)
+        if (fast.table != plain.table).any() or fast.counters != plain.counters:
+            raise WrongTableError(f"the model is not the plain one after {_PLAIN_TURNS} turns")
+        return "equal to the plain model"
+
+
+def benchmark(device: str) -> Benchmark:
+    """Return Q-learning in the grid world and in Taxi, with 1 and 16 agents; none uses PyTorch."""
+    forms = []
+    for name, world, agents, in_c in _TASKS:
+        where = f"{world}, {agents} agent{'s' * (agents > 1)}"
+        task = cache(partial(ActingTask, world, agents))
+        run, check = partial(_run, task), partial(_check, task)
+        c, model = f"{name}-c", f"{name}-model"
+        loop = f"{where}: C{', vectorised' * (in_c == 'vector')}"
+        forms += [
+            Form(c, loop, partial(run, in_c), partial(check, in_c), None, _LEAST),
+            Form(
+                model,
+                f"{where}: compiled model",
+                partial(run, "model"),
+                partial(check, "model"),
+                c,
+                _LEAST,
+            ),
+        ]
+    return Benchmark(
+        "acting",
+        "Q-learning with world and agents in the loop, fixed point, one thread",
+        "steps",
+        tuple(forms),
+    )
+
+
+def _run(task: Callable[[], ActingTask], form: str, amount: int) -> int:
+    return task().run(form, amount)
+
+
+def _check(task: Callable[[], ActingTask], form: str) -> str:
+    return task().check(form)

@@ -1,0 +1,114 @@
+"""The loop of `yardstick.c`, compiled on this machine, as a yardstick for compiled Python.
+
+The C++ compiler that the simulation needs anyway compiles it, as C, for the processor at hand: with
+``-O3 -march=native``, or ``-mcpu=native`` where a compiler only knows that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+from contextlib import suppress
+from ctypes import c_double, c_int64, c_uint32, c_uint64
+from pathlib import Path
+
+import numpy as np
+from numba.core.codegen import get_host_cpu_features
+from numpy.ctypeslib import ndpointer
+from numpy.typing import NDArray
+
+from qstep._io import cache
+from qstep._io.processes import run
+from qstep.envs.gridworld import DeterministicModel
+from qstep.errors import BuildError
+from qstep_bench.baselines.learning import LEARNING, Learning
+from qstep_bench.baselines.problem import Stream
+
+__all__ = ["LANES", "Yardstick", "compiler_version", "library"]
+
+LANES = 16
+"""Agents that act in one loop; a power of two."""
+
+_SOURCE = Path(__file__).with_name("yardstick.c")
+
+# No contraction: a fused multiply-add rounds once where Python rounds twice.
+_FLAGS = (f"-DLANES={LANES}", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
+
+_NATIVE = "-march=native", "-mcpu=native"
+"""Flags for the processor at hand; the first that the compiler accepts is used, or neither."""
+
+_TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
+_REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
+_INDICES = ndpointer(
+    np.int32, flags="C_CONTIGUOUS"
+)  # none is negative, so C reads them as unsigned
+_BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
+_LEARN = (_TABLE, _INDICES, _REALS, _BOOLS, c_uint32, c_int64, *(c_double,) * 2, *(c_uint64,) * 2)
+_REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_double,) * 2)
+
+
+class Yardstick:
+    """The C loop for tables with a number of actions, with the two functions of the baselines.
+
+    Parameters
+    ----------
+    actions : int
+        1 or more.
+
+    Raises
+    ------
+    ToolMissingError
+        There is no compiler; the message says how to get one.
+    BuildError
+        The compiler failed; the message ends with its output.
+    """
+
+    def __init__(self, actions: int) -> None:
+        compiled = library(actions)
+        self._learn, self._replay = compiled.learn, compiled.replay
+        for function, types in ((self._learn, _LEARN), (self._replay, _REPLAY)):
+            function.argtypes, function.restype = types, None
+
+    def learn(
+        self, model: DeterministicModel, updates: int, how: Learning = LEARNING
+    ) -> NDArray[np.float64]:
+        """Return what :func:`qstep_bench.baselines.numba_table.learn` returns, to the last bit."""
+        q = np.zeros(model.next_state.shape)
+        threshold = round(how.epsilon * 2**32)
+        self._learn(q, *model, updates, how.alpha, how.gamma, threshold, how.seed)
+        return q
+
+    def replay(
+        self, q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
+    ) -> None:
+        """Do to `q` what :func:`qstep_bench.baselines.numba_table.replay` does, to the last bit."""
+        self._replay(q, *stream, len(stream.state), alpha, gamma)
+
+
+def compiler_version() -> str:
+    """Return the first line of what the compiler of the loop says about itself."""
+    from qstep_sim import verilator
+
+    return verilator.compiler_version()
+
+
+def library(actions: int) -> ctypes.CDLL:
+    """Return the loops for tables with this many actions, cached or compiled; raises as above."""
+    from qstep_sim import verilator
+
+    def make(folder: Path) -> Path:
+        path = folder / "yardstick.so"
+        for native in _NATIVE:
+            with suppress(BuildError):
+                run([*command, native, str(_SOURCE), "-o", path], BuildError)
+                return path
+        run([*command, str(_SOURCE), "-o", path], BuildError)
+        return path
+
+    command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS]
+    depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
+    depends += [*command, *_NATIVE, platform.machine(), platform.system()]
+    depends.append(get_host_cpu_features())
+    key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
+    return cache.load(cache.fetch(key, ".so", make))
