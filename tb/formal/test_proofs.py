@@ -17,7 +17,9 @@ pytestmark = pytest.mark.formal
 QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "cobs" else ()) for name in FAST]
+)
 def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
     proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all faults
     found = settle.outcome(proof)
