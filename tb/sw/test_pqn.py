@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 import torch
 from tb.sw.vector_steps import poles, stepped
+from torch import Tensor, nn
 
 from qstep._io.checkpoint import load_checkpoint, save_checkpoint
 from qstep.deep import pqn, snake, torch_device
 from qstep.deep.evaluate import play
 from qstep.deep.learner import Envs
 from qstep.deep.network import modules
-from qstep.deep.pqn import Pqn, lambda_returns
+from qstep.deep.pqn import Pqn, lambda_returns, pqn_loss
 from qstep.deep.pqn_config import PqnConfig
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
@@ -32,8 +33,7 @@ def learner(config: PqnConfig = SMALL, num_envs: int = 8) -> Pqn:
 
 
 def parameters(made: Pqn) -> list[float]:
-    flat: list[float] = made.network.flat.flatten().tolist()
-    return flat
+    return [value for part in made.network.parameters() for value in part.flatten().tolist()]
 
 
 def test_every_hidden_layer_is_normalised() -> None:
@@ -66,9 +66,9 @@ def test_rollout_keeps_what_the_environments_showed() -> None:
     made, envs = learner(), poles(8)
     made.step()
     for t in range(SMALL.num_steps):
-        assert (made._observation[t, :, :-1] == envs.observation).all()
+        assert (made._observation[t] == envs.observation).all()
         step = stepped(envs, made._action[t])
-        assert (made._next_observation[t, :, :-1] == step.next_observation).all()
+        assert (made._next_observation[t] == step.next_observation).all()
         assert (made._terminated[t] == step.terminated).all()
 
 
@@ -77,8 +77,34 @@ def test_no_exploration_is_greedy() -> None:
     fresh = made.to_modules()
     made.step()
     with torch.no_grad():
-        best = fresh(torch.from_numpy(made._observation[..., :-1])).argmax(dim=-1)
+        best = fresh(torch.from_numpy(made._observation)).argmax(dim=-1)
     assert (made._action == best.numpy()).all()
+
+
+def test_the_error_is_halved_so_that_the_gradient_by_a_value_is_the_error() -> None:
+    class Constant(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.value = nn.Parameter(torch.tensor([5.0, 7.0]))
+
+        def forward(self, seen: Tensor) -> Tensor:
+            return self.value.expand(len(seen), 2)
+
+    made = Constant()
+    loss = pqn_loss(made, torch.zeros(1, 3), torch.tensor([1]), torch.tensor([4.0]))
+    loss.backward()
+    assert loss.item() == 4.5
+    assert made.value.grad is not None
+    assert made.value.grad.tolist() == [0.0, 3.0]
+
+
+@pytest.mark.parametrize("most", [1e-30, 10.0])
+def test_a_longer_gradient_is_shortened(most: float) -> None:
+    made = learner(replace(SMALL, max_grad_norm=most))
+    made.step()
+    means = [made.optimiser.state[part]["exp_avg"] for part in made.network.parameters()]
+    length = torch.linalg.vector_norm(torch.cat([mean.flatten() for mean in means])).item()
+    assert (length < 2e-30) == (most < 1)
 
 
 def cartpole_score() -> float:
@@ -139,7 +165,8 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
     for made in (there, here):
         made.step()
     # eight updates in float32, sums in another order
-    torch.testing.assert_close(there.network.flat.cpu(), here.network.flat, rtol=1e-3, atol=1e-4)
+    found, wanted = (torch.tensor(parameters(made)) for made in (there, here))
+    torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
 
 
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
@@ -148,6 +175,11 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint(), run.identity)
     with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", other.identity)
+    save_checkpoint(
+        tmp_path / "checkpoint.npz", run.checkpoint(), {**run.identity, "version": None}
+    )
+    with pytest.raises(CheckpointError, match="another run: version is None in it and 2 here"):
+        load_checkpoint(tmp_path / "checkpoint.npz", run.identity)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -34,25 +32,20 @@ class Backward:
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
         device = network.flat.device
-        self.gradient = Stack.zeros(network.sizes, 1, device, network.normalise)
+        self.gradient = Stack.zeros(network.sizes, 1, device)
         self._mm, _ = products(device)
         self._first = self.gradient.layers[0][0]
         self._layers = []
         for k in range(len(forward.hidden), 0, -1):
             hidden = forward.hidden[k - 1][0][:, :samples]
             back = torch.empty(network.sizes[k], samples, device=device)
-            activation = (
-                forward.norms[k - 1].backward(back, self.gradient.norms[k - 1][0])
-                if forward.norms
-                else _through_relu(back, hidden[:-1])
-            )
             self._layers.append(
                 _Layer(
                     self.gradient.layers[k][0],
                     hidden.t(),
                     network.layers[k][0][:, :-1].t(),
                     back,
-                    activation,
+                    hidden[:-1],
                 )
             )
 
@@ -66,10 +59,10 @@ class Backward:
         observations : Tensor of float32, shape (B, inputs + 1)
             Observations of that call, one sample per row.
         """
-        for gradient, hidden, weights, back, through in self._layers:
+        for gradient, hidden, weights, back, output in self._layers:
             self._mm(handed, hidden, out=gradient)
             self._mm(weights, handed, out=back)
-            through()
+            back.mul_(torch.sign(output, out=output))  # through ReLU: its output is 0 or positive
             handed = back
         self._mm(handed, observations, out=self._first)
         return self.gradient.flat
@@ -87,17 +80,12 @@ class _Layer(NamedTuple):
     weights : Tensor, shape (in, out)
     back : Tensor, shape (in, B)
         Written: the gradient for the layer below.
-    through : callable
-        Takes `back` through the normalisation and ReLU of the layer below.
+    output : Tensor, shape (in, B)
+        The layer's inputs as the ReLU below gave them.
     """
 
     gradient: Tensor
     hidden: Tensor
     weights: Tensor
     back: Tensor
-    through: Callable[[], object]
-
-
-def _through_relu(back: Tensor, output: Tensor) -> Callable[[], object]:
-    """Return the function that autograd uses for ReLU: it clears a gradient where the output is 0."""
-    return partial(torch.ops.aten.threshold_backward.grad_input, back, output, 0, grad_input=back)
+    output: Tensor

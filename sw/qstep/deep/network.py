@@ -14,19 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.layer_norm import norm_for
 from qstep.errors import ConfigError
 
-__all__ = ["Greedy", "Pass", "Product", "Stack", "modules", "products", "through_copies"]
-
-_Module = TypeVar("_Module", bound=nn.Module)
+__all__ = ["Greedy", "Pass", "Product", "Stack", "greedy", "modules", "products", "through_copies"]
 
 Product: TypeAlias = Callable[..., Tensor]
 """``product(a, b, out=c)`` writes the product of two matrices, or of stacks of them, and returns it."""
@@ -81,6 +78,22 @@ def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequ
     return nn.Sequential(*layers[: -2 if normalise else -1])
 
 
+def greedy(network: nn.Module) -> Callable[[NDArray[np.float32]], NDArray[np.int64]]:
+    """Return the greedy policy of a network, read at each call; ties go to the lowest action.
+
+    It takes N observations, shape (N, inputs), and returns N actions, whatever N.
+    """
+    device = next(network.parameters()).device
+
+    def actions(observation: NDArray[np.float32]) -> NDArray[np.int64]:
+        with torch.no_grad():
+            value = network(torch.from_numpy(observation).to(device))
+        best: NDArray[np.int64] = value.cpu().numpy().argmax(1)
+        return best
+
+    return actions
+
+
 class Stack:
     """The parameters of several such networks, or anything of their shape, such as a gradient.
 
@@ -89,68 +102,53 @@ class Stack:
     sizes : sequence of int
         As for :func:`modules`.
     flat : Tensor of float32, shape (N, P)
-        Holds the parameters of N networks: the layers in order, row by row, then the gains and shifts
-        of their normalisation.
-    normalise : bool
-        As for :func:`modules`.
+        Holds the parameters of N networks: the layers in order, row by row.
 
     Attributes
     ----------
     layers : list of Tensor, shapes (N, out, in + 1)
         Views of `flat`: weights, and the bias in the last column.
-    norms : list of Tensor, shapes (N, 2, units)
-        Views of `flat`, one per hidden layer: gain and shift. Empty without normalisation.
     """
 
-    def __init__(self, sizes: Sequence[int], flat: Tensor, normalise: bool = False) -> None:
-        self.sizes, self.flat, self.normalise = tuple(sizes), flat, normalise
-        shapes = _shapes(sizes, normalise)
+    def __init__(self, sizes: Sequence[int], flat: Tensor) -> None:
+        self.sizes, self.flat = tuple(sizes), flat
+        shapes = _shapes(sizes)
         parts = torch.split(flat, [rows * columns for rows, columns in shapes], 1)
-        views = [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
-        self.layers, self.norms = views[: len(sizes) - 1], views[len(sizes) - 1 :]
+        self.layers = [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
     @classmethod
-    def zeros(
-        cls, sizes: Sequence[int], count: int, device: torch.device, normalise: bool = False
-    ) -> Stack:
+    def zeros(cls, sizes: Sequence[int], count: int, device: torch.device) -> Stack:
         """Return `count` networks whose parameters are all 0."""
-        width = sum(rows * columns for rows, columns in _shapes(sizes, normalise))
-        return cls(sizes, torch.zeros(count, width, device=device), normalise)
+        width = sum(rows * columns for rows, columns in _shapes(sizes))
+        return cls(sizes, torch.zeros(count, width, device=device))
 
     def __getitem__(self, index: int) -> Stack:
         """Return one of the networks, in the same memory."""
-        return Stack(self.sizes, self.flat[index : index + 1], self.normalise)
+        return Stack(self.sizes, self.flat[index : index + 1])
 
     def copy_modules(self, source: nn.Sequential) -> None:
         """Copy the parameters of a network from :func:`modules`, of the same sizes, to every network."""
         with torch.no_grad():
-            for layer, linear in zip(self.layers, _of(nn.Linear, source), strict=True):
+            for layer, linear in zip(self.layers, _linear(source), strict=True):
                 layer[:, :, :-1] = linear.weight
                 layer[:, :, -1] = linear.bias
-            for norm, module in zip(self.norms, _of(nn.LayerNorm, source), strict=True):
-                norm[:, 0], norm[:, 1] = module.weight, module.bias
 
     def to_modules(self) -> nn.Sequential:
         """Return the first network as PyTorch's modules, on the CPU."""
-        made = modules(self.sizes, seed=0, normalise=self.normalise)
+        made = modules(self.sizes, seed=0)
         with torch.no_grad():
-            for layer, linear in zip(self.layers, _of(nn.Linear, made), strict=True):
+            for layer, linear in zip(self.layers, _linear(made), strict=True):
                 linear.weight.copy_(layer[0, :, :-1])
                 linear.bias.copy_(layer[0, :, -1])
-            for norm, module in zip(self.norms, _of(nn.LayerNorm, made), strict=True):
-                module.weight.copy_(norm[0, 0])
-                module.bias.copy_(norm[0, 1])
         return made
 
 
-def _shapes(sizes: Sequence[int], normalise: bool) -> list[tuple[int, int]]:
-    """Return the shapes of the layers, then those of their normalisation."""
-    norms = [(2, units) for units in sizes[1:-1]] if normalise else []
-    return [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)] + norms
+def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    return [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)]
 
 
-def _of(kind: type[_Module], source: nn.Sequential) -> list[_Module]:
-    return [module for module in source if isinstance(module, kind)]
+def _linear(source: nn.Sequential) -> list[nn.Linear]:
+    return [module for module in source if isinstance(module, nn.Linear)]
 
 
 class Pass:
@@ -159,7 +157,7 @@ class Pass:
     Parameters
     ----------
     networks : Stack
-        N networks; N is 1 with normalisation. Read at each call.
+        N networks, read at each call.
     samples : int
         C, the number of columns.
 
@@ -168,8 +166,6 @@ class Pass:
     hidden : list of Tensor of float32, shapes (N, units + 1, C)
         After ReLU. The last row is 1.
     values : Tensor of float32, shape (N, actions, C)
-    norms : list of Norm
-        Normalisation of the hidden layers. Empty without it.
     """
 
     def __init__(self, networks: Stack, samples: int) -> None:
@@ -178,15 +174,8 @@ class Pass:
         self.hidden = [torch.ones(count, n + 1, samples, device=device) for n in units]
         self.values = torch.empty(count, actions, samples, device=device)
         outputs = [hidden[:, :-1] for hidden in self.hidden]
-        self.norms = [
-            norm_for(parameters[0], output[0])
-            for parameters, output in zip(networks.norms, outputs, strict=False)
-        ]
         _, self._bmm = products(device)
-        activate: list[Callable[[], object]] = [output.relu_ for output in outputs]
-        if self.norms:
-            activate = [norm.forward for norm in self.norms]
-        layers = list(zip(networks.layers[:-1], outputs, activate, strict=True))
+        layers = list(zip(networks.layers[:-1], outputs, strict=True))
         self._first, self._inner = layers[0], list(zip(self.hidden[:-1], layers[1:], strict=True))
         self._last = networks.layers[-1]
 
@@ -198,12 +187,12 @@ class Pass:
         columns : Tensor of float32, shape (N, inputs + 1, C)
             Input of each network, one sample per column; the last row is 1.
         """
-        layer, output, activate = self._first
+        layer, output = self._first
         self._bmm(layer, columns, out=output)
-        activate()
-        for hidden, (layer, output, activate) in self._inner:
+        output.relu_()
+        for hidden, (layer, output) in self._inner:
             self._bmm(layer, hidden, out=output)
-            activate()
+            output.relu_()
         return self._bmm(self._last, self.hidden[-1], out=self.values)
 
 

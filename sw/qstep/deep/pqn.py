@@ -3,7 +3,7 @@
 Layer normalisation replaces the replay memory and the target network: it keeps the values from diverging
 when the network learns from its own estimate of the next state. So PQN learns from the transitions of N
 environments over H steps as they come, and then drops them, like an accelerator with a stream of
-transitions. An update is that of `pqn_plain`: the same numbers with less overhead (`pqn_loss`, `radam`).
+transitions.
 
 Differences from the paper (Algorithm 1 and its appendix, and the authors' code):
 
@@ -13,6 +13,9 @@ Differences from the paper (Algorithm 1 and its appendix, and the authors' code)
   learnt in between, so they are the same numbers.
 - Linear layers start as PyTorch's do, not as Flax's.
 
+The loss and the clipping of the gradient are the authors'. The loss is half of the mean squared error,
+so its gradient with respect to a value is the error.
+
 References
 ----------
 M. Gallici et al., "Simplifying Deep Temporal Difference Learning", ICLR 2025 (arXiv 2407.04811).
@@ -20,23 +23,23 @@ M. Gallici et al., "Simplifying Deep Temporal Difference Learning", ICLR 2025 (a
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep.deep.learner import Ended, Envs, NetworkLearner, Policy
-from qstep.deep.network import Greedy, Pass, Stack, modules
+from qstep.deep.network import greedy, modules
 from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.pqn_loss import PqnLoss
-from qstep.deep.radam import radam_for
 from qstep.deep.ranges import learning_rate_at
 from qstep.errors import ConfigError
 
-__all__ = ["Pqn", "lambda_returns"]
+__all__ = ["Pqn", "lambda_returns", "pqn_loss"]
 
 
 def lambda_returns(
@@ -70,6 +73,22 @@ def lambda_returns(
     return returns
 
 
+def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: Tensor) -> Tensor:
+    """Return half of the mean squared error, to call ``backward`` on.
+
+    Parameters
+    ----------
+    network : Module
+        From (B, inputs) to (B, actions).
+    observation : Tensor of float32, shape (B, inputs)
+    action : Tensor of int64, shape (B,)
+    returns : Tensor of float32, shape (B,)
+        Target value of the action.
+    """
+    taken = network(observation).gather(1, action.unsqueeze(1)).squeeze(1)
+    return 0.5 * F.mse_loss(taken, returns)
+
+
 class Pqn(NetworkLearner):
     """A run of PQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
 
@@ -83,8 +102,8 @@ class Pqn(NetworkLearner):
 
     Attributes
     ----------
-    network : Stack
-        A single network, from observations to values of scaled rewards.
+    network : torch.nn.Sequential
+        From observations to values of scaled rewards.
 
     Raises
     ------
@@ -93,6 +112,9 @@ class Pqn(NetworkLearner):
     ConfigError
         The transitions of a rollout cannot be cut into that many equal minibatches.
     """
+
+    VERSION = 2
+    """Of the arithmetic: version 1, with gradients by hand, rounded differently."""
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, device, config.seed)
@@ -103,27 +125,23 @@ class Pqn(NetworkLearner):
                 f"num_minibatches is {pieces}; it must divide the {count} transitions of a rollout"
             )
         self.config = config
-        inputs = self.spaces.inputs
-        sizes = (inputs, *config.hidden, self.spaces.actions)
-        self.network = Stack.zeros(sizes, 1, device, normalise=True)
-        self.network.copy_modules(modules(sizes, config.seed, normalise=True))
-        self.optimiser = radam_for(self.network.flat)
-        self._acting = Greedy(self.network, envs.num_envs)
-        self._following = Pass(self.network, count)
-        # Observations have a last column of ones, which the biases multiply.
-        self._observation = np.ones((*shape, inputs + 1), np.float32)
-        self._next_observation = np.ones((*shape, inputs + 1), np.float32)
+        sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
+        self.network = modules(sizes, config.seed, normalise=True).to(device)
+        # Operations on lists of tensors take 15 % less time than one tensor after the other.
+        self.optimiser = torch.optim.RAdam(self.network.parameters(), foreach=True)
+        for parameter in self.network.parameters():  # a checkpoint before the first update needs it
+            self.optimiser.state[parameter] = {
+                "step": torch.zeros(()),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }
+        self._greedy = greedy(self.network)
+        self._observation = np.zeros((*shape, self.spaces.inputs), np.float32)
+        self._next_observation = np.zeros_like(self._observation)
         self._action = np.zeros(shape, np.int64)
         self._reward = np.zeros(shape, np.float32)
         self._terminated = np.zeros(shape, np.bool_)
         self._truncated = np.zeros(shape, np.bool_)
-        # A rollout in the order of one epoch, as the loss reads it.
-        self._shuffled = (
-            torch.zeros(inputs + 1, count, device=device),
-            torch.zeros(count, dtype=torch.int64, device=device),
-            torch.zeros(count, device=device),
-        )
-        self._loss = PqnLoss(self.network, *self._shuffled, size=count // pieces)
 
     def step(self) -> Ended:
         """Take H steps with every environment and learn from them; return the episodes that ended."""
@@ -136,22 +154,22 @@ class Pqn(NetworkLearner):
         return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`network` for a number of environments."""
-        return Greedy(self.network, num_envs)
+        """Return the greedy policy of :attr:`network` for any number of environments."""
+        return self._greedy
 
     def to_modules(self) -> nn.Sequential:
         """Return a copy of :attr:`network` as PyTorch's modules, on the CPU."""
-        return self.network.to_modules()
+        return copy.deepcopy(self.network).cpu()
 
     def _play(self, t: int, epsilon: float) -> Ended:
         """Take one step with every environment and record it."""
         began = time.perf_counter()
-        self._observation[t, :, :-1] = self.observation
-        self._action[t] = self._explore(self._acting(self.observation), epsilon)
+        self._observation[t] = self.observation
+        self._action[t] = self._explore(self._greedy(self.observation), epsilon)
         selected = time.perf_counter()
         step = self._move(self._action[t])
         stepped = time.perf_counter()
-        self._next_observation[t, :, :-1] = step.next_observation
+        self._next_observation[t] = step.next_observation
         self._reward[t] = step.reward
         self._terminated[t] = step.terminated
         self._truncated[t] = step.truncated
@@ -164,31 +182,34 @@ class Pqn(NetworkLearner):
     def _learn(self) -> None:
         """Learn from the whole rollout `update_epochs` times."""
         config = self.config
-        learning_rate = learning_rate_at(config, self.steps)
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate_at(config, self.steps)
         rollout = (
-            self._on_device(self._observation).flatten(0, 1).t(),
+            self._on_device(self._observation).flatten(0, 1),
             self._on_device(self._action).flatten(),
-            self._worth().flatten(),
+            self._lambda_returns().flatten(),
         )
         for _ in range(config.update_epochs):
             order = self._on_device(self.generator.permutation(self._reward.size))
-            for part, shuffled in zip(rollout, self._shuffled, strict=True):
-                torch.index_select(part, -1, order, out=shuffled)
-            for minibatch in range(config.num_minibatches):
-                gradient = self._loss.gradient(minibatch)
+            minibatches = (part[order].chunk(config.num_minibatches) for part in rollout)
+            for minibatch in zip(*minibatches, strict=True):
+                self.optimiser.zero_grad()
+                loss = pqn_loss(self.network, *minibatch)
+                loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+                nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
+                self.optimiser.step()
                 self.updates += 1
-                self.optimiser.step(gradient, learning_rate, self.updates, config.max_grad_norm)
 
-    def _worth(self) -> Tensor:
+    def _lambda_returns(self) -> Tensor:
         """Return the lambda returns of the rollout, shape (H, N)."""
         config = self.config
-        rows = self._on_device(self._next_observation).flatten(0, 1)
-        value = self._following(rows.t()[None])[0].amax(0)
+        with torch.no_grad():
+            value = self.network(self._on_device(self._next_observation)).amax(-1)
         return lambda_returns(
             self._on_device(self._reward) * config.reward_scale,
             self._on_device(self._terminated),
             self._on_device(self._truncated),
-            value.view(self._reward.shape),
+            value,
             config.gamma,
             config.q_lambda,
         )
@@ -197,8 +218,9 @@ class Pqn(NetworkLearner):
         return torch.from_numpy(array).to(self.device)
 
     def _tensors(self) -> dict[str, Tensor]:
-        return {
-            "network": self.network.flat,
-            "radam.mean": self.optimiser.mean,
-            "radam.square": self.optimiser.square,
-        }
+        tensors: dict[str, Tensor] = {}
+        for name, parameter in self.network.named_parameters():
+            tensors[f"network.{name}"] = parameter
+            for part, tensor in self.optimiser.state[parameter].items():
+                tensors[f"radam.{name}.{part}"] = tensor
+        return tensors

@@ -147,6 +147,7 @@ class Run:
         """
         return {
             "command": "pqn" if self.form == "pqn" else "dqn",
+            **({"version": Pqn.VERSION} if self.form == "pqn" else {}),
             "environment": self.name,
             "form": self.form,
             "device": self.learner.device.type,

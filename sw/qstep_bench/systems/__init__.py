@@ -19,7 +19,7 @@ __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 TABLES = ("gridworld", "stream")
 """The default of ``qstep bench``: systems whose forms fill a table; only one form needs PyTorch."""
 
-NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn", "pqn-run")
+NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn-run")
 """All systems, in listing order. The names are kept here as importing the modules takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
