@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from qstep.deep import torch_device
-from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import PRESETS
+from qstep.deep.algorithms import ALGORITHMS, PRESETS
 from qstep.deep.run import Run
 from qstep.spec.epsilon import EpsilonSchedule
 from qstep_bench.checks import WrongTableError
@@ -29,45 +28,42 @@ class Training:
     Parameters
     ----------
     name : str
-        Of :data:`qstep.deep.presets.PRESETS`.
-    form : {"plain", "fast", "pqn"}
+        Of :data:`qstep.deep.algorithms.PRESETS`.
+    algorithm : str
+        Of :data:`qstep.deep.algorithms.ALGORITHMS`.
     device : torch.device
 
     Attributes
     ----------
-    config : DqnConfig or PqnConfig
+    config : NetworkConfig
     least : int
         Steps of one step of the learner.
     steps_per_update : float
     """
 
-    def __init__(self, name: str, form: str, device: torch.device) -> None:
-        preset = PRESETS[name]
-        changes: dict[str, Any] = {
-            "total_timesteps": _ENDLESS,
-            "epsilon": EpsilonSchedule(0.05, 0.05, 0.0),
-        }
-        self._name, self._form, self._device = name, form, device
-        self.config: Any
-        if form == "pqn":
-            self.config = replace(preset.pqn(0), **changes)
-            self.least = self.config.num_steps * preset.num_envs
-            self.steps_per_update = self.least / (
-                self.config.update_epochs * self.config.num_minibatches
-            )
-        else:
-            self.config = replace(preset.configuration(form, 0), **changes)
-            self.least = 1 if form == "plain" else preset.num_envs
-            num_envs = preset.plain_num_envs if form == "plain" else preset.num_envs
-            self.steps_per_update = num_envs / self.config.gradient_steps
+    def __init__(self, name: str, algorithm: str, device: torch.device) -> None:
+        settings = ALGORITHMS[algorithm].settings_for(PRESETS[name], 0)
+        self._name, self._algorithm, self._device = name, algorithm, device
+        config: Any = replace(
+            settings.config, total_timesteps=_ENDLESS, epsilon=EpsilonSchedule(0.05, 0.05, 0.0)
+        )
+        self.config = config
+        rollout = getattr(config, "num_steps", 1)
+        self.least = 1 if algorithm == "dqn plain" else rollout * settings.num_envs
+        updates = (
+            config.update_epochs * config.num_minibatches
+            if algorithm == "pqn"
+            else config.gradient_steps
+        )
+        self.steps_per_update = rollout * settings.num_envs / updates
 
     @property
     def _warm_up(self) -> int:
-        return 0 if isinstance(self.config, PqnConfig) else int(self.config.learning_starts)
+        return int(getattr(self.config, "learning_starts", 0))
 
     @cached_property
     def _run(self) -> Run:
-        run = Run(self._name, self._form, self.config, self._device, evaluate_every=_ENDLESS)
+        run = Run(self._name, self._algorithm, self.config, self._device, evaluate_every=_ENDLESS)
         while run.learner.steps < self._warm_up:
             run.learner.step()
         self._first_weights = _weights(run)
@@ -75,9 +71,11 @@ class Training:
 
     def form(self, name: str, what: str, base: str | None) -> Form:
         """Return this training as a form of a benchmark."""
-        return Form(
-            name, what, self._go_on, self._check, base, self.least, phases=lambda: self._run.phases
-        )
+
+        def phases() -> dict[str, float]:
+            return self._run.learner.seconds
+
+        return Form(name, what, self._go_on, self._check, base, self.least, phases=phases)
 
     def _go_on(self, amount: int) -> int:
         """Play about this many steps and learn from them; return how many were played."""
@@ -112,4 +110,4 @@ class Training:
 
 
 def _weights(run: Run) -> list[Tensor]:
-    return [weight.detach().clone() for weight in run.network.parameters()]
+    return [weight.detach().clone() for weight in run.learner.to_modules().parameters()]

@@ -2,8 +2,8 @@
 
 import torch
 
+from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_config import DqnConfig
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 
 __all__ = ["CPU", "SMALL", "learner", "play_on"]

@@ -13,8 +13,7 @@ from tb.sw.command_line import invoke, refused, told
 
 from qstep.cli import dqn, pqn
 from qstep.cli._hyperparameters import changed
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.spaces import Spaces
 from qstep.envs.vector import make_vector
 from qstep.errors import ConfigError, EnvironmentSpaceError, QStepError
@@ -82,14 +81,15 @@ def test_other_environments_are_learnt_too(
         ("dqn CartPole-v1 --resume", ConfigError,
          "--resume was given; a run on CartPole-v1 has no checkpoints"),
         ("dqn cartpole --gamma 1.5", QStepError, "gamma is 1.5; it must be from 0 to 1"),
-        ("dqn cartpole --batch-size 0", QStepError, "batch_size is 0; it must be 1 or more"),
+        ("dqn cartpole --batch-size 0", QStepError,
+         "batch_size is 0; it must be an integer from 1 to 2147483647"),
         ("dqn cartpole --epsilon-end -1", QStepError, "epsilon end is -1"),
         ("dqn cartpole --hidden 8,0", QStepError,
-         r"hidden is \(8, 0\); it must be one layer or more of 1 or more"),
+         r"a layer of hidden is 0; it must be an integer from 1"),
         ("dqn cartpole --hidden 2147483648", QStepError,
-         "hidden is .*; a layer must have at most 2147483647"),
+         "a layer of hidden is 2147483648; it must be an integer from 1 to"),
         ("dqn cartpole --buffer-size 2147483648", QStepError,
-         "buffer_size is 2147483648; it must be at most 2147483647"),
+         "buffer_size is 2147483648; it must be an integer from 1 to 2147483647"),
         ("dqn cartpole --hidden 9999999,9999999", QStepError,
          "the run does not fit into memory; 32 environments and"),
         ("dqn cartpole --gradient-steps 999999999", QStepError,

@@ -201,7 +201,7 @@ def test_a_form_whose_first_run_lacks_a_tool_is_absent_with_the_reason(clock: Fa
         pytest.param(1e30, r"parameter \d of the network is not finite", id="wild"),
     ],
 )
-@pytest.mark.parametrize("kind", ["plain", "fast", "pqn"])
+@pytest.mark.parametrize("kind", ["dqn plain", "dqn", "pqn"])
 def test_a_training_that_only_counts_is_caught(kind: str, rate: float, message: str) -> None:
     torch = pytest.importorskip("torch")
     from qstep_bench.training import Training
@@ -218,7 +218,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
     torch = pytest.importorskip("torch")
     from qstep_bench.training import Training
 
-    training = Training("cartpole", "fast", torch.device("cpu"))
+    training = Training("cartpole", "dqn", torch.device("cpu"))
     entry = training.form("a", "b", None)
     entry.run(training.least)
     training._run.learner.updates += 1000
@@ -244,7 +244,7 @@ def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: s
 
 def test_a_loss_that_is_not_that_of_pytorch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from qstep.deep.q_loss import QLoss
+    from qstep.deep.fast.q_loss import QLoss
     from qstep_bench.systems import qloss
 
     right = QLoss.forward

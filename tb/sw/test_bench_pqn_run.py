@@ -9,7 +9,7 @@ from tb.sw.jax_extra import NO_JAX
 from tb.sw.vector_steps import poles as start_poles
 from tb.sw.vector_steps import stepped
 
-from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.config import PqnConfig
 from qstep.errors import ToolMissingError
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Form, compare

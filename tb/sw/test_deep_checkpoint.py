@@ -14,12 +14,11 @@ import torch
 
 from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
+from qstep.deep.algorithms import PRESETS
+from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.evaluate import play
+from qstep.deep.network import play
 from qstep.deep.pqn import Pqn
-from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import PRESETS
 from qstep.deep.run import Run
 from qstep.errors import CheckpointError, ConfigError
 
@@ -32,7 +31,7 @@ CONFIG = DqnConfig(
 
 
 def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
-    return Run(name, "fast", config, CPU, evaluate_every=40)
+    return Run(name, "dqn", config, CPU, evaluate_every=40)
 
 
 def everything(run: Run) -> dict[str, Any]:
@@ -56,9 +55,9 @@ def pqn(name: str, num_envs: int) -> Run:
 
 
 def snake() -> Run:
-    config = replace(PRESETS["snake"].configuration("fast", 0), batch_size=16, gradient_steps=1)
+    config = replace(PRESETS["snake"].settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
-    return Run("snake", "fast", config, CPU, evaluate_every=400, episodes=1200)
+    return Run("snake", "dqn", config, CPU, evaluate_every=400, episodes=1200)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +120,8 @@ def on_another_device(run: Run) -> dict[str, Any]:
         (on_another_device, "another run: device is 'cpu' in it and 'cuda' here"),
         (lambda run: {**run.identity, "torch": "0.4"},
          r"another run: torch is '.*' in it and '0\.4' here"),
-        (lambda run: {"command": "agents", "form": "fast", "device": "cpu"},
-         "another run: command is 'dqn' in it and 'agents' here"),
+        (lambda run: {"command": "agents", "device": "cpu"},
+         "another run: command is None in it and 'agents' here"),
     ],
     ids=["environment", "configuration", "device", "pytorch", "command"],
 )  # fmt: skip
@@ -204,13 +203,13 @@ def test_part_that_does_not_fit_is_refused_and_changes_nothing(
 def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, Run]) -> None:
     file, stopped = kept
     resumed = make()
-    phases = resumed.phases
+    phases = resumed.learner.seconds
     resumed.restore(load_checkpoint(file, resumed.identity))
-    assert phases == stopped.phases
+    assert phases == stopped.learner.seconds
     assert all(spent > 0 for spent in phases.values())
     assert (resumed.seconds, resumed.processor_s) == (stopped.seconds, stopped.processor_s)
     next(iter(resumed))
-    assert all(phases[name] > spent for name, spent in stopped.phases.items())
+    assert all(phases[name] > spent for name, spent in stopped.learner.seconds.items())
 
 
 def test_seconds_are_those_of_the_run_and_between_its_steps(
@@ -240,6 +239,6 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
 
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
-    run = Run("cartpole", "plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10)
+    run = Run("cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10)
     with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
         run.checkpoint()

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from qstep import cli, envs
-from qstep.deep.presets import preset_of
+from qstep.deep.algorithms import preset_of
 from qstep.errors import QStepError
 from qstep.spec.agents import CIRCUITS, Acting
 from qstep.spec.config import Config

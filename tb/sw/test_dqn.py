@@ -12,16 +12,13 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner, play_on
 from tb.sw.vector_steps import poles, stepped
 
-from qstep.deep.adam import Adam
+from qstep.deep.algorithms import ALGORITHMS, PRESETS
+from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.dqn_plain import PlainDqn
-from qstep.deep.evaluate import play
-from qstep.deep.network import Greedy, Stack, modules
-from qstep.deep.presets import PRESETS
-from qstep.deep.ranges import learning_rate_at
+from qstep.deep.dqn_plain import PlainDqn, PlainReplay
+from qstep.deep.fast.network import Adam, Greedy, Stack
+from qstep.deep.network import modules, play
 from qstep.deep.replay import Replay
-from qstep.deep.replay_plain import PlainReplay
 from qstep.deep.run import Run
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.spec.epsilon import EpsilonSchedule
@@ -49,7 +46,7 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
 
 def fast_score(prioritised: bool) -> float:
     """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
-    config = PRESETS["cartpole"].configuration("fast", 1)
+    config = ALGORITHMS["dqn"].settings_for(PRESETS["cartpole"], 1).config
     config = replace(config, total_timesteps=20_000, prioritised=prioritised)
     made = Dqn(CartPoleVectorEnv(32), config, CPU)
     play_on(made, made.config.total_timesteps)
@@ -59,12 +56,12 @@ def fast_score(prioritised: bool) -> float:
 def plain_returns() -> list[float]:
     """Return those of 3,000 steps: 22 in the first 20 episodes, 172 in the last 5."""
     config = replace(
-        PRESETS["cartpole"].configuration("plain", 0), total_timesteps=3_000, batch_size=64,
+        PRESETS["cartpole"].settings["dqn"].config, total_timesteps=3_000, batch_size=64,
         gradient_steps=8, learning_starts=200, gamma=0.95, reward_scale=0.05, tau=0.2,
         learning_rate=4e-3, epsilon=EpsilonSchedule(1, 0.02, 0.4)
     )  # fmt: skip
     made = PlainDqn(gym.make("CartPole-v1"), config, CPU, num_envs=32)
-    returns = [r for _ in range(config.total_timesteps) if (r := made.step()) is not None]
+    returns = [r for _ in range(config.total_timesteps) for r in made.step().episode_return]
     assert made.episodes == len(returns)
     assert made.updates == (config.total_timesteps - config.learning_starts) // 4 + 1
     return returns
@@ -208,7 +205,7 @@ def test_target_network_follows_by_its_rate() -> None:
 def test_learning_rate_and_epsilon_go_by_steps() -> None:
     falling = EpsilonSchedule(1, 0, 0.5)
     config = DqnConfig(1000, learning_rate=1.0, final_learning_rate=0.5, epsilon=falling)
-    assert [learning_rate_at(config, f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
+    assert [config.learning_rate_at(f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
     assert [config.epsilon.at(f, config.total_timesteps) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
 
 
@@ -224,7 +221,7 @@ def test_no_exploration_is_greedy() -> None:
 
 def test_evaluation_leaves_a_run_alone() -> None:
     runs = [
-        Run("cartpole", "fast", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every)
+        Run("cartpole", "dqn", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every)
         for every in (20, 1 << 30)
     ]
     for run in runs:
@@ -237,10 +234,10 @@ def test_evaluation_leaves_a_run_alone() -> None:
 
 
 def test_run_ends_after_its_episodes() -> None:
-    run = Run("cartpole", "fast", SMALL, CPU, evaluate_every=10, episodes=20)
+    run = Run("cartpole", "dqn", SMALL, CPU, evaluate_every=10, episodes=20)
     for _ in run:
         assert run.learner.steps < SMALL.total_timesteps
-    assert 20 <= run.learner.episodes < 20 + run.learner.envs.num_envs  # type: ignore[union-attr]
+    assert 20 <= run.learner.episodes < 20 + run.learner.num_envs
     assert len(run.returns) == run.learner.episodes
     assert run.scores[-1].episodes == run.learner.episodes
 
@@ -265,11 +262,12 @@ def test_adam_is_that_of_pytorch_bit_for_bit() -> None:
     ours = torch.randn(1, 333, generator=draw)
     theirs = torch.nn.Parameter(ours.clone())
     optimizer = torch.optim.Adam([theirs], lr=1.0, fused=True)
-    adam = Adam(ours)
+    gradient = torch.empty_like(ours)
+    adam = Adam(ours, gradient)
     for k in range(20):
-        gradient = torch.randn(1, 333, generator=draw)
+        gradient.copy_(torch.randn(1, 333, generator=draw))
         optimizer.param_groups[0]["lr"] = 0.1 / (k + 1)
         theirs.grad = gradient.clone()
         optimizer.step()
-        adam.step(gradient, 0.1 / (k + 1))
+        adam.step(0.1 / (k + 1))
         assert torch.equal(ours, theirs.detach())

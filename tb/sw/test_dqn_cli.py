@@ -32,7 +32,7 @@ def dqn(*arguments: str | Path) -> Result:
 def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     largest = 2**64 - 1
     said = told("dqn cartpole", "--out", tmp_path, "--seed", largest, *SHORT)
-    assert (said["environment"], said["form"], said["seed"]) == ("cartpole", "fast", largest)
+    assert (said["environment"], said["algorithm"], said["seed"]) == ("cartpole", "dqn", largest)
     assert said["device"] == "cpu"
     assert said["solved"] is False
     history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
@@ -85,7 +85,7 @@ def test_bar_counts_what_ends_the_run(tmp_path: Path) -> None:
 
 def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> None:
     said = told("dqn cartpole --form plain --total-timesteps 1200 --out", tmp_path)
-    assert said["form"] == "plain"
+    assert said["algorithm"] == "dqn plain"
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     evaluated = [score["episodes"] for score in history["evaluations"][:-1]]
@@ -118,7 +118,7 @@ def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path) -> None:
     result = dqn("cartpole", "--out", tmp_path, *SHORT)
     assert result.exit_code == 0
-    assert "cartpole seed 0, fast: 3008 steps" in result.stdout
+    assert "cartpole seed 0, dqn: 3008 steps" in result.stdout
     assert "greedy score of the last network: mean" in result.stdout
     assert "; not solved" in result.stdout
     plain = ("cartpole", "--form", "plain", "--out", tmp_path, *SHORT)

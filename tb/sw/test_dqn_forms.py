@@ -8,10 +8,11 @@ import torch
 from tb.sw.dqn_learner import SMALL, learner, play_on
 from tb.sw.torch_calls import Calls
 
-from qstep.deep import backward, network, q_loss, torch_device
+from qstep.deep import torch_device
 from qstep.deep.dqn import Dqn
-from qstep.deep.network import products, through_copies
-from qstep.deep.q_head import TorchHead
+from qstep.deep.fast import network, q_loss
+from qstep.deep.fast.network import products, through_copies
+from qstep.deep.fast.q_loss import TorchHead
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.spec.epsilon import EpsilonSchedule
 
@@ -69,8 +70,7 @@ def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
     config = replace(SMALL, variant=variant)
     views = learner(config)
     expected = counted(views)
-    for module in (network, backward):
-        monkeypatch.setattr(module, "products", lambda device: (through_copies, through_copies))
+    monkeypatch.setattr(network, "products", lambda device: (through_copies, through_copies))
     copies = learner(config)
     found = counted(copies)
     assert found.products == expected.products > 300

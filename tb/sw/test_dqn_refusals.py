@@ -13,8 +13,8 @@ from gymnasium.spaces import Box, Discrete, MultiBinary
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner
 
+from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_config import DqnConfig
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.pqn import Pqn
 from qstep.deep.run import Run
@@ -93,17 +93,22 @@ def stateless(mode: AutoresetMode) -> SyncVectorEnv:
         (lambda: small(learning_starts=513), ConfigError,
          "learning_starts is 513; it must be from batch_size"),
         (lambda: small(total_timesteps=0), ConfigError,
-         "total_timesteps is 0; it must be 1 or more"),
-        (lambda: small(gradient_steps=0), ConfigError, "gradient_steps is 0; it must be 1 or more"),
+         "total_timesteps is 0; it must be an integer of 1 or more"),
+        (lambda: small(gradient_steps=0), ConfigError,
+         "gradient_steps is 0; it must be an integer from 1 to"),
         (lambda: small(gamma=1.5), ConfigError, "gamma is 1.5; it must be from 0 to 1"),
         (lambda: small(tau=-0.1), ConfigError, "tau is -0.1; it must be from 0 to 1"),
         (lambda: small(learning_rate=float("nan")), ConfigError,
          "learning_rate is nan; it must be finite, 0 or more"),
         (lambda: small(reward_scale=float("inf")), ConfigError,
          "reward_scale is inf; it must be finite"),
-        (lambda: small(hidden=()), ConfigError, r"hidden is \(\); it must be one layer or more"),
+        (lambda: small(hidden=()), ConfigError,
+         r"hidden is \(\); it must be the units of one layer or more"),
+        (lambda: small(hidden="64"), ConfigError, "hidden is '64'; it must be the units of one layer"),
+        (lambda: small(gamma="x"), ConfigError, "gamma is 'x'; it must be a number from 0 to 1"),
+        (lambda: small(epsilon=0.1), ConfigError, r"epsilon is 0\.1; it must be an EpsilonSchedule"),
         (lambda: small(hidden=(8, 0)), ConfigError,
-         r"hidden is \(8, 0\); it must be one layer or more"),
+         "a layer of hidden is 0; it must be an integer from 1 to"),
         (lambda: small(variant="triple"), ConfigError,
          "variant is 'triple'; it must be one of single, target, double"),
         (lambda: small(seed=-1), ConfigError,
@@ -129,9 +134,9 @@ def test_another_error_of_pytorch_comes_through(monkeypatch: pytest.MonkeyPatch)
     def fails(*_: Any) -> None:
         raise RuntimeError("no kernel")
 
-    monkeypatch.setattr("qstep.deep.run.Dqn", fails)
+    monkeypatch.setattr("qstep.deep.algorithms.Dqn", fails)
     with pytest.raises(RuntimeError, match="no kernel"):
-        Run("cartpole", "fast", SMALL, CPU, evaluate_every=50)
+        Run("cartpole", "dqn", SMALL, CPU, evaluate_every=50)
 
 
 def test_environments_that_keep_no_state_are_not_resumable() -> None:

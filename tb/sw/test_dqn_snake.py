@@ -13,35 +13,35 @@ import pytest
 import torch
 from tb.sw.command_line import ran, told
 
-from qstep.deep.dqn_plain import PlainDqn
+from qstep.cli._networks import interval
+from qstep.deep.algorithms import PRESETS
 from qstep.deep.learner import PHASES
-from qstep.deep.measure import interval
-from qstep.deep.presets import PRESETS
 from qstep.deep.replay import Replay
+from qstep.deep.result import summary
 from qstep.deep.run import Run, Score
-from qstep.deep.summary import summary
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 CPU = torch.device("cpu")
+FORMS = ("dqn plain", "dqn")
 
 
-def small_run(name: str = "snake", form: str = "fast", episodes: int = 1200) -> Run:
+def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> Run:
     """Return a run that learns little, but does everything that a long run does."""
-    config = PRESETS[name].configuration(form, 0)
-    if form == "fast":
+    config = PRESETS[name].settings[form].config
+    if form == "dqn":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
     return Run(name, form, config, CPU, evaluate_every=400, episodes=episodes)
 
 
 @pytest.mark.parametrize(("name", "inputs"), [("snake", 14), ("snake-features", 11)])
 def test_both_forms_see_the_same_and_begin_with_the_same_network(name: str, inputs: int) -> None:
-    plain, fast = (small_run(name, form).network for form in ("plain", "fast"))
+    plain, fast = (small_run(name, form).learner.to_modules() for form in FORMS)
     seen = torch.rand(5, inputs, generator=torch.Generator().manual_seed(0))
     assert torch.equal(plain(seen), fast(seen))
 
 
-@pytest.mark.parametrize("form", ["plain", "fast"])
+@pytest.mark.parametrize("form", FORMS)
 def test_a_run_that_is_over_gives_its_memory_back_at_once(form: str) -> None:
     run = small_run(form=form, episodes=5)
     for _ in run:
@@ -55,36 +55,40 @@ def test_a_run_that_is_over_gives_its_memory_back_at_once(form: str) -> None:
         gc.enable()
 
 
+def astuple_of(form: str) -> Any:
+    """Return configuration, number of environments and episodes between evaluations."""
+    settings = PRESETS["snake"].settings[form]
+    return settings.config, settings.num_envs, settings.evaluate_every
+
+
 def test_plain_form_learns_as_often_as_documented() -> None:
-    plain = small_run(form="plain", episodes=150)
-    assert isinstance(plain.learner, PlainDqn)
+    plain = small_run(form="dqn plain", episodes=150)
     for _ in plain:
         pass
-    learning = plain.learner.steps - plain.config.learning_starts  # type: ignore[union-attr]
+    learning = plain.learner.steps - plain.config.learning_starts
     assert plain.learner.updates == max(0, learning // 4 + 1)
-    config = PRESETS["snake"].configuration("plain", 0)
-    assert (config.hidden, config.batch_size, PRESETS["snake"].plain_num_envs) == ((256,), 32, 4)
+    config, num_envs, _ = astuple_of("dqn plain")
+    assert (config.hidden, config.batch_size, num_envs) == ((256,), 32, 4)
 
 
 def test_fast_form_learns_as_often_as_documented() -> None:
-    preset = PRESETS["snake"]
-    config = preset.configuration("fast", 0)
-    run = Run("snake", "fast", config, CPU, evaluate_every=10**9)
+    config, _, _ = astuple_of("dqn")
+    run = Run("snake", "dqn", config, CPU, evaluate_every=10**9)
     for _ in islice(run, 12):
         pass
     steps = 12 - config.learning_starts // 256 + 1  # the first one is in the step that fills it
     assert run.learner.steps == 12 * 256
     assert run.learner.updates == 16 * steps
     assert (config.hidden, config.batch_size) == ((256,), 128)
-    plain = preset.configuration("plain", 0)
+    plain, num_envs, _ = astuple_of("dqn plain")
     # Both go through each transition eight times.
-    assert 16 * config.batch_size / 256 == plain.batch_size / preset.plain_num_envs == 8
+    assert 16 * config.batch_size / 256 == plain.batch_size / num_envs == 8
 
 
 def score_after_600_episodes() -> float:
     """Return the greedy score: 31; below 1 before the first."""
-    config = PRESETS["snake"].configuration("fast", 0)
-    run = Run("snake", "fast", config, CPU, evaluate_every=600, episodes=600)
+    config = PRESETS["snake"].settings["dqn"].config
+    run = Run("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
     for _ in run:
         pass
     return run.scores[-1].mean
@@ -107,14 +111,14 @@ def test_fast_form_does_not_learn_to_eat_without_a_future(monkeypatch: pytest.Mo
     assert score_after_600_episodes() < LEAST  # 10
 
 
-@pytest.mark.parametrize("form", ["plain", "fast"])
+@pytest.mark.parametrize("form", FORMS)
 def test_phases_are_parts_of_the_time(form: str) -> None:
-    run = small_run(form=form, episodes=120 if form == "plain" else 600)
+    run = small_run(form=form, episodes=120 if form == "dqn plain" else 600)
     for _ in run:
         pass
-    assert set(run.phases) == set(PHASES)
-    assert all(seconds > 0 for seconds in run.phases.values())
-    assert sum(run.phases.values()) < run.seconds
+    assert set(run.learner.seconds) == set(PHASES)
+    assert all(seconds > 0 for seconds in run.learner.seconds.values())
+    assert sum(run.learner.seconds.values()) < run.seconds
 
 
 def run_with(episodes: int) -> Run:
@@ -147,7 +151,7 @@ def test_long_run_compares_its_first_thousand_episodes_with_the_last(
 
 
 def test_the_comparison_of_thousands_notices_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qstep.deep.summary._THOUSAND", 500)
+    monkeypatch.setattr("qstep.deep.result._THOUSAND", 500)
     with pytest.raises(AssertionError):
         test_long_run_compares_its_first_thousand_episodes_with_the_last(
             2800, [120.0, 440.0], [1300.0, 2900.0]

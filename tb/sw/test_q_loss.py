@@ -8,11 +8,12 @@ import torch
 from tb.sw.torch_calls import Calls
 from torch.utils._pytree import tree_leaves
 
-from qstep.deep import q_loss as fast
-from qstep.deep.network import Stack, modules
-from qstep.deep.q_head import CompiledHead, TorchHead
-from qstep.deep.q_loss_plain import Batch, q_loss
-from qstep.deep.variants import VARIANTS, Variant
+from qstep.deep.config import VARIANTS, Variant
+from qstep.deep.dqn_plain import Batch, q_loss
+from qstep.deep.fast import q_loss as fast
+from qstep.deep.fast.network import Stack
+from qstep.deep.fast.q_loss import CompiledHead, TorchHead
+from qstep.deep.network import modules
 from qstep.errors import ConfigError
 
 CPU = torch.device("cpu")

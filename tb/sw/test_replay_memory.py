@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from qstep.deep.dqn_plain import PlainReplay
 from qstep.deep.replay import Replay, Sample
-from qstep.deep.replay_plain import PlainReplay
 from qstep.errors import ConfigError
 
 

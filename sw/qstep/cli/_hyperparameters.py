@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from qstep.deep.variants import Variant
+from qstep.deep.config import Variant
 from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["changed", "hyperparameter_options"]
@@ -51,7 +51,11 @@ _TYPES: dict[str, Any] = {
 
 def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return one option for each field of a configuration, with its help from the docstring."""
-    said = {**_described(EpsilonSchedule, _EPSILON), **_described(kind)}
+    said = _described(EpsilonSchedule, _EPSILON)
+    for part in reversed(
+        kind.__mro__[:-1]
+    ):  # a configuration inherits fields and their descriptions
+        said |= _described(part)
     values = {field.name: getattr(kind(), field.name) for field in fields(kind)}
     values |= {_EPSILON + name: value for name, value in asdict(values["epsilon"]).items()}
     options = []

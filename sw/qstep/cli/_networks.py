@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,18 +20,15 @@ from qstep.cli._hyperparameters import changed
 from qstep.cli._interrupt import command_line, held_back, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.measure import interval
-from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import preset_of
+from qstep.deep.algorithms import ALGORITHMS, preset_of
+from qstep.deep.result import results, summary
 from qstep.deep.run import GAMES, Run, Score
-from qstep.deep.summary import results, summary
 from qstep.deep.torch_device import choose, one_thread
 from qstep.errors import ConfigError, DrawingError
 from qstep.learn.metrics import write_metrics
 from qstep.learn.results import draw_results, write_results
 
-__all__ = ["train"]
+__all__ = ["interval", "train"]
 
 _REFRESH_SECONDS = 0.2
 _SAVE_SECONDS = 10.0
@@ -37,7 +36,7 @@ _SAVE_SECONDS = 10.0
 
 def train(
     environment: str,
-    form: str,
+    algorithm: str,
     torch_device: str,
     total_timesteps: int | None,
     num_envs: int | None,
@@ -59,21 +58,19 @@ def train(
     first seed must have started.
     """
     device = choose(torch_device)
-    folder = out or Path("runs") / f"{'pqn' if form == 'pqn' else 'dqn'}-{Path(environment).stem}"
+    folder = out or Path("runs") / f"{algorithm.split()[0]}-{Path(environment).stem}"
     preset = preset_of(environment)
     given = {"total_timesteps": total_timesteps, **hyperparameters}
     reports: list[dict[str, Any]] = []
     undrawn: list[str] = []
     for number in range(seed, seed + seeds):
-        made: DqnConfig | PqnConfig
-        made = preset.pqn(number) if form == "pqn" else preset.configuration(form, number)
-        every = evaluate_every or preset.evaluate_every[form]
+        settings = ALGORITHMS[algorithm].settings_for(preset, number)
         run = Run(
             environment,
-            form,
-            changed(made, given),
+            algorithm,
+            changed(settings.config, given),
             device,
-            every,
+            evaluate_every or settings.evaluate_every,
             episodes or preset.episodes,
             num_envs,
         )
@@ -200,7 +197,7 @@ def _in_words(report: dict[str, Any]) -> str:
     score = Score(**report["score"])
     seconds, steps = report["seconds"], report["steps_played"]
     lines = [
-        f"{report['environment']} seed {report['seed']}, {report['form']}: {steps} steps, "
+        f"{report['environment']} seed {report['seed']}, {report['algorithm']}: {steps} steps, "
         f"{report['episodes_played']} episodes, {report['updates']} updates in {seconds} s "
         f"({report['processor_s']} s of processor time)",
         f"greedy score of the last network: mean {score.mean:.1f} of {GAMES} episodes, "
@@ -226,6 +223,18 @@ def _solved_in_words(report: dict[str, Any]) -> str:
     if report["solved"]:
         return f"; solved{when}"
     return f"; not solved{when}; try a larger --total-timesteps, or several --seeds"
+
+
+_T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's t, two-sided 95 %, by degrees of freedom from 1."""
+
+
+def interval(means: Sequence[float]) -> float | None:
+    """Return half of the 95 % interval of the mean of 2 to 10 runs, by Student's t; else None."""
+    freedom = len(means) - 1
+    if not 1 <= freedom <= len(_T_95):
+        return None
+    return _T_95[freedom - 1] * statistics.stdev(means) / math.sqrt(len(means))
 
 
 def _all_in_words(reports: list[dict[str, Any]]) -> str:

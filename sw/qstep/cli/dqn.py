@@ -9,7 +9,7 @@ import click
 from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
-from qstep.deep.dqn_config import DqnConfig
+from qstep.deep.config import DqnConfig
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ __all__ = ["command"]
     help="The usual code, or fast code.",
 )
 @hyperparameter_options(DqnConfig)
-def command(**options: Any) -> None:
+def command(form: str, **options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
     ENVIRONMENT is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
@@ -47,9 +47,11 @@ def command(**options: Any) -> None:
       qstep dqn snake --seeds 5
       qstep dqn snake-features --form plain --episodes 1000
     """
-    if options["resume"] and options["form"] == "plain":
+    if options["resume"] and form == "plain":
         raise click.UsageError(
             "--resume needs the fast form: a Gymnasium environment cannot save its state"
         )
     # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
-    extras.load("qstep.cli._networks", "torch").train(**options)
+    extras.load("qstep.cli._networks", "torch").train(
+        algorithm="dqn plain" if form == "plain" else "dqn", **options
+    )

@@ -9,7 +9,7 @@ import click
 from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
-from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.config import PqnConfig
 
 __all__ = ["command"]
 
@@ -36,4 +36,4 @@ def command(**options: Any) -> None:
       qstep pqn FrozenLake-v1 --num-envs 64 --q-lambda 0.8
     """
     # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
-    extras.load("qstep.cli._networks", "torch").train(form="pqn", **options)
+    extras.load("qstep.cli._networks", "torch").train(algorithm="pqn", **options)

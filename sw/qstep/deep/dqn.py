@@ -24,26 +24,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from qstep.deep.adam import Adam
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.learner import PHASES, Ended, Envs, NetworkLearner, Policy, Room
-from qstep.deep.network import Greedy, Stack, modules
+from qstep.deep.config import DqnConfig
+from qstep.deep.fast.network import Adam, Greedy, Stack
+from qstep.deep.fast.q_loss import Batches, QLoss
+from qstep.deep.learner import Ended, Stored, VectorLearner
+from qstep.deep.network import Envs, Policy, modules
 from qstep.deep.prioritised import Priorities
-from qstep.deep.q_loss import Batches, QLoss
-from qstep.deep.ranges import learning_rate_at
 from qstep.deep.replay import Replay
 from qstep.errors import ConfigError
 
 __all__ = ["Dqn"]
 
 
-class Dqn(NetworkLearner):
+class Dqn(VectorLearner):
     """A run of DQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
 
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        As in `NetworkLearner`.
+        As for :class:`VectorLearner`.
     config : DqnConfig
     device : torch.device
         Device of the networks; environments and replay memory are on the CPU.
@@ -52,9 +51,6 @@ class Dqn(NetworkLearner):
     ----------
     online, target : Stack
         One network each: the learning one and the target.
-    seconds : dict of str to float
-        As in `NetworkLearner`. On an accelerator, which works while the host goes on, what ``learn`` has
-        started is partly waited for in ``select``.
 
     Raises
     ------
@@ -64,10 +60,10 @@ class Dqn(NetworkLearner):
         There are more environments than the replay has rows.
     """
 
-    COUNTERS: ClassVar[tuple[str, ...]] = (*NetworkLearner.COUNTERS, "_vector_steps")
+    COUNTERS: ClassVar[tuple[str, ...]] = (*VectorLearner.COUNTERS, "_vector_steps")
 
     def __init__(self, envs: Envs, config: DqnConfig, device: torch.device) -> None:
-        super().__init__(envs, device, config.seed)
+        super().__init__(envs, config, device)
         if envs.num_envs > config.buffer_size:
             raise ConfigError(
                 f"there are {envs.num_envs} environments; a step of theirs must fit the replay of "
@@ -79,7 +75,6 @@ class Dqn(NetworkLearner):
         self.networks = Stack.zeros(sizes, 2, device)
         self.networks.copy_modules(modules(sizes, config.seed))
         self.online, self.target = self.networks[0], self.networks[1]
-        self.optimiser = Adam(self.online.flat)
         self._acting = Greedy(self.online, envs.num_envs)
         self.replay = Replay(
             config.buffer_size, self.spaces.inputs, config.gradient_steps, config.batch_size
@@ -87,17 +82,17 @@ class Dqn(NetworkLearner):
         self.priorities = Priorities(config.buffer_size) if config.prioritised else None
         self._batches = _on(device, self.replay)
         self._loss = QLoss(config.variant, self.networks, self._batches)
+        self.optimiser = Adam(self.online.flat, self._loss.gradient.flat)
 
     def step(self) -> Ended:
         """Take one step with every environment and learn from the replay memory."""
         config = self.config
-        began = time.perf_counter()
+        now = time.perf_counter()
         seen = self.observation
-        epsilon = config.epsilon.at(self.steps, config.total_timesteps)
-        actions = self._explore(self._acting(seen), epsilon)
-        selected = time.perf_counter()
+        actions = self._explore(self._acting(seen), self.epsilon)
+        now = self._spend("select", now)
         step = self._move(actions)
-        stepped = time.perf_counter()
+        now = self._spend("step", now)
         discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
         reward = step.reward * np.float32(config.reward_scale)
         rows = self.replay.push_batch(seen, actions, reward, step.next_observation, discount)
@@ -106,13 +101,10 @@ class Dqn(NetworkLearner):
         self.steps += len(seen)
         self._vector_steps += 1
         ended = self._count(step)
-        stored = time.perf_counter()
+        now = self._spend("store", now)
         if len(self.replay) >= config.learning_starts:
             self._learn()
-        learnt = time.perf_counter()
-        spent = (selected - began, stepped - selected, stored - stepped, learnt - stored)
-        for phase, seconds in zip(PHASES, spent, strict=True):
-            self.seconds[phase] += seconds
+        self._spend("learn", now)
         return ended
 
     def _learn(self) -> None:
@@ -127,10 +119,11 @@ class Dqn(NetworkLearner):
             self._batches.weight.copy_(torch.from_numpy(weight))
         if self.device.type != "cpu":  # pragma: no cover: on the CPU both are the same memory
             _move(self.replay, self._batches)
-        rate = learning_rate_at(config, self.steps)
+        rate = self.learning_rate
         for batch in range(config.gradient_steps):
             loss.forward(batch)
-            self.optimiser.step(loss.backward(batch), rate)
+            loss.backward(batch)
+            self.optimiser.step(rate)
         self.updates += config.gradient_steps
         if self.priorities is not None:
             self.priorities.update(rows, loss.td_error.cpu().numpy())
@@ -145,11 +138,11 @@ class Dqn(NetworkLearner):
         """Return a copy of :attr:`online` as PyTorch's modules, on the CPU."""
         return self.online.to_modules()
 
-    def _rooms(self) -> dict[str, Room]:
-        rooms: dict[str, Room] = {**super()._rooms(), "replay": self.replay}
+    def _stored(self) -> dict[str, Stored]:
+        stored: dict[str, Stored] = {**super()._stored(), "replay": self.replay}
         if self.priorities is not None:
-            rooms["priorities"] = self.priorities
-        return rooms
+            stored["priorities"] = self.priorities
+        return stored
 
     def _tensors(self) -> dict[str, Tensor]:
         optimiser = self.optimiser

@@ -4,35 +4,152 @@ It uses one Gymnasium environment, one transition at a time, a deque as replay m
 `torch.optim.Adam`. Nothing is slow on purpose: the time goes into many small calls, and `dqn` is
 the same algorithm without most of them.
 
+The variants of the loss differ in which network chooses the action in s' and which gives its value:
+
+===========  ==========================  ====================
+variant      chooses the action in s'    gives its value
+===========  ==========================  ====================
+``single``   the network that learns     the same network
+``target``   the target network          the target network
+``double``   the network that learns     the target network
+===========  ==========================  ====================
+
 References
 ----------
-V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015. Different
-here: smooth L1 and Adam; a learning rate that falls; the variant of the loss (``double`` unless told
-otherwise: see `q_loss_plain`), and a target network that may follow as a moving average.
+V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015 (target).
+Different here: smooth L1 and Adam; a learning rate that falls, and a target network that may follow as a
+moving average.
+H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-learning", AAAI 2016.
 """
 
 from __future__ import annotations
 
+import copy
 import random
-from typing import Any
+import time
+from collections import deque
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.network import modules
-from qstep.deep.q_loss_plain import q_loss
-from qstep.deep.ranges import learning_rate_at
-from qstep.deep.replay_plain import PlainReplay
+from qstep.deep.config import DqnConfig, Variant
+from qstep.deep.learner import Ended, Learner
+from qstep.deep.network import Policy, greedy, modules
 from qstep.deep.spaces import Spaces
 from qstep.errors import ConfigError
 
-__all__ = ["PlainDqn"]
+__all__ = ["Batch", "PlainDqn", "PlainReplay", "q_loss"]
 
 
-class PlainDqn:
+class Batch(NamedTuple):
+    """B transitions with observations of D numbers.
+
+    Attributes
+    ----------
+    observation, next_observation : Tensor of float32, shape (B, D)
+    action : Tensor of int64, shape (B,)
+    reward : Tensor of float32, shape (B,)
+    terminated : Tensor of bool, shape (B,)
+    """
+
+    observation: Tensor
+    action: Tensor
+    reward: Tensor
+    next_observation: Tensor
+    terminated: Tensor
+
+
+def q_loss(
+    variant: Variant, online: nn.Module, target: nn.Module, batch: Batch, gamma: float
+) -> tuple[Tensor, Tensor]:
+    """Return the mean smooth L1 loss, to call ``backward`` on, and the TD errors, shape (B,).
+
+    Parameters
+    ----------
+    variant : {"single", "target", "double"}
+    online : Module
+        From (B, D) to (B, actions); learns.
+    target : Module
+        From (B, D) to (B, actions); ``single`` does not use it.
+    batch : Batch
+    gamma : float
+        0..1.
+    """
+    q_taken = online(batch.observation).gather(1, batch.action.unsqueeze(1)).squeeze(1)
+    with torch.no_grad():
+        if variant == "double":
+            best = online(batch.next_observation).argmax(dim=1, keepdim=True)
+            q_next = target(batch.next_observation).gather(1, best).squeeze(1)
+        else:
+            judge = online if variant == "single" else target
+            q_next = judge(batch.next_observation).max(dim=1).values
+        wanted = batch.reward + gamma * q_next * (~batch.terminated).float()
+    return F.smooth_l1_loss(q_taken, wanted), (wanted - q_taken).detach()
+
+
+class PlainReplay:
+    """The last transitions, and batches of them drawn uniformly.
+
+    A deque reaches an index by counting from the nearer end, so a draw takes time in proportion to its
+    length: drawing 128 of 100,000 transitions took 200 microseconds, and 75 from a list.
+
+    Parameters
+    ----------
+    capacity : int
+        Transitions. Once full, the oldest are dropped.
+    seed : int
+        Seed of the draws.
+    """
+
+    def __init__(self, capacity: int, seed: int) -> None:
+        self._memory: deque[tuple[NDArray[np.float32], int, float, NDArray[np.float32], bool]] = (
+            deque(maxlen=capacity)
+        )
+        self._random = random.Random(seed)
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def push(
+        self,
+        observation: NDArray[np.float32],
+        action: int,
+        reward: float,
+        next_observation: NDArray[np.float32],
+        terminated: bool,
+    ) -> None:
+        """Store one transition; the observations, of shape (D,), are not copied."""
+        self._memory.append((observation, action, reward, next_observation, terminated))
+
+    def sample(self, size: int, device: torch.device) -> Batch:
+        """Return a batch of distinct transitions.
+
+        Raises
+        ------
+        ConfigError
+            There are fewer than `size` transitions.
+        """
+        if size > len(self._memory):
+            raise ConfigError(
+                f"a batch of {size} is larger than the replay, which has {len(self._memory)} now"
+            )
+        drawn = self._random.sample(self._memory, size)
+        observation, action, reward, next_observation, terminated = zip(*drawn, strict=True)
+        return Batch(
+            torch.from_numpy(np.array(observation)).to(device),
+            torch.tensor(action, device=device),
+            torch.tensor(reward, dtype=torch.float32, device=device),
+            torch.from_numpy(np.array(next_observation)).to(device),
+            torch.tensor(terminated, device=device),
+        )
+
+
+class PlainDqn(Learner):
     """A run of DQN, step by step.
 
     Parameters
@@ -40,7 +157,7 @@ class PlainDqn:
     env : gymnasium.Env
         With spaces that fit, see :class:`~qstep.deep.spaces.Spaces`. It is reset here.
     config : DqnConfig
-        As for :class:`qstep.deep.dqn.Dqn` with N environments; see `num_envs`.
+        As for `Dqn` with N environments; see `num_envs`.
     device : torch.device
     num_envs : int
         N. It learns once after every N / ``gradient_steps`` steps, and the target network moves after
@@ -48,9 +165,6 @@ class PlainDqn:
 
     Attributes
     ----------
-    steps, episodes, updates : int
-        Counts so far.
-    spaces : Spaces
     online, target : torch.nn.Sequential
 
     Raises
@@ -72,28 +186,30 @@ class PlainDqn:
             )
         if config.prioritised:
             raise ConfigError("prioritised replay is for the fast form; the plain one has none")
+        super().__init__(spaces, config, device)
         sizes = (spaces.inputs, *config.hidden, spaces.actions)
-        self.env, self.spaces, self.config, self.device = env, spaces, config, device
+        self.env, self.config = env, config
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
+        self.optimiser = torch.optim.Adam(self.online.parameters())
         exploring, replaying = (
             int(sequence.generate_state(1)[0])
             for sequence in np.random.SeedSequence(config.seed).spawn(2)
         )
         self.replay = PlainReplay(config.buffer_size, replaying)
-        self.steps = self.episodes = self.updates = 0
         self._learn_every = num_envs // config.gradient_steps
         self._target_every = num_envs * config.target_update_interval
         self._random = random.Random(exploring)
         self._observation = self._numbers(env.reset(seed=config.seed)[0])
         self._return = 0.0
 
-    def step(self) -> float | None:
-        """Take one step and learn if it is time; return the episode's return if it has ended."""
-        config = self.config
+    def step(self) -> Ended:
+        """Take one step and learn if it is time."""
+        config, now = self.config, time.perf_counter()
         action = self._select()
+        now = self._spend("select", now)
         seen, reward, terminated, truncated, _ = self.env.step(action)
+        now = self._spend("step", now)
         observation = self._numbers(seen)
         self.replay.push(
             self._observation, action, config.reward_scale * float(reward), observation, terminated
@@ -101,25 +217,35 @@ class PlainDqn:
         self._observation = observation
         self.steps += 1
         self._return += float(reward)
-        episode_return = None
+        returns = []
         if terminated or truncated:
-            episode_return = self._return
+            returns = [self._return]
             self.episodes += 1
             self._return = 0.0
             self._observation = self._numbers(self.env.reset()[0])
+        now = self._spend("store", now)
         if len(self.replay) >= config.learning_starts:
             if self.steps % self._learn_every == 0:
                 self._learn()
             if self.steps % self._target_every == 0:
                 self._follow()
-        return episode_return
+        self._spend("learn", now)
+        return Ended(np.zeros(len(returns), np.int64), np.array(returns, np.float64))
+
+    def policy(self, num_envs: int) -> Policy:
+        """Return the greedy policy of :attr:`online` for any number of environments."""
+        return greedy(self.online)
+
+    def to_modules(self) -> nn.Sequential:
+        """Return a copy of :attr:`online`, on the CPU."""
+        return copy.deepcopy(self.online).cpu()
 
     def _numbers(self, seen: Any) -> NDArray[np.float32]:
         numbers: NDArray[np.float32] = self.spaces.numbers(np.asarray(seen)[np.newaxis])[0]
         return numbers
 
     def _select(self) -> int:
-        if self._random.random() < self.config.epsilon.at(self.steps, self.config.total_timesteps):
+        if self._random.random() < self.epsilon:
             return self._random.randrange(self.spaces.actions)
         with torch.no_grad():
             seen = torch.as_tensor(self._observation, device=self.device).unsqueeze(0)
@@ -130,7 +256,7 @@ class PlainDqn:
         batch = self.replay.sample(config.batch_size, self.device)
         loss, _ = q_loss(config.variant, self.online, self.target, batch, config.gamma)
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate_at(config, self.steps)
+            group["lr"] = self.learning_rate
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.optimiser.step()

@@ -1,34 +1,35 @@
-"""The common part of DQN and PQN: exploring, counting finished episodes, resuming exactly."""
+"""What every algorithm offers a run, and what those on many environments share.
+
+A :class:`Learner` takes steps, counts and times them, and gives its policy away. A
+:class:`VectorLearner` explores on N environments and resumes exactly.
+"""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 import torch
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from qstep._io.checkpoint import Checkpoint, check_parts
+from qstep.deep.config import NetworkConfig
+from qstep.deep.network import Envs, Policy
 from qstep.deep.spaces import Spaces
 from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.vector import check_autoreset, led_to
 from qstep.errors import CheckpointError, ConfigError
 
-__all__ = ["PHASES", "Ended", "Envs", "NetworkLearner", "Policy", "Step", "first_seed"]
-
-Envs = VectorEnv[Any, Any, Any]
+__all__ = ["PHASES", "Ended", "Learner", "Step", "Stored", "VectorLearner", "first_seed"]
 
 _NETWORKS = "networks"
 """Prefix of the tensors' names in a checkpoint."""
 
 PHASES = ("select", "step", "store", "learn")
-
-Policy = Callable[[NDArray[np.float32]], NDArray[np.int64]]
-"""From N observations, shape (N, inputs), to N actions."""
 
 
 class Ended(NamedTuple):
@@ -73,37 +74,132 @@ def first_seed(seed: int, num_envs: int) -> int:
     return num_envs * seed % ((1 << 64) - num_envs + 1)
 
 
-class Room(Protocol):
-    """An object with its own arrays: environments, a replay memory."""
+class Stored(Protocol):
+    """An object with arrays of its own in a checkpoint: environments, a replay memory."""
 
     def checkpoint(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, checkpoint: Mapping[str, NDArray[Any]], /) -> object: ...
 
 
-class NetworkLearner(ABC):
-    """A run on N environments.
+class Learner(ABC):
+    """An algorithm at work on an environment.
 
     Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
+
+    Parameters
+    ----------
+    spaces : Spaces
+    config : NetworkConfig
+    device : torch.device
+        Device of the networks; environments are on the CPU.
+
+    Attributes
+    ----------
+    num_envs : int
+        Environments stepped at once.
+    steps, episodes, updates : int
+        So far.
+    seconds : dict of str to float
+        Time spent so far in each of :data:`PHASES`. An accelerator works while the host continues, so
+        time that ``learn`` has caused is partly spent in ``select``.
+    """
+
+    VERSION: ClassVar[int] = 1
+    """Of the arithmetic; a checkpoint of another version is refused."""
+
+    num_envs = 1
+
+    def __init__(self, spaces: Spaces, config: NetworkConfig, device: torch.device) -> None:
+        self.spaces, self.device = spaces, device
+        self._schedules = config
+        self.steps = self.episodes = self.updates = 0
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    @abstractmethod
+    def step(self) -> Ended:
+        """Continue with every environment, and learn; return the episodes that ended."""
+
+    @abstractmethod
+    def policy(self, num_envs: int) -> Policy:
+        """Return the network's greedy policy, current at each call, for a number of environments."""
+
+    @abstractmethod
+    def to_modules(self) -> nn.Sequential:
+        """Return a copy of the learning network, on the CPU."""
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there are checkpoints."""
+        return False
+
+    @property
+    def epsilon(self) -> float:
+        """The present epsilon."""
+        return self._schedules.epsilon.at(self.steps, self._schedules.total_timesteps)
+
+    @property
+    def learning_rate(self) -> float:
+        """The present learning rate."""
+        return self._schedules.learning_rate_at(self.steps)
+
+    def rates(self) -> dict[str, float]:
+        """Return what changes on a schedule, by name, for the metrics."""
+        return {"epsilon": self.epsilon, "learning_rate": self.learning_rate}
+
+    def checkpoint(self) -> Checkpoint:
+        """Return copies of everything that the rest of the run depends on, for :meth:`restore`.
+
+        Only valid between two steps.
+
+        Raises
+        ------
+        ConfigError
+            The environments have no checkpoints: only QStep's compiled ones do.
+        """
+        raise ConfigError(_STATELESS)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
+
+        On the CPU, with the same version of PyTorch, the rest of the run is bit for bit that of an
+        uninterrupted one.
+
+        Raises
+        ------
+        CheckpointError
+            A part is missing, or is of another type or shape; then nothing has changed. Or a generator
+            is in no state that it can be in.
+        ConfigError
+            As for :meth:`checkpoint`.
+        """
+        raise ConfigError(_STATELESS)
+
+    def _spend(self, phase: str, since: float) -> float:
+        """Add the time since then to a phase; return the present time."""
+        now = time.perf_counter()
+        self.seconds[phase] += now - since
+        return now
+
+
+_STATELESS = "the run has no checkpoints: a Gymnasium environment cannot save its state"
+
+
+class VectorLearner(Learner):
+    """An algorithm on N environments at once.
 
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
         With ``AutoresetMode.SAME_STEP`` and spaces that fit, see :class:`~qstep.deep.spaces.Spaces`.
         They are reset here, with :func:`first_seed`.
+    config : NetworkConfig
+        Its seed is that of exploration and of everything else that the learner draws.
     device : torch.device
-        Device of the networks; environments are on the CPU.
-    seed : int
-        Seed of exploration and of everything else that the learner draws.
 
     Attributes
     ----------
-    spaces : Spaces
     observation : ndarray of float32, shape (N, inputs)
         The present observations.
-    steps, episodes, updates : int
-        So far.
-    seconds : dict of str to float
-        Time spent so far in each of :data:`PHASES`.
 
     Raises
     ------
@@ -114,28 +210,16 @@ class NetworkLearner(ABC):
     COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
     """Attributes in the head of a checkpoint."""
 
-    def __init__(self, envs: Envs, device: torch.device, seed: int) -> None:
+    def __init__(self, envs: Envs, config: NetworkConfig, device: torch.device) -> None:
         check_autoreset(envs)
-        self.spaces = Spaces(envs.single_observation_space, envs.single_action_space)
-        seen, _ = envs.reset(seed=first_seed(seed, envs.num_envs))
+        super().__init__(
+            Spaces(envs.single_observation_space, envs.single_action_space), config, device
+        )
+        seen, _ = envs.reset(seed=first_seed(config.seed, envs.num_envs))
         self.observation = self.spaces.numbers(seen)
-        self.envs, self.device = envs, device
-        self.generator = np.random.default_rng(seed)
-        self.steps = self.episodes = self.updates = 0
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.envs, self.num_envs = envs, envs.num_envs
+        self.generator = np.random.default_rng(config.seed)
         self._returns = np.zeros(envs.num_envs)
-
-    @abstractmethod
-    def step(self) -> Ended:
-        """Continue with every environment, and learn."""
-
-    @abstractmethod
-    def policy(self, num_envs: int) -> Policy:
-        """Return the network's greedy policy, current at each call, for a number of environments."""
-
-    @abstractmethod
-    def to_modules(self) -> nn.Sequential:
-        """Return a copy of the learning network, on the CPU."""
 
     @abstractmethod
     def _tensors(self) -> dict[str, Tensor]:
@@ -143,15 +227,12 @@ class NetworkLearner(ABC):
 
     @property
     def resumable(self) -> bool:
-        """Whether the environments have checkpoints, and so the run."""
         return isinstance(self.envs, CompiledVectorEnv)
 
-    def _rooms(self) -> dict[str, Room]:
-        """Return the objects with own arrays in a checkpoint, by name; ConfigError if one has none."""
+    def _stored(self) -> dict[str, Stored]:
+        """Return the objects with arrays of their own, by name; ConfigError if one has no checkpoint."""
         if not isinstance(self.envs, CompiledVectorEnv):
-            raise ConfigError(
-                f"{self.envs} has no checkpoints: a Gymnasium environment cannot save its state"
-            )
+            raise ConfigError(_STATELESS)
         return {"envs": self.envs}
 
     def _move(self, actions: NDArray[np.int64]) -> Step:
@@ -179,20 +260,11 @@ class NetworkLearner(ABC):
         return ended
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of everything that the rest of the run depends on, for :meth:`restore`.
-
-        Only valid between two steps.
-
-        Raises
-        ------
-        ConfigError
-            The environments have no checkpoints: only QStep's compiled ones do.
-        """
-        rooms = {name: room.checkpoint() for name, room in self._rooms().items()}
-        rooms[_NETWORKS] = {
+        parts = {owner: stored.checkpoint() for owner, stored in self._stored().items()}
+        parts[_NETWORKS] = {
             name: tensor.detach().cpu().clone().numpy() for name, tensor in self._tensors().items()
         }
-        arrays = {f"{room}.{name}": a for room, kept in rooms.items() for name, a in kept.items()}
+        arrays = {f"{owner}.{name}": a for owner, part in parts.items() for name, a in part.items()}
         return Checkpoint(
             {
                 "counters": {name: getattr(self, name) for name in self.COUNTERS},
@@ -203,32 +275,18 @@ class NetworkLearner(ABC):
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
-
-        On the CPU, with the same version of PyTorch, the rest of the run is bit for bit that of an
-        uninterrupted one.
-
-        Raises
-        ------
-        CheckpointError
-            A part is missing, or is of another type or shape; then nothing has changed. Or a generator
-            is in no state that it can be in.
-        """
         check_parts(checkpoint, self.checkpoint())
         head, arrays = checkpoint.head, checkpoint.arrays
         try:
             self.generator.bit_generator.state = head["generator"]
         except (ValueError, TypeError, OverflowError) as cause:
             raise CheckpointError(f"generator of the checkpoint: {cause}") from cause
-        for room, keeper in self._rooms().items():
-            start = f"{room}."
-            keeper.restore(
+        for owner, stored in self._stored().items():
+            start = f"{owner}."
+            stored.restore(
                 {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             )
-        assert isinstance(
-            self.envs, CompiledVectorEnv
-        )  # for others there is no checkpoint to compare with
-        self.observation = self.spaces.numbers(self.envs.observation)
+        self.observation = self.spaces.numbers(cast(CompiledVectorEnv, self.envs).observation)
         self._returns[:] = arrays["returns"]
         with torch.no_grad():
             for name, tensor in self._tensors().items():

@@ -33,10 +33,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.learner import Ended, Envs, NetworkLearner, Policy
-from qstep.deep.network import greedy, modules
-from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.ranges import learning_rate_at
+from qstep.deep.config import PqnConfig
+from qstep.deep.learner import Ended, VectorLearner
+from qstep.deep.network import Envs, Policy, greedy, modules
 from qstep.errors import ConfigError
 
 __all__ = ["Pqn", "lambda_returns", "pqn_loss"]
@@ -89,7 +88,7 @@ def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: T
     return 0.5 * F.mse_loss(taken, returns)
 
 
-class Pqn(NetworkLearner):
+class Pqn(VectorLearner):
     """A run of PQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
 
     Parameters
@@ -113,11 +112,10 @@ class Pqn(NetworkLearner):
         The transitions of a rollout cannot be cut into that many equal minibatches.
     """
 
-    VERSION = 2
-    """Of the arithmetic: version 1, with gradients by hand, rounded differently."""
+    VERSION = 2  # version 1, with gradients by hand, rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
-        super().__init__(envs, device, config.seed)
+        super().__init__(envs, config, device)
         shape = (config.num_steps, envs.num_envs)
         count, pieces = config.num_steps * envs.num_envs, config.num_minibatches
         if count % pieces:
@@ -145,11 +143,10 @@ class Pqn(NetworkLearner):
 
     def step(self) -> Ended:
         """Take H steps with every environment and learn from them; return the episodes that ended."""
-        epsilon = self.config.epsilon.at(self.steps, self.config.total_timesteps)
-        ended = [self._play(t, epsilon) for t in range(self.config.num_steps)]
-        began = time.perf_counter()
+        ended = [self._play(t) for t in range(self.config.num_steps)]
+        now = time.perf_counter()
         self._learn()
-        self.seconds["learn"] += time.perf_counter() - began
+        self._spend("learn", now)
         self.steps += self._reward.size
         return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
@@ -161,29 +158,27 @@ class Pqn(NetworkLearner):
         """Return a copy of :attr:`network` as PyTorch's modules, on the CPU."""
         return copy.deepcopy(self.network).cpu()
 
-    def _play(self, t: int, epsilon: float) -> Ended:
+    def _play(self, t: int) -> Ended:
         """Take one step with every environment and record it."""
-        began = time.perf_counter()
+        now = time.perf_counter()
         self._observation[t] = self.observation
-        self._action[t] = self._explore(self._greedy(self.observation), epsilon)
-        selected = time.perf_counter()
+        self._action[t] = self._explore(self._greedy(self.observation), self.epsilon)
+        now = self._spend("select", now)
         step = self._move(self._action[t])
-        stepped = time.perf_counter()
+        now = self._spend("step", now)
         self._next_observation[t] = step.next_observation
         self._reward[t] = step.reward
         self._terminated[t] = step.terminated
         self._truncated[t] = step.truncated
         ended = self._count(step)
-        self.seconds["select"] += selected - began
-        self.seconds["step"] += stepped - selected
-        self.seconds["store"] += time.perf_counter() - stepped
+        self._spend("store", now)
         return ended
 
     def _learn(self) -> None:
         """Learn from the whole rollout `update_epochs` times."""
         config = self.config
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate_at(config, self.steps)
+            group["lr"] = self.learning_rate
         rollout = (
             self._on_device(self._observation).flatten(0, 1),
             self._on_device(self._action).flatten(),

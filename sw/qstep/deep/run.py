@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import copy
+import math
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass
@@ -10,20 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from qstep._io.checkpoint import Checkpoint, check_parts
-from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_config import DqnConfig
-from qstep.deep.dqn_plain import PlainDqn
-from qstep.deep.evaluate import play
-from qstep.deep.learner import Ended, NetworkLearner, Policy
-from qstep.deep.measure import clocked, peak_mib
-from qstep.deep.network import Greedy, Stack
-from qstep.deep.pqn import Pqn
-from qstep.deep.pqn_config import PqnConfig
-from qstep.deep.presets import preset_of
-from qstep.deep.ranges import learning_rate_at
+from qstep.deep.algorithms import ALGORITHMS, preset_of
+from qstep.deep.learner import Ended
+from qstep.deep.network import play
 from qstep.errors import ConfigError
 from qstep.learn.metrics import Metrics
 
@@ -67,10 +59,11 @@ class Run:
     Parameters
     ----------
     name : str
-        Name of the environment, see :func:`~qstep.deep.presets.preset_of`.
-    form : {"plain", "fast", "pqn"}
-    config : DqnConfig or PqnConfig
-        PqnConfig for ``pqn``. A ConfigError is raised if the run does not fit into memory.
+        Name of the environment, see :func:`~qstep.deep.algorithms.preset_of`.
+    algorithm : str
+        A key of :data:`~qstep.deep.algorithms.ALGORITHMS`.
+    config : NetworkConfig
+        Of the algorithm's kind. A ConfigError is raised if the run does not fit into memory.
     device : torch.device
     evaluate_every : int
         Play :data:`GAMES` greedy episodes each time this many training episodes have ended, and at the
@@ -78,23 +71,20 @@ class Run:
     episodes : int or None
         End after this many, unless ``config.total_timesteps`` is reached first.
     num_envs : int or None
-        Environments; the plain form learns as often as with this many. None: the preset's number.
+        See :class:`~qstep.deep.algorithms.Settings`; None for the environment's own.
 
     Attributes
     ----------
     preset : Preset
         The environment's own.
-    learner : Dqn, PlainDqn or Pqn
+    learner : Learner
     metrics : Metrics or None
-        None until it is set. It receives ``episode_return``, ``episodes``, ``epsilon`` and
-        ``learning_rate`` when training episodes end (the mean return of those that ended in one step of
-        the learner), and ``greedy_score``, ``greedy_score_low`` and ``greedy_score_high`` of every
-        evaluation.
+        None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
+        training episodes end (the mean return of those that ended in one step of the learner), and
+        ``greedy_score``, ``greedy_score_low`` and ``greedy_score_high`` of every evaluation.
     returns : list of (steps, return)
         Of every training episode, at its end.
     scores : list of Score
-    phases : dict of str to float
-        Seconds spent so far in ``select``, ``step``, ``store`` and ``learn``.
     seconds, processor_s : float
         Spent so far: wall clock, and all processors together. Counted from the first step, including
         evaluations and whatever the caller does between two steps, mostly checkpoints.
@@ -105,35 +95,27 @@ class Run:
     def __init__(
         self,
         name: str,
-        form: str,
-        config: DqnConfig | PqnConfig,
+        algorithm: str,
+        config: Any,
         device: torch.device,
         evaluate_every: int,
         episodes: int | None = None,
         num_envs: int | None = None,
     ) -> None:
         self.preset = preset = preset_of(name)
-        self.name, self.form, self.config = name, form, config
-        count = num_envs or (preset.plain_num_envs if form == "plain" else preset.num_envs)
+        self.name, self.algorithm, self.config = name, ALGORITHMS[algorithm], config
+        self.num_envs = num_envs or self.algorithm.settings_for(preset, config.seed).num_envs
         self.evaluate_every, self.episodes = evaluate_every, episodes
         self.metrics: Metrics | None = None
-        self.learner: NetworkLearner | PlainDqn
         try:
-            if isinstance(config, PqnConfig):
-                self.learner = Pqn(preset.make_envs(count), config, device)
-            elif form == "plain":
-                self.learner = PlainDqn(preset.make_env(), config, device, count)
-            else:
-                self.learner = Dqn(preset.make_envs(count), config, device)
+            self.learner = self.algorithm.make(preset, config, device, self.num_envs)
         except (MemoryError, RuntimeError) as cause:
             if "memory" not in str(cause) and not isinstance(cause, MemoryError):
                 raise  # PyTorch has no special error for this on a CPU
             raise ConfigError(
-                f"the run does not fit into memory; {count} environments and hidden layers of "
+                f"the run does not fit into memory; {self.num_envs} environments and hidden layers of "
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
             ) from cause
-        learner = self.learner
-        self.phases = clocked(learner) if isinstance(learner, PlainDqn) else learner.seconds
         self._games = preset.make_envs(GAMES)
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
@@ -146,14 +128,11 @@ class Run:
         It includes the version of PyTorch, as another version may compute other sums.
         """
         return {
-            "command": "pqn" if self.form == "pqn" else "dqn",
-            **({"version": Pqn.VERSION} if self.form == "pqn" else {}),
+            "algorithm": self.algorithm.name,
+            "version": self.learner.VERSION,
             "environment": self.name,
-            "form": self.form,
             "device": self.learner.device.type,
-            "num_envs": self.learner.envs.num_envs
-            if isinstance(self.learner, NetworkLearner)
-            else 1,
+            "num_envs": self.learner.num_envs,
             "episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
@@ -169,7 +148,7 @@ class Run:
     @property
     def resumable(self) -> bool:
         """Whether :meth:`checkpoint` can return all that the rest of the run depends on."""
-        return isinstance(self.learner, NetworkLearner) and self.learner.resumable
+        return self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
         """Run to the end, one step of the learner at a time; iteration may stop and start again."""
@@ -193,25 +172,16 @@ class Run:
         self.processor_s += now[1] - processor
         return now
 
-    def _note(self, ended: Ended | float | None) -> None:
-        if ended is None:
-            return
-        returns = ended.episode_return.tolist() if isinstance(ended, Ended) else [ended]
-        steps = self.learner.steps
+    def _note(self, ended: Ended) -> None:
+        steps, returns = self.learner.steps, ended.episode_return.tolist()
         self.returns += [(steps, episode_return) for episode_return in returns]
         if self.metrics is not None and returns:
-            self.metrics(
-                steps,
-                {
-                    "episode_return": sum(returns) / len(returns),
-                    "episodes": self.learner.episodes,
-                    "epsilon": self.config.epsilon.at(steps, self.config.total_timesteps),
-                    "learning_rate": learning_rate_at(self.config, steps),
-                },
-            )
+            values = {"episode_return": sum(returns) / len(returns)}
+            values["episodes"] = self.learner.episodes
+            self.metrics(steps, {**values, **self.learner.rates()})
 
     def _evaluate(self) -> None:
-        scores = play(self._games, self._policy(), _GAMES_SEED)
+        scores = play(self._games, self.learner.policy(GAMES), _GAMES_SEED)
         self.scores.append(
             Score(
                 self.learner.steps,
@@ -220,7 +190,7 @@ class Run:
                 float(scores.min()),
                 float(scores.max()),
                 self.learning_s,
-                peak_mib(),
+                _peak_mib(),
             )
         )
 
@@ -229,35 +199,14 @@ class Run:
             told = {"": score.mean, "_low": score.low, "_high": score.high}
             self.metrics(score.steps, {f"greedy_score{end}": value for end, value in told.items()})
 
-    def _policy(self) -> Policy:
-        """Return the policy for evaluations."""
-        if isinstance(self.learner, NetworkLearner):
-            return self.learner.policy(GAMES)
-        spaces = self.learner.spaces
-        sizes = (spaces.inputs, *self.config.hidden, spaces.actions)
-        network = Stack.zeros(sizes, 1, self.learner.device)
-        network.copy_modules(self.learner.online)
-        return Greedy(network, GAMES)
-
-    @property
-    def network(self) -> nn.Sequential:
-        """A copy of the learning network, on the CPU."""
-        if isinstance(self.learner, NetworkLearner):
-            return self.learner.to_modules()
-        return copy.deepcopy(self.learner.online).cpu()
-
     def checkpoint(self) -> Checkpoint:
         """Return all that the rest of the run depends on, and its history.
 
         Raises
         ------
         ConfigError
-            The run is of the plain form, or its environments have no checkpoints.
+            The environments have no checkpoints.
         """
-        if isinstance(self.learner, PlainDqn):
-            raise ConfigError(
-                "the plain form has no checkpoints: a Gymnasium environment cannot save its state"
-            )
         learner, own = self.learner.checkpoint(), self._own()
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
@@ -279,7 +228,6 @@ class Run:
         CheckpointError
             A part is missing, or has another type or shape; then nothing has changed.
         """
-        assert isinstance(self.learner, NetworkLearner)
         own = self._own()
         check_parts(checkpoint, own, any_length=own.arrays)
         self.learner.restore(checkpoint)  # this checks the learner's parts
@@ -295,3 +243,13 @@ class Run:
 
 
 _CLOCKS = ("seconds", "processor_s", "learning_s")
+
+
+def _peak_mib() -> float:
+    """Return this process's peak memory, or NaN where the system does not report it."""
+    try:
+        import resource
+    except ImportError:  # pragma: no cover: not a POSIX system
+        return math.nan
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)

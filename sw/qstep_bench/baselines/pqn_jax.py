@@ -26,7 +26,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 from jax import lax, random
 from numpy.typing import NDArray
 
-from qstep.deep.pqn_config import PqnConfig
+from qstep.deep.config import PqnConfig
 from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, STEP_CAP
 
 __all__ = ["Poles", "Rollout", "compiled_run", "lambda_returns", "step"]

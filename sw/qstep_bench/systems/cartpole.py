@@ -12,7 +12,7 @@ __all__ = ["benchmark"]
 def benchmark(device: str) -> Benchmark:
     """Return DQN and PQN on CartPole, with their networks on a device."""
     on = torch_device.choose(device)
-    plain, fast, pqn = (Training("cartpole", form, on) for form in ("plain", "fast", "pqn"))
+    plain, fast, pqn = (Training("cartpole", form, on) for form in ("dqn plain", "dqn", "pqn"))
     return Benchmark(
         "cartpole",
         f"learn CartPole-v1; DQN with an update of {plain.config.batch_size} transitions every "

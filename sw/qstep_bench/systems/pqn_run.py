@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from qstep._io import extras
 from qstep.deep import torch_device
-from qstep.deep.evaluate import play
+from qstep.deep.config import PqnConfig
+from qstep.deep.network import play
 from qstep.deep.pqn import Pqn
-from qstep.deep.pqn_config import PqnConfig
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Benchmark, Form

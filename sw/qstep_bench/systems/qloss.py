@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from qstep.deep import torch_device
-from qstep.deep.network import Stack, modules
-from qstep.deep.q_loss import Batches, QLoss
-from qstep.deep.q_loss_plain import Batch, q_loss
-from qstep.deep.variants import VARIANTS, Variant
+from qstep.deep.config import VARIANTS, Variant
+from qstep.deep.dqn_plain import Batch, q_loss
+from qstep.deep.fast.network import Stack
+from qstep.deep.fast.q_loss import Batches, QLoss
+from qstep.deep.network import modules
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Benchmark, Form
 

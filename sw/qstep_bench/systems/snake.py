@@ -12,9 +12,9 @@ __all__ = ["benchmark"]
 def benchmark(device: str) -> Benchmark:
     """Return DQN on Snake with the 11 features and with the flood fill, and PQN with the flood fill."""
     on = torch_device.choose(device)
-    plain = Training("snake-features", "plain", on)
-    fast = Training("snake-features", "fast", on)
-    flood_plain, flood = (Training("snake", form, on) for form in ("plain", "fast"))
+    plain = Training("snake-features", "dqn plain", on)
+    fast = Training("snake-features", "dqn", on)
+    flood_plain, flood = (Training("snake", form, on) for form in ("dqn plain", "dqn"))
     pqn = Training("snake", "pqn", on)
     many = f"{fast.least} environments at once, a ring of arrays"
     each = plain.config.batch_size / plain.steps_per_update

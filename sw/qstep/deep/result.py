@@ -1,4 +1,4 @@
-"""The results of a finished run with a network: its files, and a summary in plain values."""
+"""The results of a finished run with a network: its files, its picture, a summary in plain values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.figure import Figure
 from safetensors.torch import save
 
 from qstep._io.files import write_atomically
-from qstep.deep.plots import draw_learning_curve
-from qstep.deep.run import Run, Score
+from qstep.deep.run import GAMES, Run, Score
 from qstep.learn.results import Results
 
-__all__ = ["results", "summary"]
+__all__ = ["draw_learning_curve", "results", "summary"]
 
 _THOUSAND = 1000
 """Episodes compared at the beginning and at the end of a run."""
@@ -27,7 +28,7 @@ def results(run: Run) -> Results:
     """
 
     def network(path: Path) -> None:
-        write_atomically(path, save(run.network.state_dict()))
+        write_atomically(path, save(run.learner.to_modules().state_dict()))
 
     return Results(
         learnt={"network.safetensors": network},
@@ -56,7 +57,7 @@ def summary(run: Run) -> dict[str, Any]:
         "solved_at": first[0] if first else None,
         "seconds": round(run.seconds, 2),
         "processor_s": round(run.processor_s, 2),
-        "phases": {name: round(s, 2) for name, s in run.phases.items()},
+        "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
         "first_and_last": _first_and_last(run.scores),
     }
 
@@ -76,3 +77,29 @@ def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
         ],
         "peak_mib": [round(first.peak_mib, 1), round(last.peak_mib, 1)],
     }
+
+
+def draw_learning_curve(run: Run) -> Figure:
+    """Plot returns above scores: Snake's returns have other units, ten per point and less for death."""
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    explored, played = figure.subplots(2, 1, sharex=True)
+    steps, totals = np.array(run.returns).reshape(-1, 2).T
+    window = max(1, len(totals) // 50)
+    if len(totals):
+        smooth = np.convolve(totals, np.full(window, 1 / window), "valid")
+        explored.plot(steps[window - 1 :], smooth, color="tab:blue")
+    explored.set_ylabel(f"return while exploring,\nmean of {window} episodes")
+    at = [score.steps for score in run.scores]
+    low, high = [s.low for s in run.scores], [s.high for s in run.scores]
+    played.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
+    played.plot(at, [s.mean for s in run.scores], color="tab:orange", marker=".", markersize=4)
+    played.set_ylabel(f"score of {GAMES} greedy episodes:\nmean, lowest to highest")
+    threshold = run.preset.solved
+    if threshold is not None:
+        played.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
+        played.legend(loc="best")
+    played.set_xlabel("steps")
+    for axes in (explored, played):
+        axes.grid(alpha=0.3)
+    figure.suptitle(f"{run.name}, {run.algorithm.name}: learning curve")
+    return figure

@@ -1,0 +1,212 @@
+"""The hyperparameters of runs with networks, checked when they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Literal, TypeAlias, get_args
+
+from qstep.errors import ConfigError
+from qstep.spec.checks import boolean, integer, real, shown
+from qstep.spec.epsilon import EpsilonSchedule
+
+__all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant", "check_variant"]
+
+Variant: TypeAlias = Literal["single", "target", "double"]
+"""Which network chooses the action in the next state and which gives its value: see `dqn_plain`."""
+
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+_MOST = (1 << 31) - 1
+"""Upper bound of any size that allocates memory."""
+
+
+def check_variant(variant: object) -> None:
+    """Raise ConfigError unless there is such a variant."""
+    if not isinstance(variant, str) or variant not in VARIANTS:
+        raise ConfigError(f"variant is {shown(variant)}; it must be one of {', '.join(VARIANTS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """Hyperparameters that every algorithm has. A *step* is one step of one environment.
+
+    Epsilon and the learning rate go by steps, not by updates, so they are the same at the same step
+    however often the network learns.
+
+    Parameters
+    ----------
+    total_timesteps : int
+        Length of the run, to which the schedules refer; 1 or more.
+    hidden : tuple of int
+        Units of each hidden layer.
+    gamma : float
+        Discount, 0..1.
+    reward_scale : float
+        Factor for rewards before learning. Smooth L1, the loss of DQN, is linear beyond an error of 1,
+        where it learns medians instead of means and overlooks rare drops from high values. Keep values
+        near 1.
+    learning_rate : float
+        Learning rate at the first step; it then changes linearly.
+    final_learning_rate : float
+        Learning rate at the last step.
+    epsilon : EpsilonSchedule
+        Exploration, by steps.
+    seed : int
+        Seed of everything that is drawn, including the network's initial parameters.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of range.
+    """
+
+    total_timesteps: int = 100_000
+    hidden: tuple[int, ...] = (64, 64)
+    gamma: float = 0.99
+    reward_scale: float = 1.0
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 0.0
+    epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.3))
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._check(integer, "total_timesteps", 1)
+        self._check(real, "gamma", 0, 1)
+        for name in ("learning_rate", "final_learning_rate", "reward_scale"):
+            self._check(_finite, name)
+        self._check(_layers, "hidden")
+        if not isinstance(self.epsilon, EpsilonSchedule):
+            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
+        integer("seed", self.seed, 0, (1 << 64) - 1, "from 0 to 2^64-1")
+
+    def learning_rate_at(self, step: int) -> float:
+        """Return the learning rate at a step: linear, then constant after the last step."""
+        share = min(step / self.total_timesteps, 1.0)
+        return self.learning_rate + (self.final_learning_rate - self.learning_rate) * share
+
+    def _check(self, checked: Callable[..., object], name: str, *bounds: int) -> None:
+        """Replace a field by what a check makes of it; the check refuses illegal values."""
+        object.__setattr__(self, name, checked(name, getattr(self, name), *bounds))
+
+
+def _finite(name: str, value: object) -> float:
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not 0.0 <= number < math.inf:
+        raise ConfigError(f"{name} is {shown(value)}; it must be finite, 0 or more")
+    return number
+
+
+def _layers(name: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise ConfigError(
+            f"{name} is {shown(value)}; it must be the units of one layer or more, such as (64, 64)"
+        )
+    return tuple(integer(f"a layer of {name}", units, 1, _MOST) for units in value)
+
+
+@dataclass(frozen=True, slots=True)
+class DqnConfig(NetworkConfig):
+    """Hyperparameters of DQN, in addition to those of :class:`NetworkConfig`; both forms use it.
+
+    Parameters
+    ----------
+    variant : {"single", "target", "double"}
+        Where the target values come from: the online network, the target network, or its values of
+        the actions that the online network prefers (Double DQN).
+    batch_size : int
+        Transitions of an update, 1..`buffer_size`.
+    gradient_steps : int
+        Updates after each step of all environments, 1 or more. With N environments that is
+        ``gradient_steps / N`` a step.
+    buffer_size : int
+        Transitions in the replay memory.
+    learning_starts : int
+        Steps before the first update, at least `batch_size`.
+    target_update_interval : int
+        Steps of all environments between two moves of the target network, 1 or more.
+    tau : float
+        How far the target moves towards the online network: 1 copies it, less is a moving average.
+    prioritised : bool
+        Replay transitions with large errors more often.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of range.
+    """
+
+    variant: Variant = "double"
+    batch_size: int = 64
+    gradient_steps: int = 8
+    buffer_size: int = 50_000
+    learning_starts: int = 1_000
+    target_update_interval: int = 1
+    tau: float = 0.05
+    prioritised: bool = False
+
+    def __post_init__(self) -> None:
+        NetworkConfig.__post_init__(self)
+        for name in ("batch_size", "gradient_steps", "buffer_size", "learning_starts"):
+            self._check(integer, name, 1, _MOST)
+        self._check(integer, "target_update_interval", 1, _MOST)
+        self._check(real, "tau", 0, 1)
+        self._check(boolean, "prioritised")
+        check_variant(self.variant)
+        if self.batch_size > self.buffer_size:
+            raise ConfigError(
+                f"batch_size is {self.batch_size}, larger than "
+                f"buffer_size, {self.buffer_size}; make it smaller"
+            )
+        if not self.batch_size <= self.learning_starts <= self.buffer_size:
+            raise ConfigError(
+                f"learning_starts is {self.learning_starts}; it must be from batch_size, "
+                f"{self.batch_size}, to buffer_size, {self.buffer_size}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PqnConfig(NetworkConfig):
+    """Hyperparameters of PQN, in addition to those of :class:`NetworkConfig`.
+
+    A run is rounded up to whole rollouts.
+
+    Parameters
+    ----------
+    q_lambda : float
+        The lambda of the returns, 0..1; 0 is one-step Q-learning.
+    num_steps : int
+        H, steps of each environment in a rollout.
+    update_epochs : int
+        Passes over each rollout.
+    num_minibatches : int
+        Pieces of a rollout, one update each; at most N * H on N environments.
+    max_grad_norm : float
+        A longer gradient is shortened to this; above 0.
+
+    Raises
+    ------
+    ConfigError
+        A value is out of range.
+    """
+
+    total_timesteps: int = 500_000
+    hidden: tuple[int, ...] = (128, 128)
+    reward_scale: float = 0.1
+    epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.2))
+    q_lambda: float = 0.95
+    num_steps: int = 64
+    update_epochs: int = 4
+    num_minibatches: int = 16
+    max_grad_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        NetworkConfig.__post_init__(self)
+        for name in ("num_steps", "update_epochs", "num_minibatches"):
+            self._check(integer, name, 1, _MOST)
+        self._check(real, "q_lambda", 0, 1)
+        self._check(_finite, "max_grad_norm")
+        if not self.max_grad_norm > 0.0:
+            raise ConfigError(f"max_grad_norm is {self.max_grad_norm}; it must be above 0")

@@ -1,0 +1,303 @@
+"""The networks as one vector: passes and gradients without allocating memory, and Adam.
+
+A `Stack` holds the parameters of `deep.network.modules` flat: a layer is a view of shape
+(out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to another,
+is one operation instead of one per tensor. It holds several networks of one shape. A `Pass` runs them
+all at once, on a fixed number of samples; `Backward` writes the gradient of the first.
+
+Activations have one sample per column and a last row of ones, which the bias multiplies. With two or
+three actions the matrix library is also fast at this layout: with samples as rows, the product of a tall
+and a narrow matrix took three times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim.adam import adam
+
+from qstep.deep.network import modules
+
+__all__ = ["Adam", "Backward", "Greedy", "Pass", "Product", "Stack", "products", "through_copies"]
+
+Product: TypeAlias = Callable[..., Tensor]
+"""``product(a, b, out=c)`` writes the product of two matrices, or of stacks of them, and returns it."""
+
+
+def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
+    """Multiply whole tensors into a new one and copy it, so `a`, `b` and `out` may be any views."""
+    return out.copy_(a.contiguous() @ b.contiguous())
+
+
+def products(device: torch.device) -> tuple[Product, Product]:
+    """Return the products of two matrices, and of two stacks of them, on a device; views are legal.
+
+    Apple's GPU goes through copies: on several versions of macOS its products of views are silently
+    wrong, both with gaps in the output and with repeated elements in an input.
+    """
+    if device.type == "mps":
+        return through_copies, through_copies
+    return torch.mm, torch.bmm
+
+
+class Stack:
+    """The parameters of several such networks, or anything of their shape, such as a gradient.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        As for :func:`modules`.
+    flat : Tensor of float32, shape (N, P)
+        Holds the parameters of N networks: the layers in order, row by row.
+
+    Attributes
+    ----------
+    layers : list of Tensor, shapes (N, out, in + 1)
+        Views of `flat`: weights, and the bias in the last column.
+    """
+
+    def __init__(self, sizes: Sequence[int], flat: Tensor) -> None:
+        self.sizes, self.flat = tuple(sizes), flat
+        shapes = _shapes(sizes)
+        parts = torch.split(flat, [rows * columns for rows, columns in shapes], 1)
+        self.layers = [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    @classmethod
+    def zeros(cls, sizes: Sequence[int], count: int, device: torch.device) -> Stack:
+        """Return `count` networks whose parameters are all 0."""
+        width = sum(rows * columns for rows, columns in _shapes(sizes))
+        return cls(sizes, torch.zeros(count, width, device=device))
+
+    def __getitem__(self, index: int) -> Stack:
+        """Return one of the networks, in the same memory."""
+        return Stack(self.sizes, self.flat[index : index + 1])
+
+    def copy_modules(self, source: nn.Sequential) -> None:
+        """Copy the parameters of a network from :func:`modules`, of the same sizes, to every network."""
+        with torch.no_grad():
+            for layer, linear in zip(self.layers, _linear(source), strict=True):
+                layer[:, :, :-1] = linear.weight
+                layer[:, :, -1] = linear.bias
+
+    def to_modules(self) -> nn.Sequential:
+        """Return the first network as PyTorch's modules, on the CPU."""
+        made = modules(self.sizes, seed=0)
+        with torch.no_grad():
+            for layer, linear in zip(self.layers, _linear(made), strict=True):
+                linear.weight.copy_(layer[0, :, :-1])
+                linear.bias.copy_(layer[0, :, -1])
+        return made
+
+
+def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    return [(outputs, inputs + 1) for inputs, outputs in pairwise(sizes)]
+
+
+def _linear(source: nn.Sequential) -> list[nn.Linear]:
+    return [module for module in source if isinstance(module, nn.Linear)]
+
+
+class Pass:
+    """The forward pass of N networks for a fixed number of samples.
+
+    Parameters
+    ----------
+    networks : Stack
+        N networks, read at each call.
+    samples : int
+        C, the number of columns.
+
+    Attributes
+    ----------
+    hidden : list of Tensor of float32, shapes (N, units + 1, C)
+        After ReLU. The last row is 1.
+    values : Tensor of float32, shape (N, actions, C)
+    """
+
+    def __init__(self, networks: Stack, samples: int) -> None:
+        count, device = len(networks.flat), networks.flat.device
+        *units, actions = networks.sizes[1:]
+        self.hidden = [torch.ones(count, n + 1, samples, device=device) for n in units]
+        self.values = torch.empty(count, actions, samples, device=device)
+        outputs = [hidden[:, :-1] for hidden in self.hidden]
+        _, self._bmm = products(device)
+        layers = list(zip(networks.layers[:-1], outputs, strict=True))
+        self._first, self._inner = layers[0], list(zip(self.hidden[:-1], layers[1:], strict=True))
+        self._last = networks.layers[-1]
+
+    def __call__(self, columns: Tensor) -> Tensor:
+        """Compute and return :attr:`values`.
+
+        Parameters
+        ----------
+        columns : Tensor of float32, shape (N, inputs + 1, C)
+            Input of each network, one sample per column; the last row is 1.
+        """
+        layer, output = self._first
+        self._bmm(layer, columns, out=output)
+        output.relu_()
+        for hidden, (layer, output) in self._inner:
+            self._bmm(layer, hidden, out=output)
+            output.relu_()
+        return self._bmm(self._last, self.hidden[-1], out=self.values)
+
+
+class Backward:
+    """The gradient of one network, written out by hand.
+
+    Parameters
+    ----------
+    network : Stack
+        A single network, read at each call.
+    forward : Pass
+        Its pass, or a pass whose first network it is.
+    samples : int
+        B: this many columns of the pass are used, from the first.
+
+    Attributes
+    ----------
+    gradient : Stack
+        Result of the last call; a single network.
+    """
+
+    def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
+        device = network.flat.device
+        self.gradient = Stack.zeros(network.sizes, 1, device)
+        self._mm, _ = products(device)
+        self._first = self.gradient.layers[0][0]
+        self._layers = []
+        for k in range(len(forward.hidden), 0, -1):
+            hidden = forward.hidden[k - 1][0][:, :samples]
+            back = torch.empty(network.sizes[k], samples, device=device)
+            self._layers.append(
+                _Layer(
+                    self.gradient.layers[k][0],
+                    hidden.t(),
+                    network.layers[k][0][:, :-1].t(),
+                    back,
+                    hidden[:-1],
+                )
+            )
+
+    def __call__(self, handed: Tensor, observations: Tensor) -> Tensor:
+        """Compute and return :attr:`gradient`, flat, shape (1, P).
+
+        Parameters
+        ----------
+        handed : Tensor of float32, shape (actions, B)
+            Gradient with respect to the values of the last call of the pass.
+        observations : Tensor of float32, shape (B, inputs + 1)
+            Observations of that call, one sample per row.
+        """
+        for gradient, hidden, weights, back, output in self._layers:
+            self._mm(handed, hidden, out=gradient)
+            self._mm(weights, handed, out=back)
+            back.mul_(torch.sign(output, out=output))  # through ReLU: its output is 0 or positive
+            handed = back
+        self._mm(handed, observations, out=self._first)
+        return self.gradient.flat
+
+
+class _Layer(NamedTuple):
+    """The views for the backward pass through a layer.
+
+    Attributes
+    ----------
+    gradient : Tensor, shape (out, in + 1)
+        Written.
+    hidden : Tensor, shape (B, in + 1)
+        The layer's inputs, one sample per row.
+    weights : Tensor, shape (in, out)
+    back : Tensor, shape (in, B)
+        Written: the gradient for the layer below.
+    output : Tensor, shape (in, B)
+        The layer's inputs as the ReLU below gave them.
+    """
+
+    gradient: Tensor
+    hidden: Tensor
+    weights: Tensor
+    back: Tensor
+    output: Tensor
+
+
+class Greedy:
+    """The greedy actions of one network for N observations at once; ties go to the lowest action.
+
+    Parameters
+    ----------
+    network : Stack
+        A single network, read at each call.
+    num_envs : int
+        N.
+    """
+
+    def __init__(self, network: Stack, num_envs: int) -> None:
+        device = network.flat.device
+        self._pass = Pass(network, num_envs)
+        rows = torch.ones(num_envs, network.sizes[0] + 1, device=device)
+        self._seen, self._columns = rows[:, :-1], rows.t()[None]
+
+    def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the actions, shape (N,).
+
+        Parameters
+        ----------
+        observation : ndarray of float32, shape (N, inputs)
+        """
+        self._seen.copy_(torch.from_numpy(observation))
+        # NumPy is five times as fast at this as PyTorch.
+        best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
+        return best
+
+
+class Adam:
+    """Adam for one flat vector of parameters, with the numbers of ``torch.optim.Adam(fused=True)``.
+
+    That class groups many tensors and their state in each step, which takes three times as long as the
+    step of a network of 5,000 parameters. PyTorch's functional form, with one tensor of each, does not.
+
+    Parameters
+    ----------
+    parameters : Tensor of float32, shape (1, P)
+        Changed in place by every step.
+    gradient : Tensor of float32, shape (1, P)
+        Read by every step.
+
+    Attributes
+    ----------
+    mean, square : Tensor of float32, shape (1, P)
+        Running means of the gradient and of its square.
+    count : Tensor of float32, shape ()
+        Steps taken.
+
+    References
+    ----------
+    D. P. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
+    """
+
+    def __init__(self, parameters: Tensor, gradient: Tensor) -> None:
+        self.mean, self.square = torch.zeros_like(parameters), torch.zeros_like(parameters)
+        self.count = torch.zeros((), device=parameters.device)
+        without: list[Tensor] = []
+        self._tensors = [parameters], [gradient], [self.mean], [self.square], without, [self.count]
+
+    def step(self, rate: float) -> None:
+        """Take one step with a learning rate of 0 or more."""
+        adam(
+            *self._tensors,
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=rate,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
