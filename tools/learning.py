@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import qstep
-from qstep.learn.result import TrainingResult
+from qstep.learn.table_result import TableResult
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentSettings
@@ -64,7 +64,7 @@ CASES = (
 )
 
 
-def learnt(case: Case) -> TrainingResult:
+def learnt(case: Case) -> TableResult:
     """Run a case."""
     return qstep.train(
         case.world,

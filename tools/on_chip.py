@@ -16,8 +16,7 @@ from tb.equal_agents import differing
 from qstep.device.acting import open_agents
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.agents import Budget
-from qstep.learn.plan import AgentsPlan, planned
+from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentSettings

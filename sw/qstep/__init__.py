@@ -5,58 +5,109 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from qstep import envs  # which registers the environments with Gymnasium
-from qstep.device import open_device
+from qstep.device import Counters, Device, Status, open_device
 from qstep.errors import QStepError
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting, Algorithm
-from qstep.spec.config import Config, Link
-from qstep.spec.epsilon import Epsilon
-from qstep.spec.fixed import QFormat, Rounding
-from qstep.spec.settings import AgentSettings, Hyperparameters
+from qstep.spec.config import Config, Link, TableType
+from qstep.spec.epsilon import Epsilon, EpsilonCode
+from qstep.spec.fixed import Coefficients, QFormat, Rounding
+from qstep.spec.random import NoiseState
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep.device.live import open_live
-    from qstep.learn.sweep import sweep
-    from qstep.learn.train import train
-    from qstep_rtl.sources import rtl_files
+    from qstep._io.cluster import Cluster as Cluster
+    from qstep._io.scheduler import Here as Here
+    from qstep._io.scheduler import Processes as Processes
+    from qstep._io.scheduler import Workers as Workers
+    from qstep.device.live import LiveDevice as LiveDevice
+    from qstep.device.live import open_live as open_live
+    from qstep.learn.advise import usual_steps as usual_steps
+    from qstep.learn.agents_result import AgentsResult as AgentsResult
+    from qstep.learn.metrics import Metrics as Metrics
+    from qstep.learn.plan import AgentsPlan as AgentsPlan
+    from qstep.learn.plan import Budget as Budget
+    from qstep.learn.plan import fitting_format as fitting_format
+    from qstep.learn.point import Point as Point
+    from qstep.learn.result import Result as Result
+    from qstep.learn.run import Progress as Progress
+    from qstep.learn.sweep import sweep as sweep
+    from qstep.learn.sweep_plan import SweepPlan as SweepPlan
+    from qstep.learn.sweep_plan import SweepPoint as SweepPoint
+    from qstep.learn.sweep_result import Learnt as Learnt
+    from qstep.learn.sweep_result import Score as Score
+    from qstep.learn.sweep_result import SweepResult as SweepResult
+    from qstep.learn.table_result import TableResult as TableResult
+    from qstep.learn.train import load as load
+    from qstep.learn.train import train as train
+    from qstep.mdp.memory import WorldTable as WorldTable
+    from qstep.mdp.reach import doubts as doubts
+    from qstep.mdp.solve import is_quick as is_quick
+    from qstep.mdp.value_range import ValueRange as ValueRange
+    from qstep.mdp.value_range import value_range as value_range
+    from qstep_rtl.sources import rtl_files as rtl_files
 
-__all__ = [
-    "Acting",
-    "AgentSettings",
-    "Algorithm",
-    "Config",
-    "Epsilon",
-    "Hyperparameters",
-    "Link",
-    "QFormat",
-    "QStepError",
-    "Rounding",
-    "Transitions",
-    "World",
-    "envs",
-    "open_live",
-    "rtl_files",
-    "sweep",
-    "train",
-]
 __version__ = "0.1.0"
 
 logging.getLogger("qstep").addHandler(logging.NullHandler())  # quiet unless the program listens
 
 open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
 
-
 _LOADED_WHEN_USED = {
-    "open_live": "qstep.device.live",
-    "rtl_files": "qstep_rtl.sources",
-    "sweep": "qstep.learn.sweep",
-    "train": "qstep.learn.train",
+    "qstep._io.cluster": "Cluster",
+    "qstep._io.scheduler": "Here Processes Workers",
+    "qstep.device.live": "LiveDevice open_live",
+    "qstep.learn.advise": "usual_steps",
+    "qstep.learn.agents_result": "AgentsResult",
+    "qstep.learn.metrics": "Metrics",
+    "qstep.learn.plan": "AgentsPlan Budget fitting_format",
+    "qstep.learn.point": "Point",
+    "qstep.learn.result": "Result",
+    "qstep.learn.run": "Progress",
+    "qstep.learn.sweep": "sweep",
+    "qstep.learn.sweep_plan": "SweepPlan SweepPoint",
+    "qstep.learn.sweep_result": "Learnt Score SweepResult",
+    "qstep.learn.table_result": "TableResult",
+    "qstep.learn.train": "load train",
+    "qstep.mdp.memory": "WorldTable",
+    "qstep.mdp.reach": "doubts",
+    "qstep.mdp.solve": "is_quick",
+    "qstep.mdp.value_range": "ValueRange value_range",
+    "qstep_rtl.sources": "rtl_files",
 }
-"""They take most of a second, for Numba, or belong to the hardware."""
+"""Names by module that take most of a second to load, for Numba, or belong to the hardware."""
+
+_MODULES = {name: module for module, names in _LOADED_WHEN_USED.items() for name in names.split()}
+
+__all__ = [
+    "Acting",
+    "AgentCounters",
+    "AgentSettings",
+    "AgentState",
+    "Algorithm",
+    "Coefficients",
+    "Config",
+    "Counters",
+    "Device",
+    "Epsilon",
+    "EpsilonCode",
+    "Hyperparameters",
+    "Link",
+    "NoiseState",
+    "QFormat",
+    "QStepError",
+    "Rounding",
+    "Status",
+    "TableType",
+    "Transitions",
+    "World",
+    "envs",
+    *_MODULES,
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LOADED_WHEN_USED:
-        return getattr(import_module(_LOADED_WHEN_USED[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

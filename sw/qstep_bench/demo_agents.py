@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from qstep.device.acting import open_agents
 from qstep.device.agents import LinkAgents
-from qstep.learn.agents import Budget, Training
-from qstep.learn.plan import planned
-from qstep.learn.result import TrainingResult, played
+from qstep.learn.agents import Training
+from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.plan import Budget, planned
 from qstep.learn.table import policy_table
 from qstep.spec.config import Config
 from qstep_bench.boards import load_reports
@@ -44,7 +44,7 @@ class OnChip:
         How long the simulation took here.
     table : ndarray of int32, shape (AGENTS, S, A)
         The tables of the simulated device.
-    model : TrainingResult
+    model : AgentsResult
         The same run on the compiled model.
     greedy : ndarray of float64, shape (points, AGENTS)
         Return of an episode of each agent's greedy policy, at each of the model's points.
@@ -55,7 +55,7 @@ class OnChip:
     clocks: int
     seconds: float
     table: NDArray[np.int32]
-    model: TrainingResult
+    model: AgentsResult
     greedy: NDArray[np.float64]
     model_rate: float
 
@@ -75,7 +75,7 @@ class OnChip:
         return sum(steps is not None for steps in self.model.optimal_after())
 
 
-def on_model() -> tuple[TrainingResult, NDArray[np.float64], float]:
+def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
     """Let agents learn the grid world on the model; return the last three fields of :class:`OnChip`."""
     plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
     assert plan.world is not None
@@ -88,7 +88,7 @@ def on_model() -> tuple[TrainingResult, NDArray[np.float64], float]:
             table = training.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)
             greedy.append([played(plan.world, policy).mean_return for policy in policies])
-        result = TrainingResult.of(plan, training)
+        result = AgentsResult.of("gridworld", "model", plan, training)
         begun = time.perf_counter()
         device.run(_TIMED_STEPS, trace=False)
         rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)

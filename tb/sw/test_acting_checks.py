@@ -16,8 +16,7 @@ from qstep.device.registers import world_writes
 from qstep.errors import ConfigError, TableError
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.agents import Budget
-from qstep.learn.plan import planned
+from qstep.learn.plan import Budget, planned
 from qstep.mdp.memory import WorldTable
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config

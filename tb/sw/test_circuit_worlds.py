@@ -17,8 +17,7 @@ from tb.sw.drowsy_world import SLEEP
 from qstep.device.agents import LinkAgents
 from qstep.errors import ConfigError, WorldSilentError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.agents import Budget
-from qstep.learn.plan import falling_epsilon, planned
+from qstep.learn.plan import Budget, falling_epsilon, planned
 from qstep.learn.table import load_table
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.world import World

@@ -65,23 +65,22 @@ def test_a_sweep_survives_a_worker_that_is_killed(
     with first:
         first.wait_for_workers(2, timeout=SECONDS)
 
-    def kill() -> None:
+    for _ in sweep:
         if workers[0].poll() is None:
             assert len(sweep.done) < sweep.total // 2
             os.kill(workers[0].pid, signal.SIGKILL)
             workers[0].wait()
-
-    sweep.run(kill)
     assert workers[0].returncode == -signal.SIGKILL
     here = Sweep(plan, workers=Here())
-    here.run(lambda: None)
-    assert repr(sweep.result.learnt) == repr(here.result.learnt)
+    for _ in here:
+        pass
+    assert repr(sweep.result().learnt) == repr(here.result().learnt)
 
     words = ["gridworld", "--alpha", "0.5", "--gamma", "0.9", "--steps", "1000", "--seeds", "2"]
     out = ["--scheduler", address, "--out", str(tmp_path / "sweep")]
     told = CliRunner().invoke(_qstep, ["sweep", *words, *out])
     assert told.exit_code == 0, told.output
-    assert (tmp_path / "sweep" / "sweep.json").exists()
+    assert (tmp_path / "sweep" / "report.json").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_named_and_nothing_is_left(tmp_path: Path) -> None:

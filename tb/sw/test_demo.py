@@ -15,7 +15,7 @@ from rich.console import Console
 
 from qstep.device.base import Counters
 from qstep.envs import GridWorld
-from qstep.learn.result import played
+from qstep.learn.agents_result import played
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting

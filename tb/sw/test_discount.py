@@ -21,9 +21,9 @@ from qstep.device.lane import LinkDevice
 from qstep.device.live import open_live
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.learn.advise import advise
-from qstep.learn.agents import Budget
+from qstep.learn.agents_result import AgentsResult
 from qstep.learn.host import Learner, Plan
-from qstep.learn.plan import fitting_format, planned
+from qstep.learn.plan import Budget, fitting_format, planned
 from qstep.learn.sweep_views import render
 from qstep.mdp.solve import best_start_value, solve, start_value
 from qstep.spec.agents import Acting
@@ -150,6 +150,7 @@ def test_results_are_compared_with_the_optimum_of_the_learned_discount() -> None
     best = best_start_value(world, 0.875)
     with pytest.warns(PrecisionWarning):
         result = qstep.train(world, steps=200, settings=AgentSettings(**OFF), agents=2)
+    assert isinstance(result, AgentsResult)
     assert result.optimum == (best, best)
     assert result.points[-1].value[1] == start_value(world, result.policies[1], 0.875)
     assert result.summary()["discount"] == [0.875, 0.875]
@@ -158,8 +159,8 @@ def test_results_are_compared_with_the_optimum_of_the_learned_discount() -> None
             *(world,), alphas=[OFF["alpha"]], gammas=[0.9], seeds=[0], steps=200, workers=Here()
         )
     assert swept.learnt[0][0].optimum == best
-    assert swept.to_dict()["points"][0]["discount"] == 0.875
-    assert [column.header for column in render(swept, "gridworld").columns][2] == "discount"
+    assert swept.summary()["points"][0]["discount"] == 0.875
+    assert [column.header for column in render(swept).columns][2] == "discount"
 
 
 def test_advice_is_by_default_for_an_alpha_that_learns_gamma() -> None:

@@ -38,7 +38,7 @@ AT_WORK = {
                 "the bitstream on the board is incomplete; repeat with: "),
     "replay": (f"walk.npz --out table.npz {SIZE}", "qstep.cli.replay.Transitions.load", ""),
     "serve": (SIZE, "qstep_sim.port.build", ""),
-    "sweep": ("gridworld", "qstep.learn.sweep.Sweep.run", ""),
+    "sweep": ("gridworld", "qstep.learn.sweep.Sweep.__iter__", ""),
     "train": ("gridworld --act host", "qstep.device.model.ModelDevice.configure", ""),
 }  # fmt: skip
 """Arguments of each command, the call that the signal interrupts, and what the command then says."""
@@ -91,9 +91,9 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
     ("act", "where", "said"),
     [
         ("device", "qstep.mdp.world.World.named", "; the checkpoint is unchanged"),
-        ("device", "qstep.cli._agents_training.open_agents", "; the checkpoint is unchanged"),
+        ("device", "qstep.learn.agents.open_agents", "; the checkpoint is unchanged"),
         ("device", "qstep.learn.agents.Training.__iter__", " after 128 steps of each agent"),
-        ("host", "qstep.cli._training.open_device", "; the checkpoint is unchanged"),
+        ("host", "qstep.learn.host.open_device", "; the checkpoint is unchanged"),
         ("host", "qstep.learn.host.Learner.__iter__", " after episode 3"),
     ],
 )
@@ -110,20 +110,20 @@ def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
 
 def test_signal_before_a_run_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed = ["train", "gridworld", "--episodes", "3", "--out", str(tmp_path), "--overwrite"]
-    last = ended_by_a_signal(monkeypatch, "qstep.cli._agents_training.open_agents", *typed)
+    last = ended_by_a_signal(monkeypatch, "qstep.learn.agents.open_agents", *typed)
     assert last == "stopped; no file was changed"
 
 
 @pytest.mark.parametrize(
     ("act", "where"),
-    [("device", "qstep.learn.result.played"), ("host", "qstep.cli._training.summary")],
+    [("device", "qstep.cli.train._in_words"), ("host", "qstep.cli.train._in_words")],
 )
 def test_signal_after_the_files_were_written_names_them(
     act: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
     last = ended_by_a_signal(monkeypatch, where, *typed)
-    names = ["checkpoint.npz", "table.npz", "history.json"]
+    names = ["checkpoint.npz", "table.npz", "history.json", "report.json"]
     assert last == f"stopped; written: {', '.join(str(tmp_path / name) for name in names)}"
 
 

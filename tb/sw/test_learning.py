@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from tools.learning import AGENTS, CASES, Case, learnt
 
+from qstep.learn.agents_result import AgentsResult
+
 QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "FrozenLake-v1"]
 """`python -m tools.learning` runs them all."""
 
@@ -16,6 +18,7 @@ QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "Fro
 )
 def test_greedy_policies_are_value_iterations(case: Case) -> None:
     result = learnt(case)
+    assert isinstance(result, AgentsResult)
     near = result.optimal_after(0.01 if case.world == "FrozenLake-v1" else 0.0)
     assert None not in near, near
     assert len(near) == AGENTS
@@ -23,4 +26,5 @@ def test_greedy_policies_are_value_iterations(case: Case) -> None:
 
 def test_run_that_is_too_short_is_not_optimal() -> None:
     result = learnt(replace(CASES[0], steps=20_000))
+    assert isinstance(result, AgentsResult)
     assert result.optimal_after(0.01) == (None,) * AGENTS

@@ -137,7 +137,7 @@ def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
     assert result.exit_code == 0, result.output
 
     def lasting(text: str) -> list[str]:
-        timeless = re.sub(r"[\d.]+ s, [\d.]+ million steps/s|\d+ steps/s", "", text)
+        timeless = re.sub(r"[\d.]+ s, [\d.,]+ (million )?steps/s", "", text)
         return timeless.replace(" on sim:", " on model:").splitlines()
 
     return [line for line in lasting(shown) if line != "..." and line not in lasting(result.output)]

@@ -19,8 +19,7 @@ from tb.sw.test_watch import Failing
 
 from qstep.cli.live import command
 from qstep.errors import ConfigError, EnvironmentSpaceError, LinkError, ToolMissingError
-from qstep.learn.agents import Budget
-from qstep.learn.plan import planned
+from qstep.learn.plan import Budget, planned
 from qstep.live.controller import Controller
 from qstep.live.page import Page
 from qstep.live.run import WatchedRun

@@ -168,7 +168,7 @@ def test_host_tells_every_episode_and_evaluation_and_goes_on_where_it_was(tmp_pa
         sum(lengths[: k + 1]) for k in range(25)
     ]
     assert told["episode_return"][-1][0] == report["steps"]
-    assert told["greedy_return"][-1] == (report["steps"], report["evaluation"]["mean_return"])
+    assert told["greedy_return"][-1] == (report["steps"], report["greedy_return"])
     assert len(told["greedy_success"]) == 3
     again = ("--resume", "--episodes", "40", "--epsilon-episodes", "25")
     ran(f"train {words}", *where, *again)
@@ -179,10 +179,12 @@ def test_agents_tell_every_look(tmp_path: Path) -> None:
     words = "gridworld --agents 3 --steps 2000 --out"
     ran(f"train {words}", tmp_path / "run", "--metrics", tmp_path / "m.csv")
     told = read(tmp_path / "m.csv")
-    points = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))["points"]
-    assert told["greedy_value"] == [(p["steps"], sorted(p["value"])[1]) for p in points]
-    assert told["greedy_value_low"][-1][1] == min(points[-1]["value"])
-    assert told["episodes"][-1][1] == min(points[-1]["episodes"])
+    history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
+    found = history["evaluations"]
+    values = [sorted(row)[1] for row in found["greedy_value"]]
+    assert told["greedy_value"] == list(zip(found["steps"], values, strict=True))
+    assert told["greedy_value_low"][-1][1] == min(found["greedy_value"][-1])
+    assert told["episodes"][-1][1] == min(found["episodes"][-1])
 
 
 def test_function_tells_what_the_command_does(tmp_path: Path) -> None:

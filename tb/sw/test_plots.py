@@ -1,6 +1,5 @@
 """Pictures: written as PNG, with something on them that depends on what was learnt."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from qstep._io.pictures import write_picture
 from qstep.envs import GridWorld, make, table_size
 from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
-from qstep.learn.host_checkpoint import Episode
-from qstep.learn.host_evaluate import Evaluation
 from qstep.learn.host_plots import draw_learning_curve, draw_policy
 from qstep.learn.policy_map import PolicyMap
+from qstep.learn.result import History
 
 
 def picture(path: Path) -> NDArray[np.float32]:
@@ -30,12 +28,17 @@ def picture(path: Path) -> NDArray[np.float32]:
     return pixels
 
 
-def episodes(count: int, total: float) -> list[Episode]:
-    return [Episode(k + 1, 0.5, total / (k + 1), 8, True, k % 2 == 0) for k in range(count)]
-
-
-def evaluations(*success: float) -> list[Evaluation]:
-    return [Evaluation(10 * k + 10, -6.0, value, 1.0, 8.0) for k, value in enumerate(success)]
+def history(count: int, total: float, *success: float) -> History:
+    """A run of `count` episodes, with an evaluation of each share of successes."""
+    number = np.arange(1, count + 1)
+    return {
+        "episodes": {"return": total / number, "success": number % 2 == 1},
+        "evaluations": {
+            "episodes": 10 * np.arange(1, len(success) + 1),
+            "greedy_return": np.full(len(success), -6.0),
+            "greedy_success": np.array(success),
+        },
+    }
 
 
 def arrows_of(axes: Any) -> Any:
@@ -56,15 +59,15 @@ def grid_map(env: Any) -> GridMap:
 def test_learning_curve_of_any_length_and_scale(
     tmp_path: Path, count: int, total: float, looks: int
 ) -> None:
-    path, looked = tmp_path / "curve.png", evaluations(0.0, 1.0)[:looks]
-    write_picture(draw_learning_curve("run", episodes(count, total), looked), path)
+    path, seen = tmp_path / "curve.png", (0.0, 1.0)[:looks]
+    write_picture(draw_learning_curve("run", history(count, total, *seen)), path)
     picture(path)
 
 
 def test_learning_curve_shows_the_evaluations(tmp_path: Path) -> None:
     one, other = tmp_path / "one.png", tmp_path / "other.png"
     for path, last in ((one, 0.9), (other, 0.1)):
-        figure = draw_learning_curve("run", episodes(30, -5.0), evaluations(0.2, last))
+        figure = draw_learning_curve("run", history(30, -5.0, 0.2, last))
         write_picture(figure, path)
     assert (picture(one) != picture(other)).any()
 
@@ -143,12 +146,11 @@ def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
 
 
 def test_learning_curve_without_a_goal_shows_the_return_alone(tmp_path: Path) -> None:
-    with_goal = episodes(30, -5.0)
-    without = [replace(episode, success=None) for episode in with_goal]
-    evaluation = replace(evaluations(1.0)[0], success=None)
-    one = draw_learning_curve("run", with_goal, evaluations(1.0))
-    other = draw_learning_curve("run", without, [evaluation])
-    assert other.get_figheight() < one.get_figheight()
+    one = history(30, -5.0, 1.0)
+    without = {**one["episodes"], "success": np.full(30, np.nan)}
+    seen = {**one["evaluations"], "greedy_success": np.array([np.nan])}
+    other = draw_learning_curve("run", {"episodes": without, "evaluations": seen})
+    assert other.get_figheight() < draw_learning_curve("run", one).get_figheight()
 
 
 def test_a_large_map_has_no_arrows_and_letters() -> None:

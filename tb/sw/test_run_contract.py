@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-TABLE = "checkpoint.npz history.json learning_curve.png policy.png table.npz"
+TABLE = "checkpoint.npz history.json learning_curve.png policy.png report.json table.npz"
 NETWORK = "checkpoint.npz history.json learning_curve.png network.safetensors"
 
 
@@ -89,8 +89,9 @@ COMMANDS = {
     ),
     "sweep": Command(
         "sweep gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2 --jobs 1",
-        "runs/sweep-gridworld", "checkpoint.npz heat_map.png learning_curves.png sweep.json",
-        "rich.progress.Progress.update", 2, "2 of 4 agents",
+        "runs/sweep-gridworld",
+        "checkpoint.npz heat_map.png history.json learning_curves.png report.json",
+        "qstep.learn.sweep.Sweep._keep", 2, "2 of 4 agents",
         "--steps 501", "steps is 500 in it and 501 here", SchedulerError("workers died"),
     ),
 }  # fmt: skip
@@ -113,7 +114,7 @@ def learnt(tree: Any) -> Any:
 
 def outcome(report: Any) -> Any:
     """Return what a run learnt by its report; steps are those since a resumption."""
-    return learnt({**report, "steps": None, "epsilon_episodes": None})
+    return learnt({**report, "steps": None})
 
 
 def contents(folder: Path, command: Command) -> dict[str, Any]:

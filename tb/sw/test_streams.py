@@ -19,7 +19,7 @@ from qstep.errors import DrawingError, FileFormatError
 
 FULL = Path("/dev/full")
 STOPPED = "error: stdout is incomplete: No space left on device\n"
-LEARNT = ("history.json", "learning_curve.png", "policy.png", "table.npz")
+LEARNT = ("history.json", "learning_curve.png", "policy.png", "report.json", "table.npz")
 
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
 

@@ -14,9 +14,8 @@ from tb.sw.command_line import ran, refused, told
 import qstep
 from qstep._io.scheduler import Here, Processes
 from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
-from qstep.learn.agents import Budget
-from qstep.learn.plan import falling_epsilon
-from qstep.learn.result import Greedy
+from qstep.learn.agents_result import AgentsResult, Greedy
+from qstep.learn.plan import Budget, falling_epsilon
 from qstep.learn.sweep import Sweep
 from qstep.learn.sweep_plan import SweepPlan, sweep_plan
 from qstep.learn.sweep_result import Learnt, SweepResult
@@ -40,8 +39,9 @@ def small(**given: Any) -> SweepPlan:
 
 def made(plan: SweepPlan, **given: Any) -> SweepResult:
     sweep = Sweep(plan, **{"workers": Here(), **given})
-    sweep.run(lambda: None)
-    return sweep.result
+    for _ in sweep:
+        pass
+    return sweep.result()
 
 
 def same(left: SweepResult, right: SweepResult) -> bool:
@@ -78,6 +78,7 @@ def test_each_point_is_what_train_learns_alone() -> None:
                 number_format=point.format,
                 rounding="stochastic",
             )
+            assert isinstance(alone, AgentsResult)
             raw = alone.table.astype("<i4").tobytes()
             assert learnt.table_sha256 == hashlib.sha256(raw).hexdigest()
             assert learnt.counters == alone.counters[0]
@@ -133,26 +134,23 @@ def test_an_interrupted_sweep_goes_on_to_the_result_of_other_processes() -> None
     plan = small(alphas=[0.1, 0.5], algorithms=["q-learning", "sarsa"])
     sweep = Sweep(plan, workers=Here())
 
-    def stop() -> None:
+    for _ in sweep:
         if len(sweep.done) >= 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep.run(stop)
+            break
     assert 0 < len(sweep.done) < 8
     rest = Sweep(plan, workers=Here())
     rest.restore(sweep.checkpoint)
-    counts: list[int] = []
-    rest.run(lambda: counts.append(len(rest.done)))
+    counts = [len(rest.done) for _ in rest]
     assert counts[0] > len(sweep.done)
-    assert same(rest.result, made(plan, workers=Processes(2)))
+    assert same(rest.result(), made(plan, workers=Processes(2)))
 
 
 @pytest.mark.parametrize("what", ["missing", "point", "curves"])
 def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
     plan = small(alphas=[0.5])
     sweep = Sweep(plan, workers=Here())
-    sweep.run(lambda: None)
+    for _ in sweep:
+        pass
     checkpoint = sweep.checkpoint
     if what == "missing":
         del checkpoint.head["done"]
@@ -243,14 +241,14 @@ def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
         (learnt(0.7, 200), learnt(0.7 + 1e-12, 300)),
         (learnt(0.7, 200), learnt(0.7, None)),
     )
-    result = SweepResult(plan, rows, 1.0, 1)
+    result = SweepResult("lake", "model", plan, rows, 1.0, 1)
     assert result.ranking == (1, 2, 3, 0)
     score = result.scores[0]
     assert (score.greedy_return, score.worst, score.best) == (0.55, 0.5, 0.6)
     assert [own.near for own in result.scores] == [2, 2, 2, 1]
     assert [own.near_after for own in result.scores] == [100, 300, 300, math.inf]
     assert result.best.alpha == 0.2
-    assert result.to_dict()["points"][2]["near_after"] is None
+    assert result.summary()["points"][2]["near_after"] is None
 
 
 WORDS = "gridworld --alpha 0.1,0.5 --gamma 0.9 --algorithm q-learning,sarsa --steps 1000 --seeds 2"
@@ -266,7 +264,7 @@ def swept(words: str, folder: Path) -> str:
 
 def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_path: Path) -> None:
     said = swept(WORDS, tmp_path / "sweep")
-    tree = json.loads((tmp_path / "sweep/sweep.json").read_text(encoding="utf-8"))
+    tree = json.loads((tmp_path / "sweep/report.json").read_text(encoding="utf-8"))
     assert len(tree["points"]) == 4
     best = tree["points"][0]
     (line,) = [line for line in said.splitlines() if line.startswith("train the best: ")]

@@ -15,7 +15,7 @@ from tb.sw.command_line import after_pieces, fails, invoke, refused, told
 import qstep
 from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep._io.npz import load_arrays
-from qstep.cli import _agents_training
+from qstep.cli import _drive
 from qstep.device.acting import open_agents
 from qstep.errors import (
     CheckpointError,
@@ -27,16 +27,23 @@ from qstep.errors import (
     WorldError,
 )
 from qstep.golden.agents import ActingModel
-from qstep.learn.agents import Budget, Training
-from qstep.learn.plan import falling_epsilon, fitting_format, planned
-from qstep.learn.result import played
+from qstep.learn.agents import Training
+from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.plan import Budget, falling_epsilon, fitting_format, planned
 from qstep.learn.table import load_table, table_config
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentSettings
 
-FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
+FILES = {
+    "table.npz",
+    "history.json",
+    "learning_curve.png",
+    "policy.png",
+    "checkpoint.npz",
+    "report.json",
+}
 SHORT = ("--steps", "4000", "--agents", "3")
 
 
@@ -52,8 +59,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.exit_code == 0, result.output
     assert "gridworld on model: 3 agents, q-learning, Q4.12: 12000 steps in" in result.stdout
     assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
-    points = json.loads((folder / "history.json").read_text(encoding="utf-8"))["points"]
-    steps = [point["steps"] for point in points]
+    history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    steps = history["evaluations"]["steps"]
+    assert history["version"] == 1
     assert steps[:3] == [128, 256, 384]
     assert steps[-1] == 4000
     assert steps == sorted(steps)
@@ -103,7 +111,9 @@ def test_json_says_what_was_learnt(
 
 
 def test_a_call_without_a_budget_is_of_2000_episodes() -> None:
-    (counters,) = qstep.train("gridworld", agents=1).counters
+    result = qstep.train("gridworld", agents=1)
+    assert isinstance(result, AgentsResult)
+    (counters,) = result.counters
     assert 2000 <= counters.terminations + counters.truncations < 2500
 
 
@@ -163,7 +173,8 @@ def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
     where = (*SHORT, "--out", tmp_path / "run", "--metrics", tmp_path / "metrics.csv")
     with monkeypatch.context() as patch:
         after_pieces(patch, PIECE, 9, fails(MemoryError()))
-        patch.setattr(_agents_training, "_SAVE_SECONDS", -1.0)
+        patch.setattr(_drive, "_SAVE_SECONDS", -1.0)
+        patch.setattr(_drive, "_SAVE_SHARE", 0)
         saved: list[int] = []
         save = save_checkpoint
 
@@ -172,13 +183,13 @@ def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
                 saved.append(len(checkpoint.head["points"]))
                 save(path, checkpoint, identity)
 
-        patch.setattr(_agents_training, "save_checkpoint", save_twice)
+        patch.setattr(_drive, "save_checkpoint", save_twice)
         assert isinstance(train("gridworld", *where).exception, MemoryError)
     assert saved == [1, 2]
     said = (tmp_path / "metrics.csv").read_text(encoding="utf-8")
     assert said.count("episode_return,") == 7
     assert train("gridworld", *where, "--resume").exit_code == 0
-    for name in FILES:
+    for name in FILES - {"report.json"}:  # which has times
         assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes(), name
     lines = (tmp_path / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert len({tuple(line.split(",")[:2]) for line in lines}) == len(lines)
@@ -295,9 +306,9 @@ def test_run_without_an_end_has_results(steps: int, river_file: Path, tmp_path: 
         "policy.png",
         "checkpoint.npz",
     } | {"t.npz"}
-    last = json.loads((tmp_path / "run/history.json").read_text())["points"][-1]
-    assert last["mean_return"] == [None] * 8
-    assert np.median(last["mean_reward"]) == report["step_reward"] > 0
+    found = json.loads((tmp_path / "run/history.json").read_text())["evaluations"]
+    assert found["episode_return"][-1] == [None] * 8
+    assert np.median(found["step_reward"][-1]) == report["step_reward"] > 0
     limit = ("--max-episode-steps", "20", "--episodes", "3")
     assert train(river_file, *limit, "--out", tmp_path / "limited").exit_code == 0
 
@@ -368,9 +379,10 @@ def test_agents_that_never_end_an_episode_are_stopped() -> None:
 
 def test_run_by_episodes_ends_when_every_agent_has_made_them(tmp_path: Path) -> None:
     report = told("train gridworld --episodes 50 --agents 2 --out", tmp_path / "run")
-    points = json.loads((tmp_path / "run/history.json").read_text(encoding="utf-8"))["points"]
-    assert min(points[-1]["episodes"]) >= 50 > min(points[-2]["episodes"])
-    assert report["episodes"] == sum(points[-1]["episodes"])
+    history = json.loads((tmp_path / "run/history.json").read_text(encoding="utf-8"))
+    episodes = history["evaluations"]["episodes"]
+    assert min(episodes[-1]) >= 50 > min(episodes[-2])
+    assert report["episodes"] == sum(episodes[-1])
 
 
 def test_trace_is_what_was_lived_through(tmp_path: Path) -> None:
@@ -400,10 +412,11 @@ def test_python_call_learns_the_same(whole: Path) -> None:
         settings=AgentSettings(0.5, 0.9, falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)),
         progress=seen.append,
     )
+    assert isinstance(result, AgentsResult)
     config = table_config(whole / "table.npz")
     assert result.plan.config == config
     assert (result.table == load_table(whole / "table.npz", config)).all()
-    assert [point.steps for point in seen] == [point.steps for point in result.points]
+    assert [progress.done for progress in seen] == [point.steps for point in result.points]
     first = min(at for at in result.optimal_after() if at is not None)
     assert (result.q.argmax(-1) == result.policies).all()
     assert result.optimal_after(within=1000.0) == (result.points[0].steps,) * 3
@@ -433,7 +446,7 @@ def test_a_large_world_with_chance_is_learnt_without_value_iteration(tmp_path: P
     )  # a reward of 1 in every step is worth 10
     world.save(tmp_path / "ring.npz")
     report = told("train", tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "run")
-    assert (report["optimum"], report["value"], report["optimal_agents"]) == ([], [], 0)
+    assert (report["optimum"], report["greedy_value"], report["optimal_agents"]) == ([], [], 0)
     assert (
         "value iteration"
         not in train(tmp_path / "ring.npz", *SHORT, "--out", tmp_path / "b").stdout

@@ -16,7 +16,14 @@ from qstep.spec.config import Config
 from qstep.spec.fixed import Rounding
 from qstep_fpga.board import load
 
-FILES = {"table.npz", "history.json", "learning_curve.png", "policy.png", "checkpoint.npz"}
+FILES = {
+    "table.npz",
+    "history.json",
+    "learning_curve.png",
+    "policy.png",
+    "checkpoint.npz",
+    "report.json",
+}
 SHORT = ("--episodes", "80", "--evaluate-every", "20", "--epsilon-share", "0.2")
 
 
@@ -35,7 +42,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     result = train("gridworld", "--out", folder, *SHORT)
     assert result.exit_code == 0, result.output
-    assert "gridworld on model: 80 episodes" in result.stdout
+    assert "gridworld on model: 1 agent, q-learning, Q8.8: " in result.stdout
+    assert "\n80 episodes; greedy: return " in result.stdout
     assert "greedy action optimal in" in result.stdout
     assert "episode 20: greedy return" in result.stderr
     return folder
@@ -45,10 +53,10 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     report = told("train gridworld --act host --alpha 0.25", *SHORT, "--out", tmp_path)
     assert report["alpha"] == 0.25
     assert report["format"] == "Q8.8"
-    assert report["evaluation"]["episode"] == 80
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     assert history["episodes"]["number"] == list(range(1, 81))
-    assert [entry["episode"] for entry in history["evaluations"]] == [20, 40, 60, 80]
+    assert history["evaluations"]["episodes"] == [20, 40, 60, 80]
+    assert history["evaluations"]["greedy_return"][-1] == report["greedy_return"]
     assert report["steps"] == sum(history["episodes"]["length"])
     q_raw = load_arrays(report["files"]["table"], ("q_raw",))["q_raw"]
     assert q_raw.shape == (25, 4)
@@ -73,19 +81,19 @@ def test_resume_refuses_a_map_that_was_changed(own_folder: Path) -> None:
 
 def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: Path) -> None:
     result = train("snake", "--out", tmp_path, *SHORT)
-    assert "episode 80: greedy return " in result.stdout
+    assert "80 episodes; greedy: return " in result.stdout
     assert "success" not in result.output
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"policy.png"}
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     assert set(history["episodes"]["success"]) == {None}
-    assert {entry["success"] for entry in history["evaluations"]} == {None}
+    assert set(history["evaluations"]["greedy_success"]) == {None}
     again = train("snake", "--out", tmp_path, *SHORT, "--resume")
     assert again.exit_code == 0, again.output
 
 
 def test_table_learns_to_eat(tmp_path: Path) -> None:
     report = told("train snake --episodes 300 --evaluate-every 300 --out", tmp_path)
-    assert report["evaluation"]["mean_return"] > 40  # 5 meals a game; untrained it is none
+    assert report["greedy_return"] > 40  # 5 meals a game; untrained it is none
 
 
 def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path) -> None:
@@ -121,7 +129,7 @@ def test_run_that_goes_on_for_longer_has_the_files_of_that(tmp_path: Path, whole
     train("gridworld", *shorter, "--epsilon-episodes", "80")
     result = train("gridworld", "--out", tmp_path, *SHORT, "--resume")
     assert result.exit_code == 0, result.output
-    for file in FILES:
+    for file in FILES - {"report.json"}:  # which has times
         assert (whole / file).read_bytes() == (tmp_path / file).read_bytes(), file
     refused = train("gridworld", *shorter, "--resume")
     assert "has 80 episodes already; episodes is 50" in str(refused.exception)

@@ -137,11 +137,11 @@ def test_wider_format_that_is_named_holds_the_values() -> None:
     settings = AgentSettings(20_000 / 32768, 0.9999, Epsilon(0.5))
     given: dict[str, Any] = {"settings": settings, "steps": 100_000, "agents": 1}
     result = qstep.train(endless(9.0), number_format="Q18.6", **given)
-    assert result.saturations == 0
+    assert result.summary()["saturations"] == 0
     assert result.q.max() > 80_000
     with pytest.warns(PrecisionWarning, match="did not fit Q16.0, -32768 to 32767, and were"):
         result = qstep.train(endless(9.0), number_format="Q16.0", **given)
-    assert result.saturations > 0
+    assert result.summary()["saturations"] > 0
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
@@ -162,7 +162,7 @@ def test_text_of_a_run_tells_its_saturations(act: str, tmp_path: Path) -> None:
 def test_sweep_tells_the_saturations_of_its_worst_point(windy_file: Path, tmp_path: Path) -> None:
     axes = ["--alpha", "1", "--gamma", "0.5,1", "--format", "Q4.4", "--seeds", "2"]
     result = ran("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
-    points = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))["points"]
+    points = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["points"]
     (worst,) = (point["agents"] for point in points if point["gamma"] == 1)
     count = sum(agent["counters"]["saturations"] for agent in worst)
     assert f"saturated: {count:,} of 18,000 updates" in result.stdout

@@ -17,9 +17,9 @@ from qstep.device.acting import AgentsDevice, open_agents
 from qstep.envs import make, table_size
 from qstep.errors import ConfigError, LinkError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.agents import Budget
+from qstep.learn.agents_result import AgentsResult
 from qstep.learn.host import Learner, Plan
-from qstep.learn.plan import AgentsPlan, planned
+from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.learn.train import train
 from qstep.live import controller as controlled
 from qstep.live.controller import Controller
@@ -68,6 +68,7 @@ def watched(
 def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
     """The view equals what `qstep.train` gives after `steps`, except for the point at its end."""
     result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
+    assert isinstance(result, AgentsResult)
     assert np.array_equal(view.q, result.policy_q)
     assert view.counters == result.counters
     assert view.steps == steps

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from qstep._io.processes import threads
 from qstep.errors import SchedulerError
 
-__all__ = ["Here", "Processes", "Threads", "Workers", "in_parallel"]
+__all__ = ["Here", "Processes", "Threads", "Workers", "completed", "in_parallel"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -91,6 +91,30 @@ class Processes:
             yield from _completed(pool, function, items)
 
 
+def completed(
+    function: Callable[[Item], Result], items: Sequence[Item], workers: Workers
+) -> Generator[tuple[int, Result], None, None]:
+    """Call `function` on all items; yield their numbers and results as they arrive.
+
+    Raises
+    ------
+    SchedulerError
+        Workers died more than three times.
+    """
+    left, deaths = dict(enumerate(items)), 0
+    while left:
+        with closing(workers.each(function, left.copy())) as results:
+            for number, result in results:
+                del left[number]
+                yield number, result
+        deaths += bool(left)
+        if deaths > DEATHS:
+            raise SchedulerError(
+                f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
+                "left; one of these kills them, or the machine lacks memory"
+            )
+
+
 def in_parallel(
     function: Callable[[Item], Result],
     items: Sequence[Item],
@@ -113,30 +137,15 @@ def in_parallel(
     Raises
     ------
     SchedulerError
-        Workers died more than three times.
+        As :func:`completed`.
     """
-    left = dict(enumerate(items))
-    done: dict[int, Result] = {}
-
-    def keep(number: int, result: Result) -> None:
-        done[number] = result
-        del left[number]
+    done = {n: found for n, item in enumerate(items) if (found := known(item)) is not None}
+    for found in done.values():
+        progress(found)
+    left = [number for number in range(len(items)) if number not in done]
+    for place, result in completed(function, [items[number] for number in left], workers):
+        done[left[place]] = result
         progress(result)
-
-    for number, item in enumerate(items):
-        if (result := known(item)) is not None:
-            keep(number, result)
-    deaths = 0
-    while left:
-        with closing(workers.each(function, left.copy())) as results:
-            for number, result in results:
-                keep(number, result)
-        deaths += bool(left)
-        if deaths > DEATHS:
-            raise SchedulerError(
-                f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
-                "left; one of these kills them, or the machine lacks memory"
-            )
     return [done[number] for number in range(len(items))]
 
 

@@ -14,7 +14,7 @@ from qstep.cli._acting import (
     DEVICE_ONLY,
     acting_options,
     check_config,
-    grid_named,
+    host_config,
     limited,
     only_for,
     use_defaults,
@@ -101,6 +101,8 @@ def command(
 
         controller = held.enter_context(Controller(run, speed))
         controller.play()
+        from qstep.learn.table_result import grid_named
+
         grid = grid_named(name)
         drawn = None if grid or name.endswith((".npz", *CIRCUITS)) else name
         server.serve(controller, grid, headline, drawn, port, ready)
@@ -110,11 +112,12 @@ def _world(name: str, max_episode_steps: int | None) -> World | str | None:
     """Return a world with the requested limit, a circuit's name, or None if the host acts."""
     from qstep.mdp.world import World
 
-    world, is_circuit = None, name.endswith(CIRCUITS)
-    if not is_circuit:
-        with contextlib.suppress(NoTableError):
-            world = World.named(name)
-    return limited(world, max_episode_steps) or (name if is_circuit else None)
+    if name.endswith(CIRCUITS):
+        return limited(name, max_episode_steps)
+    world = None
+    with contextlib.suppress(NoTableError):
+        world = World.named(name)
+    return limited(world, max_episode_steps)
 
 
 def _agents_run(
@@ -136,8 +139,7 @@ def _agents_run(
 ) -> tuple[Watched, str]:
     """Open a device on which agents act; return their run and its description."""
     from qstep.device.acting import open_agents
-    from qstep.learn.agents import Budget
-    from qstep.learn.plan import planned
+    from qstep.learn.plan import Budget, planned
     from qstep.live.run import WatchedRun
     from qstep.spec.epsilon import Epsilon
     from qstep.spec.settings import AgentSettings
@@ -182,7 +184,6 @@ def _host_run(
     **_: Any,
 ) -> tuple[Watched, str]:
     """Open a device for which the host acts; return its run and its description."""
-    from qstep.cli._training import configuration
     from qstep.device import open_device
     from qstep.learn.host import Plan
     from qstep.live.host_run import HostRun
@@ -190,7 +191,7 @@ def _host_run(
 
     only_for("device", DEVICE_ONLY)
     mode = None if rounding is None else Rounding.parse(rounding)
-    config = configuration(name, config_file, number_format, mode)
+    config = host_config(name, config_file, number_format, mode)
     device = held.enter_context(open_device(url, config))
     plan = Plan(name, sync_steps=sync_steps, num_envs=num_envs)
     run = HostRun(device, plan, Hyperparameters(alpha, gamma, mode, seed), epsilon)

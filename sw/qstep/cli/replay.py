@@ -15,7 +15,7 @@ from qstep.cli._options import config_from, config_options, device_option, hyper
 from qstep.cli._room import room_for
 from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
-from qstep.learn.results import saturated_in_words
+from qstep.learn.result import saturated_in_words
 from qstep.learn.table import load_table, save_table
 from qstep.mdp.transitions import Transitions
 from qstep.spec.fixed import Rounding

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from qstep.cli._console import console
+from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
@@ -17,7 +20,12 @@ from qstep.cli._options import (
     refuse,
     scheduler_option,
 )
+from qstep.learn.result import Result
+from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
+
+if TYPE_CHECKING:
+    from qstep.mdp.world import World
 
 __all__ = ["command"]
 
@@ -148,9 +156,10 @@ def command(
     environment with a transition table.
 
     On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
-    same algorithm and format run together. The folder gets sweep.json, heat_map.png, learning_curves.png
-    and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any device. Results are
-    the same bit for bit, and equal those of qstep train with --agents 1 and these settings.
+    same algorithm and format run together. The folder gets report.json, history.json, heat_map.png,
+    learning_curves.png and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any
+    device. Results are the same bit for bit, and equal those of qstep train with --agents 1 and these
+    settings.
 
     \b
     Examples:
@@ -162,8 +171,8 @@ def command(
     """
     from qstep._io.cluster import Cluster
     from qstep._io.scheduler import Processes, Workers
-    from qstep.cli._sweep import epsilons, run_sweep
     from qstep.device import is_model
+    from qstep.learn.sweep import Sweep
     from qstep.learn.sweep_plan import sweep_plan
     from qstep.mdp.world import World
 
@@ -182,7 +191,7 @@ def command(
     plan = sweep_plan(
         named,
         **{name: values for name, values in axes.items() if values is not None},
-        epsilons=epsilons(named, steps, epsilon_start, epsilon_end, epsilon_share),
+        epsilons=_epsilons(named, steps, epsilon_start, epsilon_end, epsilon_share),
         algorithms=algorithm,
         formats=number_format,
         seeds=range(seed, seed + seeds),
@@ -192,6 +201,47 @@ def command(
         random_seed=random_seed,
         config=None if config_file is None else config_from(config_file, None, None, None, None),
     )
-    folder = out or Path("runs") / f"sweep-{Path(world).stem}"
     workers: Workers = Processes(jobs) if scheduler is None else Cluster(scheduler)
-    run_sweep(world, plan, url, agents, workers, folder, resume, overwrite, json_output)
+    run = Sweep(plan, url, agents, workers, world)
+    job = Job(lambda _: run, out or Path("runs") / f"sweep-{Path(world).stem}")
+    drive([job], RunOptions(resume, overwrite, json_output), _in_words)
+
+
+def _epsilons(
+    world: World,
+    steps: int | None,
+    starts: Sequence[float] | None,
+    ends: Sequence[float] | None,
+    shares: Sequence[float] | None,
+) -> list[Epsilon]:
+    """Return every combination of first epsilon, last epsilon and share of the run."""
+    from qstep.learn.advise import usual_steps
+    from qstep.learn.plan import Budget, falling_epsilon
+
+    budget = Budget(steps=usual_steps(world) if steps is None else steps)
+    axes = (
+        [1.0] if starts is None else starts,
+        [0.05] if ends is None else ends,
+        [0.5] if shares is None else shares,
+    )
+    return [falling_epsilon(budget, *values) for values in itertools.product(*axes)]
+
+
+def _in_words(report: dict[str, Any], result: Result) -> str:
+    """Return the table of points, and where everything is."""
+    from qstep.learn.sweep_result import SweepResult
+    from qstep.learn.sweep_views import render
+
+    assert isinstance(result, SweepResult)
+    out = console()
+    with out.capture() as table:
+        out.print(render(result))
+    lines = [table.get().rstrip("\n")]
+    if result.steps:
+        lines.append(
+            f"{result.steps:,} steps in {result.seconds:.1f} s, "
+            f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
+        )
+    lines += [result.saturated] if result.saturated else []
+    lines += [f"{name}: {path}" for name, path in report["files"].items()]
+    return "\n".join([*lines, f"train the best: {report['train']}"])

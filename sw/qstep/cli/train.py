@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from qstep._io.pictures import WritePictures, drawing
+from qstep._io.pictures import drawing
 from qstep.cli._acting import (
     DEVICE_ONLY,
     acting_options,
     check_config,
+    host_config,
     limited,
     only_for,
     use_defaults,
 )
+from qstep.cli._drive import Job, MakeRun, RunOptions, drive
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import (
-    config_from,
-    device_option,
-    folder_options,
-    metrics_option,
-)
-from qstep.errors import NoTableError
+from qstep.cli._options import config_from, device_option, folder_options, metrics_option
+from qstep.device import is_model
+from qstep.errors import ConfigError, NoTableError
+from qstep.learn.result import Result
+from qstep.learn.table_result import TableResult, optimum_in_words
 from qstep.spec.agents import CIRCUITS
+from qstep.spec.discount import discount_in_words
 from qstep.spec.fixed import Rounding
 from qstep.spec.settings import Hyperparameters
 
@@ -35,6 +38,40 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """What was typed, with the defaults of the world; the fields are the options."""
+
+    act: str | None
+    url: str
+    episodes: int | None
+    steps: int | None
+    agents: int | None
+    max_episode_steps: int | None
+    lanes: int | None
+    shared_table: bool
+    algorithm: str
+    alpha: float
+    gamma: float
+    rounding: str | None
+    seed: int
+    config_file: Path | None
+    number_format: str | None
+    epsilon_start: float
+    epsilon_end: float
+    epsilon_share: float
+    epsilon_episodes: int | None
+    evaluate_every: int
+    num_envs: int
+    sync_steps: int
+    trace: Path | None
+    out: Path | None
+    resume: bool
+    overwrite: bool
+    metrics_target: Path | None
+    json_output: JsonOutput
 
 
 @click.command("train")
@@ -137,156 +174,150 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     500 --num-envs 8 --sync-steps 1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
     --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 4 --sync-steps 1024.
     """
-    options["write_pictures"] = ctx.with_resource(drawing())
     # Gymnasium and Numba take a second to load, so they are imported only when needed.
     from qstep.mdp.world import World
 
-    act = options.pop("act")
-    world = None
-    is_circuit = env_id.endswith(CIRCUITS) and act != "host"
-    if act != "host" and not is_circuit:
+    pictures = ctx.with_resource(drawing())
+    act = options["act"]
+    world: World | str | None = None
+    if act != "host" and env_id.endswith(CIRCUITS):
+        world = env_id
+    elif act != "host":
         try:
             world = World.named(env_id)
         except NoTableError:
             if act == "device":
                 raise
-    on_host = world is None and not is_circuit
-    others = (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
-    only_for("device" if on_host else "host", others)
-    for name in others:
-        del options[name]
+    on_host = world is None
+    only_for(
+        "device" if on_host else "host", (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
+    )
     if not on_host:
         check_config(options["config_file"])
     use_defaults(ctx, options, env_id, on_host)
-    if on_host:
-        _act_on_host(env_id, **options)
-        return
-    world = limited(world, options.pop("max_episode_steps"))
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
         options["episodes"] = None
-    _act_on_device(env_id, world or env_id, **options)
+    typed = TrainOptions(**options)
+    job = Job(
+        _host_job(env_id, typed) if world is None else _agents_job(env_id, world, typed),
+        typed.out or Path("runs") / Path(env_id).stem,
+    )
+    how = RunOptions(
+        typed.resume, typed.overwrite, typed.json_output, typed.metrics_target, pictures
+    )
+    drive([job], how, _in_words)
 
 
-def _act_on_device(
-    name: str,
-    world: World | str,
-    url: str,
-    episodes: int | None,
-    steps: int | None,
-    agents: int | None,
-    lanes: int | None,
-    shared_table: bool,
-    algorithm: str,
-    alpha: float,
-    gamma: float,
-    rounding: str | None,
-    seed: int,
-    config_file: Path | None,
-    number_format: str | None,
-    epsilon_start: float,
-    epsilon_end: float,
-    epsilon_share: float,
-    epsilon_episodes: int | None,
-    trace: Path | None,
-    out: Path | None,
-    resume: bool,
-    overwrite: bool,
-    metrics_target: Path | None,
-    json_output: JsonOutput,
-    write_pictures: WritePictures,
-) -> None:
-    from qstep.cli._agents_training import train_agents
-    from qstep.learn.agents import Budget
-    from qstep.learn.plan import AgentsPlan, falling_epsilon, planned
+def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
+    """Return what makes the run in which agents act on the device."""
+    from qstep.learn.agents import HORIZON, AgentsRun
+    from qstep.learn.plan import Budget, falling_epsilon, planned
     from qstep.spec.settings import AgentSettings
 
-    budget = Budget(steps, episodes)
+    source = limited(world, typed.max_episode_steps)
+    assert source is not None
+    if typed.trace is not None and typed.resume:
+        raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
+    if typed.trace is not None and not is_model(typed.url):
+        raise ConfigError(
+            f"--trace was given and device is {typed.url!r}; only the model keeps every step"
+        )
+    budget = Budget(typed.steps, typed.episodes)
     config = None
-    if config_file is not None:
-        config = config_from(config_file, None, None, number_format, None)
+    if typed.config_file is not None:
+        config = config_from(typed.config_file, None, None, typed.number_format, None)
 
-    def plan(horizon: Budget) -> AgentsPlan:
-        epsilon = falling_epsilon(horizon, epsilon_start, epsilon_end, epsilon_share)
-        return planned(
-            world,
+    def make(there: Mapping[str, Any]) -> AgentsRun:
+        horizon = Budget(**there.get(HORIZON, asdict(budget)))
+        if typed.epsilon_episodes is not None:
+            horizon = Budget(episodes=typed.epsilon_episodes)
+        epsilon = falling_epsilon(
+            horizon, typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
+        )
+        plan = planned(
+            source,
             budget=budget,
-            agents=agents,
-            algorithm=algorithm,
-            shared_table=shared_table,
-            settings=AgentSettings(alpha, gamma, epsilon, seed),
-            number_format=number_format,
-            rounding=rounding or Rounding.NEAREST,
-            lanes=lanes,
+            agents=typed.agents,
+            algorithm=typed.algorithm,
+            shared_table=typed.shared_table,
+            settings=AgentSettings(typed.alpha, typed.gamma, epsilon, typed.seed),
+            number_format=typed.number_format,
+            rounding=typed.rounding or Rounding.NEAREST,
+            lanes=typed.lanes,
             config=config,
         )
+        return AgentsRun(name, typed.url, plan, horizon, typed.trace)
 
-    folder = out or Path("runs") / Path(name).stem
-    train_agents(
-        url,
-        name,
-        plan,
-        budget,
-        None if epsilon_episodes is None else Budget(episodes=epsilon_episodes),
-        folder,
-        resume,
-        overwrite,
-        json_output,
-        trace,
-        write_pictures,
-        metrics_target,
-    )
+    return make
 
 
-def _act_on_host(
-    env_id: str,
-    url: str,
-    episodes: int,
-    alpha: float,
-    gamma: float,
-    rounding: str | None,
-    seed: int,
-    config_file: Path | None,
-    number_format: str | None,
-    epsilon_start: float,
-    epsilon_end: float,
-    epsilon_share: float,
-    epsilon_episodes: int | None,
-    evaluate_every: int,
-    num_envs: int,
-    sync_steps: int,
-    out: Path | None,
-    resume: bool,
-    overwrite: bool,
-    metrics_target: Path | None,
-    json_output: JsonOutput,
-    write_pictures: WritePictures,
-) -> None:
-    from qstep.cli._training import configuration, train
-    from qstep.learn.host import Plan
+def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
+    """Return what makes the run in which the host acts."""
+    from qstep.learn.host import HostRun, Plan
     from qstep.spec.epsilon import EpsilonSchedule
 
-    epsilon = EpsilonSchedule(epsilon_start, epsilon_end, epsilon_share)
-    mode = None if rounding is None else Rounding.parse(rounding)
-    config = configuration(env_id, config_file, number_format, mode)
-    train(
-        url=url,
-        plan=Plan(
+    mode = None if typed.rounding is None else Rounding.parse(typed.rounding)
+    config = host_config(env_id, typed.config_file, typed.number_format, mode)
+    epsilon = EpsilonSchedule(typed.epsilon_start, typed.epsilon_end, typed.epsilon_share)
+    hyper = Hyperparameters(typed.alpha, typed.gamma, mode, typed.seed)
+    episodes = typed.episodes
+    assert episodes is not None  # --steps is refused
+
+    def make(there: Mapping[str, Any]) -> HostRun:
+        plan = Plan(
             env_id,
             episodes,
             epsilon,
-            sync_steps,
-            evaluate_every,
-            epsilon_episodes=epsilon_episodes or 0,
-            num_envs=num_envs,
-        ),
-        hyper=Hyperparameters(alpha, gamma, mode, seed),
-        config=config,
-        folder=out or Path("runs") / Path(env_id).stem,
-        resume=resume,
-        overwrite=overwrite,
-        json_output=json_output,
-        write_pictures=write_pictures,
-        metrics_target=metrics_target,
+            typed.sync_steps,
+            typed.evaluate_every,
+            epsilon_episodes=typed.epsilon_episodes or there.get("epsilon_episodes", 0),
+            num_envs=typed.num_envs,
+        )
+        return HostRun(typed.url, plan, hyper, config)
+
+    return make
+
+
+def _in_words(report: dict[str, Any], result: Result) -> str:
+    """Return a report as text."""
+    assert isinstance(result, TableResult)
+    on_device, rate = report["engine"] == "agents", report["steps_per_second"]
+    agents = report["agents"]
+    who = "1 agent" if agents == 1 else f"{agents} agents"
+    made = (
+        "the run was complete, so no step was made"
+        if rate is None
+        else f"{report['steps']} steps in {report['seconds']:.3g} s, "
+        + (f"{rate / 1e6:.3g} million steps/s" if rate >= 1e6 else f"{rate:,.0f} steps/s")
     )
+    lines = [
+        f"{report['world']} on {report['device']}: {who}, {report['algorithm']}, {report['format']}: "
+        + made,
+        (
+            f"{report['episodes']} episodes"
+            if report["episodes"]
+            else f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
+        )
+        + (
+            ""
+            if report["greedy_return"] is None
+            else f"; greedy: return {report['greedy_return']:.3f}"
+        )
+        + ("" if report["greedy_success"] is None else f", success {report['greedy_success']:.1%}"),
+    ]
+    lines += [result.saturated] if result.saturated else []
+    lines += discount_in_words(report["alpha"], report["gamma"])
+    if report["optimum"] and on_device:
+        reached = [at for at in report["near_after"] if at is not None]
+        when = f", the first after {min(reached)} steps" if reached else ""
+        lines.append(
+            f"policy worth within 1 % of the optimum (value iteration): {report['near_agents']} of "
+            f"{agents}{when}; optimal: {report['optimal_agents']} of {agents}"
+        )
+    elif report["optimum"]:
+        lines.append(optimum_in_words(report["optimum"]))
+    lines += [report["hint"]] if report["hint"] else []
+    lines += [f"{name}: {path}" for name, path in report["files"].items()]
+    return "\n".join(lines)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from qstep._io.processes import threads
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.agents import Budget
-from qstep.learn.plan import falling_epsilon
+from qstep.learn.plan import Budget, falling_epsilon
 from qstep.mdp.solve import solve, start_value
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, real

@@ -7,86 +7,38 @@ million, and the looks do not depend on the device or its speed.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.checkpoint import Checkpoint
-from qstep.device.acting import AgentsDevice
-from qstep.errors import CheckpointError, ConfigError, DeviceError, WorldError
+from qstep.device.acting import AgentsDevice, open_agents
+from qstep.errors import CheckpointError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
+from qstep.learn.agents_result import AgentsResult
+from qstep.learn.metrics import Metrics
+from qstep.learn.plan import AgentsPlan, Budget, whole_piece
 from qstep.learn.point import Point, look
+from qstep.learn.run import Progress
 from qstep.mdp.world import World
-from qstep.spec.checks import integer
-from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
-__all__ = ["Budget", "Training"]
+__all__ = ["HORIZON", "AgentsRun", "Training"]
 
-_FIRST_STEPS = 128
-"""Steps of the first piece."""
-
-_GROWTH = 8
-"""A piece has one part in this many of the steps before it."""
+HORIZON = "epsilon_horizon"
+"""The part of the identity that says what epsilon's share refers to."""
 
 _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
 """A run is stuck if no episode of an agent ended in so many steps, and in so much of the run."""
 
 _SLICE = 1 << 22
 """Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
-
-
-def _whole_piece(done: int) -> int:
-    """Return the steps of the piece that follows `done` steps in a run without an end."""
-    return max(_FIRST_STEPS, done // _GROWTH)
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How long each agent learns: `steps` or `episodes`, of which one is None.
-
-    Raises
-    ------
-    ConfigError
-        Neither or both are given, or the value is out of range.
-    """
-
-    steps: int | None = None
-    episodes: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.steps is None) == (self.episodes is None):
-            raise ConfigError(
-                f"steps is {self.steps} and episodes is {self.episodes}; give one of them"
-            )
-        object.__setattr__(self, self.unit, integer(self.unit, self.length, 1, MOST_STEPS))
-
-    @property
-    def unit(self) -> str:
-        """``steps`` or ``episodes``."""
-        return "episodes" if self.steps is None else "steps"
-
-    @property
-    def length(self) -> int:
-        """The number of units."""
-        length: int = getattr(self, self.unit)
-        return length
-
-    def piece(self, done: int) -> int:
-        """Return the steps of the piece that follows `done` steps, if the run continues."""
-        piece = _whole_piece(done)
-        return piece if self.steps is None else min(piece, self.steps - done)
-
-    def spent(self, counters: Sequence[AgentCounters]) -> bool:
-        """Whether every agent has used up the budget."""
-        if self.steps is not None:
-            return counters[0].steps >= self.steps
-        assert self.episodes is not None
-        return min(own.episodes for own in counters) >= self.episodes
 
 
 class Training:
@@ -189,7 +141,7 @@ class Training:
                 look(self.device.config, self._world, self.discounts, before, now, table)
             )
             done = before[0].steps
-            whole = now[0].steps - done == _whole_piece(done)
+            whole = now[0].steps - done == whole_piece(done)
             self.checkpoint = self._taken(now, table, whole)
             self._look_from(now)
         return steps
@@ -286,3 +238,87 @@ def _state(row: list[Any]) -> AgentState:
     return AgentState(
         word, epsilon, count, bool(begun), state, action, bool(explored), episode_steps
     )
+
+
+class AgentsRun:
+    """A :class:`~qstep.learn.run.Run` of agents that act on a device.
+
+    Parameters
+    ----------
+    name : str
+        The world, for people.
+    url : str
+        The device, as for :func:`qstep.open`.
+    plan : AgentsPlan
+    horizon : Budget, optional
+        What epsilon's share refers to, part of the run's identity. Default: the plan's budget.
+    trace : Path, optional
+        File for every step of the agents.
+
+    Attributes
+    ----------
+    training : Training
+        Once the run is open.
+    """
+
+    resumable, atomic = True, False
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        plan: AgentsPlan,
+        horizon: Budget | None = None,
+        trace: Path | None = None,
+    ) -> None:
+        self.name, self.url, self.plan, self.trace = name, url, plan, trace
+        self.metrics: Metrics | None = None
+        self._horizon = horizon or plan.budget
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {**self.plan.identity, HORIZON: asdict(self._horizon)}
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        plan = self.plan
+        device = open_agents(self.url, plan.config, plan.loaded, plan.settings)
+        discounts = [own.discount for own in plan.settings]
+        self.training = Training(device, plan.world, discounts, plan.budget, self.trace is not None)
+        if checkpoint is not None:
+            self.training.restore(checkpoint)
+
+    def close(self) -> None:
+        if hasattr(self, "training"):
+            self.training.device.close()
+
+    def __iter__(self) -> Iterator[None]:
+        for point in self.training:
+            if self.metrics is not None:
+                self.metrics(point.steps, point.metrics)
+            yield
+
+    @property
+    def progress(self) -> Progress:
+        budget, points = self.plan.budget, self.training.points
+        if not points:
+            return Progress(0, budget.length)
+        last = points[-1]
+        done = last.steps if budget.steps else min(last.episodes)
+        known = [value for value in last.mean_return if not math.isnan(value)]
+        state = f"return {np.median(known):.2f}" if known else ""
+        return Progress(min(done, budget.length), budget.length, state)
+
+    @property
+    def steps(self) -> int:
+        return self.training.points[-1].steps if self.training.points else 0
+
+    @property
+    def reached(self) -> str:
+        return f"{self.training.checkpoint.arrays['counters'][0][0]} steps of each agent"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.training.checkpoint
+
+    def result(self) -> AgentsResult:
+        return AgentsResult.of(self.name, self.url, self.plan, self.training, self.trace)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +44,7 @@ class Band(NamedTuple):
 
 
 def draw_agents(
-    title: str,
-    steps: NDArray[np.int64],
-    returns: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-    values: NDArray[np.float64],
-    optimum: float | None,
+    title: str, evaluations: Mapping[str, NDArray[Any]], optimum: float | None
 ) -> Figure:
     """Return a picture: the return of exploring episodes, and the exact value of greedy policies.
 
@@ -58,16 +54,15 @@ def draw_agents(
     Parameters
     ----------
     title : str
-    steps : ndarray of int64, shape (looks,)
-        Steps of each agent.
-    returns, rewards, values : ndarray of float64, shape (looks, agents)
-        As in :class:`qstep.learn.point.Point`.
+    evaluations : dict of str to ndarray
+        The columns of :attr:`qstep.learn.agents_result.AgentsResult.history`.
     optimum : float or None
         The optimal value, for comparison; None if values are not known.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
+    steps, returns = evaluations["steps"], evaluations["episode_return"]
     valued = optimum is not None
     agents = returns.shape[1]
     who = f", {agents} agents" if agents > 1 else ""
@@ -78,10 +73,17 @@ def draw_agents(
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     ended = not np.isnan(returns).all()
-    band(panels[0], steps, returns if ended else rewards, "tab:blue", f"exploring{who}")
+    shown = returns if ended else evaluations["step_reward"]
+    band(panels[0], steps, shown, "tab:blue", f"exploring{who}")
     panels[0].set_ylabel("return of an episode" if ended else "reward of a step")
     if optimum is not None:
-        band(panels[1], steps, values, "tab:orange", f"greedy policy, exact{who}")
+        band(
+            panels[1],
+            steps,
+            evaluations["greedy_value"],
+            "tab:orange",
+            f"greedy policy, exact{who}",
+        )
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:

@@ -12,6 +12,8 @@ A small `sync_steps` gives fresher values; a large one reads the table less ofte
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,24 +22,34 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep._io.checkpoint import Checkpoint
+from qstep.device import open_device
 from qstep.device.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.learn.actor import Actor, Stretch
 from qstep.learn.gym_actor import GymActor
-from qstep.learn.host_checkpoint import Columns, Episode, TableCheckpoint
-from qstep.learn.host_evaluate import MAX_SEED, Evaluation
+from qstep.learn.hints import hint
+from qstep.learn.host_checkpoint import Columns, Episode, TableCheckpoint, episode_columns
+from qstep.learn.host_evaluate import MAX_SEED, Evaluation, share
 from qstep.learn.metrics import Metrics
+from qstep.learn.run import Progress
+from qstep.learn.table import TableWorld
+from qstep.learn.table_result import TableResult, optimum
 from qstep.learn.vector_actor import VECTOR_ENVS, VectorActor
 from qstep.mdp.table_env import TableEnv
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, shown
 from qstep.spec.config import Config
+from qstep.spec.discount import check_discount
 from qstep.spec.epsilon import EpsilonSchedule
 from qstep.spec.settings import Hyperparameters, checked_hyper
 
-__all__ = ["Learner", "Plan", "identity"]
+__all__ = ["HostRun", "Learner", "Plan", "identity"]
+
+_RECENT = 100
+"""Episodes whose mean return a progress bar shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +157,15 @@ class Learner:
     resume : TableCheckpoint, optional
         The checkpoint to continue from. Its run must have the same :attr:`identity`, which
         :func:`~qstep._io.checkpoint.load_checkpoint` checks.
-    metrics : Metrics, optional
-        Gets ``episode_return``, ``episode_length`` and ``epsilon`` of every episode, and
-        ``greedy_return``, ``greedy_length`` and, if defined, ``greedy_success`` of every evaluation. A
-        step is one of the environment; those of unfinished episodes do not count.
 
     Attributes
     ----------
     checkpoint : TableCheckpoint
         The run at its latest checkpoint, ready to continue.
+    metrics : Metrics or None
+        Set before iterating; receives ``episode_return``, ``episode_length`` and ``epsilon`` of
+        every episode, and ``greedy_return``, ``greedy_length`` and, if defined, ``greedy_success`` of
+        every evaluation. A step is one of the environment; those of unfinished episodes do not count.
     result : TableCheckpoint
         The same after the last episode: all transitions are applied, and the table is evaluated.
     saturations : int
@@ -184,7 +196,6 @@ class Learner:
         plan: Plan,
         hyper: Hyperparameters,
         resume: TableCheckpoint | None = None,
-        metrics: Metrics | None = None,
     ) -> None:
         self.device = device
         self.plan = plan
@@ -215,7 +226,7 @@ class Learner:
             for seed in np.random.SeedSequence(hyper.seed).spawn(2)
         ]
         self._actor = self._made_actor()
-        self._metrics = metrics
+        self.metrics: Metrics | None = None
         self.checkpoint = self.result = resume or self._beginning()
         self._steps = sum(episode.length for episode in self.checkpoint.episodes)
         self._restore(self.checkpoint)
@@ -305,18 +316,17 @@ class Learner:
 
     def _evaluate(self, number: int) -> Evaluation:
         found = self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
-        if self._metrics is not None:
-            told = {"greedy_return": found.mean_return, "greedy_length": found.mean_length}
-            rate = {} if found.success is None else {"greedy_success": found.success}
-            self._metrics(self._steps, {**told, **rate})
+        if self.metrics is not None:
+            known = {name: value for name, value in found.columns.items() if value is not None}
+            self.metrics(self._steps, known)
         return found
 
     def _tell(self, episodes: Sequence[Episode]) -> None:
         """Report finished episodes, each at the steps of all episodes up to it."""
         for episode in episodes:
             self._steps += episode.length
-            if self._metrics is not None:
-                self._metrics(
+            if self.metrics is not None:
+                self.metrics(
                     self._steps,
                     {
                         "episode_return": episode.total,
@@ -371,3 +381,144 @@ class Learner:
         self._done = checkpoint.episode
         for generator, state in zip(self._generators, checkpoint.generators, strict=True):
             generator.bit_generator.state = state
+
+
+class HostRun:
+    """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
+
+    Parameters
+    ----------
+    url : str
+        The device, as for :func:`qstep.open`.
+    plan : Plan
+    hyper : Hyperparameters
+    config : Config
+
+    Attributes
+    ----------
+    learner : Learner
+        Once the run is open.
+    """
+
+    resumable, atomic = True, False
+
+    def __init__(self, url: str, plan: Plan, hyper: Hyperparameters, config: Config) -> None:
+        check_discount(hyper.alpha, hyper.gamma)
+        self.name, self.url = plan.env_id, url
+        self.plan, self.hyper, self.config = plan, hyper, config
+        self.metrics: Metrics | None = None
+        self._device: Device | None = None
+        self._recent: deque[Episode] = deque(maxlen=_RECENT)
+        self._seconds = 0.0
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return identity(self.plan, self.hyper, self.config)
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        resume = None
+        if checkpoint is not None:
+            resume = TableCheckpoint.unpacked(checkpoint, self.config)
+        self._device = open_device(self.url, self.config)
+        self.learner = Learner(self._device, self.plan, self.hyper, resume)
+        self._first = self.learner.checkpoint.episode
+
+    def close(self) -> None:
+        if self._device is not None:
+            self._device.close()
+
+    def __iter__(self) -> Iterator[str | None]:
+        learner = self.learner
+        learner.metrics = self.metrics
+        told, begun = len(learner.result.evaluations), time.perf_counter()
+        for episode in learner:
+            self._recent.append(episode)
+            self._seconds = time.perf_counter() - begun
+            yield None
+            for evaluation in learner.result.evaluations[told:]:
+                yield evaluation.in_words
+            told = len(learner.result.evaluations)
+
+    @property
+    def progress(self) -> Progress:
+        done, recent = self.learner.checkpoint.episode, self._recent
+        state = ""
+        if recent:
+            success = share([episode.success for episode in recent])
+            rate = "" if success is None else f"success {success:.0%}, "
+            mean = sum(episode.total for episode in recent) / len(recent)
+            state = f"{rate}return {mean:.2f}, epsilon {recent[-1].epsilon:.2f}"
+        return Progress(done, self.plan.episodes, state)
+
+    @property
+    def steps(self) -> int:
+        return sum(episode.length for episode in self.learner.checkpoint.episodes)
+
+    @property
+    def reached(self) -> str:
+        return f"episode {self.learner.checkpoint.episode}"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.learner.checkpoint.packed()
+
+    def result(self) -> TableResult:
+        learner, hyper, config = self.learner, self.hyper, self.config
+        found, world = learner.result, learner.world
+        last, discount = found.evaluations[-1], hyper.discount
+        best = optimum(world, discount, learner.q) if world and discount < 1 else None
+        acted = sum(episode.length for episode in found.episodes[self._first :])
+        plan = asdict(self.plan)
+        report = {
+            "command": "train",
+            "engine": "host",
+            "world": plan.pop("env_id"),
+            "device": self.url,
+            "agents": 1,
+            "algorithm": "q-learning",
+            "format": str(config.format),
+            **hyper.to_dict(config),
+            **plan,
+            "epsilon_episodes": self.plan.horizon,
+            "discount": discount,
+            "steps_per_agent": sum(episode.length for episode in found.episodes),
+            "steps": acted,
+            "saturations": learner.saturations,
+            **last.columns,
+            "optimum": best,
+            "seconds": round(self._seconds, 3),
+            "steps_per_second": round(acted / self._seconds) if acted else None,
+        }
+        report["hint"] = hint(
+            self.name,
+            world,
+            success=last.success,
+            optimal=best is not None and best["optimal"] == best["visited"],
+            far=False,
+            alpha=hyper.alpha,
+            gamma=hyper.gamma,
+            longer=f"--episodes {10 * self.plan.episodes}",
+        )
+        history = {"episodes": episode_columns(found.episodes), "evaluations": _looks(found)}
+        size = table_size(learner.env)
+        return TableResult(
+            self.name,
+            config,
+            hyper,
+            found.table,
+            history,
+            report,
+            TableWorld.of(self.name, size, world),
+        )
+
+
+def _looks(found: TableCheckpoint) -> dict[str, NDArray[Any]]:
+    """Return the columns of the evaluations."""
+    steps = np.cumsum([0, *(episode.length for episode in found.episodes)])
+    at = [evaluation.episode for evaluation in found.evaluations]
+    rows = [evaluation.columns for evaluation in found.evaluations]
+    return {
+        "steps": steps[at],
+        "episodes": np.array(at),
+        **{name: np.array([row[name] for row in rows], np.float64) for name in rows[0]},
+    }

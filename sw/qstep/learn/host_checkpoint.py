@@ -17,7 +17,7 @@ from qstep.learn.host_evaluate import Evaluation
 from qstep.spec.config import Config, checked_table
 from qstep.spec.random import NoiseState
 
-__all__ = ["PENDING_TYPES", "Columns", "Episode", "TableCheckpoint"]
+__all__ = ["PENDING_TYPES", "Columns", "Episode", "TableCheckpoint", "episode_columns"]
 
 Columns: TypeAlias = tuple[NDArray[Any], ...]
 """Transitions: state, action, reward, next state and terminated, of equal length."""
@@ -188,3 +188,9 @@ def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]
         if len(column) != len(columns[0]):
             raise ValueError(f"columns of {prefix} are not equally long")
     return columns
+
+
+def episode_columns(episodes: Sequence[Episode]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the history; ``success`` is NaN where it is not defined."""
+    names = ("number", "epsilon", "return", "length", "terminated", "success")
+    return dict(zip(names, _transposed(episodes), strict=True))

@@ -41,6 +41,24 @@ class Evaluation:
     terminated: float
     mean_length: float
 
+    @property
+    def columns(self) -> dict[str, float | None]:
+        """The means by the names of report and history."""
+        return {
+            "greedy_return": self.mean_return,
+            "greedy_success": self.success,
+            "greedy_length": self.mean_length,
+        }
+
+    @property
+    def in_words(self) -> str:
+        """One line for the terminal."""
+        rate = "" if self.success is None else f"success {self.success:.0%}, "
+        return (
+            f"episode {self.episode}: greedy return {self.mean_return:.2f}, {rate}"
+            f"length {self.mean_length:.1f}"
+        )
+
 
 def is_success(
     info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None

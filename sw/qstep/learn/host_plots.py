@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from qstep.learn.host_checkpoint import Episode
-    from qstep.learn.host_evaluate import Evaluation
+    from qstep.learn.result import History
 
 __all__ = ["draw_learning_curve", "draw_policy", "show_policy"]
 
@@ -25,30 +23,26 @@ _BLANK = "#e9ecef"
 """Colour of cells in which nothing has been learnt yet."""
 
 
-def draw_learning_curve(
-    title: str, episodes: Sequence[Episode], evaluations: Sequence[Evaluation]
-) -> Figure:
+def draw_learning_curve(title: str, history: History) -> Figure:
     """Return a picture of return, and success if known, over the episodes, exploring and greedy.
 
     Parameters
     ----------
     title : str
-    episodes : sequence of Episode
-        At least one; smoothed by a moving mean over a fiftieth of the run.
-    evaluations : sequence of Evaluation
-        May be empty.
+    history : History
+        At least one episode, smoothed by a moving mean over a fiftieth of the run; any evaluations.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
-    numbers = np.array([e.number for e in episodes])
-    window = max(1, len(episodes) // 50)
-    middle = numbers[window - 1 :] - (window - 1) / 2
-    has_goal = all(e.success is not None for e in episodes)
+    episodes, evaluations = history["episodes"], history["evaluations"]
+    returns, successes = episodes["return"], episodes["success"].astype(np.float64)
+    window = max(1, len(returns) // 50)
+    middle = np.arange(window, len(returns) + 1) - (window - 1) / 2
+    has_goal = not np.isnan(successes).any()
     figure = Figure(figsize=(8, 6 if has_goal else 3.5), layout="constrained")
     panels = figure.subplots(2 if has_goal else 1, 1, sharex=True, squeeze=False)[:, 0]
     above, last = panels[0], panels[-1]
-    returns = np.array([e.total for e in episodes])
     smooth = _moving_mean(returns, window)
     above.plot(middle, smooth, color="tab:blue", label=f"exploring, mean of {window}")
     above.set_ylabel("return of an episode")
@@ -57,17 +51,22 @@ def draw_learning_curve(
     if np.abs(smooth).max() > 10 * settled:
         above.set_yscale("symlog", linthresh=max(settled, 1.0))
     if has_goal:
-        successes = np.array([e.success for e in episodes], np.float64)
         last.plot(middle, _moving_mean(successes, window), color="tab:blue")
         last.set_ylabel("episodes that reach the goal")
         last.set_ylim(-0.03, 1.03)
         last.yaxis.set_major_formatter(PercentFormatter(1.0))
     last.set_xlabel("episode")
-    at = [e.episode for e in evaluations]
+    at = evaluations["episodes"]
     marker = "o-" if len(at) <= 50 else "-"
-    shown = [[e.mean_return for e in evaluations], [e.success for e in evaluations]]
-    for axes, values in zip(panels, shown, strict=False):
-        axes.plot(at, values, marker, color="tab:orange", markersize=3, label="greedy evaluation")
+    for axes, name in zip(panels, ("greedy_return", "greedy_success"), strict=False):
+        axes.plot(
+            at,
+            evaluations[name],
+            marker,
+            color="tab:orange",
+            markersize=3,
+            label="greedy evaluation",
+        )
         axes.grid(alpha=0.3)
     above.legend(loc="lower right")
     figure.suptitle(title)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.checks import check_types
-from qstep.learn.agents import Budget
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.reach import endless
 from qstep.mdp.value_range import value_range
@@ -21,12 +20,13 @@ from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import check_discount
 from qstep.spec.epsilon import EPSILON_BITS, MOST_OVER, Epsilon, EpsilonSchedule
 from qstep.spec.fixed import QFormat, Rounding
-from qstep.spec.settings import AgentSettings
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.settings import AgentCounters, AgentSettings
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["AgentsPlan", "falling_epsilon", "fitting_format", "planned"]
+__all__ = ["AgentsPlan", "Budget", "falling_epsilon", "fitting_format", "planned", "whole_piece"]
 
 _WIDTH = 16
 """Bits of a format that is chosen by :func:`fitting_format`."""
@@ -40,6 +40,61 @@ _LEAST_FRACTION = 4
 """Fewest fraction bits of a format that is recommended."""
 
 _AGENTS = 8
+
+_FIRST_STEPS = 128
+"""Steps of the first piece."""
+
+_GROWTH = 8
+"""A piece has one part in this many of the steps before it."""
+
+
+def whole_piece(done: int) -> int:
+    """Return the steps of the piece that follows `done` steps in a run without an end."""
+    return max(_FIRST_STEPS, done // _GROWTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long each agent learns: `steps` or `episodes`, of which one is None.
+
+    Raises
+    ------
+    ConfigError
+        Neither or both are given, or the value is out of range.
+    """
+
+    steps: int | None = None
+    episodes: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.episodes is None):
+            raise ConfigError(
+                f"steps is {self.steps} and episodes is {self.episodes}; give one of them"
+            )
+        object.__setattr__(self, self.unit, integer(self.unit, self.length, 1, MOST_STEPS))
+
+    @property
+    def unit(self) -> str:
+        """``steps`` or ``episodes``."""
+        return "episodes" if self.steps is None else "steps"
+
+    @property
+    def length(self) -> int:
+        """The number of units."""
+        length: int = getattr(self, self.unit)
+        return length
+
+    def piece(self, done: int) -> int:
+        """Return the steps of the piece that follows `done` steps, if the run continues."""
+        piece = whole_piece(done)
+        return piece if self.steps is None else min(piece, self.steps - done)
+
+    def spent(self, counters: Sequence[AgentCounters]) -> bool:
+        """Whether every agent has used up the budget."""
+        if self.steps is not None:
+            return counters[0].steps >= self.steps
+        assert self.episodes is not None
+        return min(own.episodes for own in counters) >= self.episodes
 
 
 @dataclass(frozen=True, slots=True)

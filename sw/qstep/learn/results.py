@@ -9,19 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from qstep._io.files import write_atomically
 from qstep._io.json_text import json_text
 from qstep._io.pictures import Draw, WritePictures
-from qstep.spec.fixed import QFormat
 
-__all__ = ["Results", "draw_results", "saturated_in_words", "write_results"]
-
-
-def saturated_in_words(saturations: int, updates: int, number_format: QFormat) -> str:
-    """Return a sentence about a run with saturations: how many, their share, and what to do."""
-    low = number_format.minimum * number_format.resolution
-    high = number_format.maximum * number_format.resolution
-    return (
-        f"saturated: {saturations:,} of {updates:,} updates ({saturations / updates:.2%}) did not fit "
-        f"{number_format}, {low:g} to {high:g}, and were clipped; use a format with more integer bits"
-    )
+__all__ = ["Results", "draw_results", "write_results"]
 
 
 Writer: TypeAlias = Callable[[Path], object]

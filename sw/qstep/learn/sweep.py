@@ -7,6 +7,7 @@ import math
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qstep._io.checkpoint import Checkpoint
-from qstep._io.scheduler import Here, Processes, Workers, in_parallel
+from qstep._io.scheduler import Here, Processes, Workers, completed
 from qstep.device import is_model
 from qstep.device.acting import open_agents
 from qstep.errors import CheckpointError, ConfigError, PrecisionWarning
 from qstep.golden.agents_fast import LANES
 from qstep.learn.agents import Training
+from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan
-from qstep.learn.result import TrainingResult, played
+from qstep.learn.run import Progress
 from qstep.learn.sweep_plan import ALPHAS, GAMMAS, SEEDS, SweepPlan, sweep_plan
 from qstep.learn.sweep_result import NEAR, Learnt, SweepResult
-from qstep.mdp.world import World
+from qstep.mdp.world import World, name_of
 from qstep.spec.agents import MOST_AGENTS, Algorithm
 from qstep.spec.checks import check_callable, integer, shown
 from qstep.spec.config import Config
@@ -149,9 +152,11 @@ def sweep(
         random_seed=random_seed,
         config=config,
     )
-    run = Sweep(plan, device, agents, workers)
-    run.run(lambda: progress and progress(len(run.done), run.total))
-    result = run.result
+    run = Sweep(plan, device, agents, workers, name_of(world))
+    for _ in run:
+        if progress is not None:
+            progress(len(run.done), run.total)
+    result = run.result()
     if result.saturated is not None:
         warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
     return result
@@ -167,13 +172,15 @@ class _Batch:
 
 
 class Sweep:
-    """A sweep that can continue from a checkpoint.
+    """A :class:`~qstep.learn.run.Run` of all agents of a sweep.
 
     Parameters
     ----------
     plan : SweepPlan
     device, agents, workers
         As for :func:`sweep`.
+    name : str
+        The world, for people.
 
     Attributes
     ----------
@@ -183,14 +190,18 @@ class Sweep:
         Agents in all.
     """
 
+    resumable, atomic = True, False
+
     def __init__(
         self,
         plan: SweepPlan,
         device: str = "model",
         agents: int | None = None,
         workers: Workers | None = None,
+        name: str = "",
     ) -> None:
-        self.plan, self.device = plan, device
+        self.plan, self.device, self.name = plan, device, name
+        self.metrics: Metrics | None = None
         self.done: dict[Key, Learnt] = {}
         self.total = len(plan.points) * len(plan.seeds)
         self._at_once = self._agents_of_device(agents)
@@ -213,17 +224,41 @@ class Sweep:
             "agents", min(_AGENTS, self.total) if agents is None else agents, 1, MOST_AGENTS
         )
 
-    def run(self, progress: Callable[[], object]) -> None:
-        """Run all agents that are not done; `progress` is called after each batch."""
+    @property
+    def identity(self) -> dict[str, Any]:
+        return self.plan.identity
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        if checkpoint is not None:
+            self.restore(checkpoint)
+
+    def close(self) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[None]:
         begun = time.perf_counter()
-
-        def keep(learnt: dict[Key, Learnt]) -> None:
-            self.done |= learnt
-            self._steps += self.plan.steps * len(learnt)
+        for _, learnt in completed(_learnt, list(self._batches()), self._workers):
+            self._keep(learnt)
             self._seconds = time.perf_counter() - begun
-            progress()
+            yield
 
-        in_parallel(_learnt, list(self._batches()), self._workers, keep)
+    def _keep(self, learnt: dict[Key, Learnt]) -> None:
+        self.done |= learnt
+        self._steps += self.plan.steps * len(learnt)
+
+    @property
+    def progress(self) -> Progress:
+        done = Counter(point for point, _ in self.done)
+        whole = sum(count == len(self.plan.seeds) for count in done.values())
+        return Progress(whole, len(self.plan.points), self.reached)
+
+    @property
+    def steps(self) -> int:
+        return len(self.done) * self.plan.steps
+
+    @property
+    def reached(self) -> str:
+        return f"{len(self.done)} of {self.total} agents"
 
     def _batches(self) -> Iterator[_Batch]:
         groups: dict[tuple[Algorithm, QFormat], list[Key]] = {}
@@ -247,15 +282,13 @@ class Sweep:
                 ]
                 yield _Batch(self.plan.part(settings, algorithm, number_format), self.device, part)
 
-    @property
     def result(self) -> SweepResult:
-        """The result, once all agents are done."""
         seeds = range(len(self.plan.seeds))
         learnt = tuple(
             tuple(self.done[number, seed] for seed in seeds)
             for number in range(len(self.plan.points))
         )
-        return SweepResult(self.plan, learnt, self._seconds, self._steps)
+        return SweepResult(self.name, self.device, self.plan, learnt, self._seconds, self._steps)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -311,7 +344,7 @@ def _learnt(batch: _Batch) -> dict[Key, Learnt]:
         )
         for _ in training:
             pass
-        result = TrainingResult.of(part, training)
+        result = AgentsResult.of("", batch.device, part, training)
     finally:
         device.close()
     known = [not math.isnan(best) for best in result.optimum] or [False] * agents

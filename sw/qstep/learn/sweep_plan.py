@@ -12,8 +12,7 @@ import numpy as np
 
 from qstep.errors import ConfigError
 from qstep.learn.advise import usual_steps
-from qstep.learn.agents import Budget
-from qstep.learn.plan import AgentsPlan, falling_epsilon, fitting_format, planned
+from qstep.learn.plan import AgentsPlan, Budget, falling_epsilon, fitting_format, planned
 from qstep.mdp.world import World
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer, shown

@@ -6,13 +6,18 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
-from qstep.learn.agents import Budget
-from qstep.learn.result import Greedy
-from qstep.learn.results import saturated_in_words
+import numpy as np
+
+from qstep.learn.agents import AgentsRun
+from qstep.learn.agents_result import Greedy
+from qstep.learn.plan import Budget
+from qstep.learn.result import Files, History, Result, saturated_in_words
 from qstep.learn.sweep_plan import SweepPlan, SweepPoint
+from qstep.learn.table_result import TableResult
+from qstep.learn.train import finished
 from qstep.spec.settings import AgentCounters
 
 __all__ = ["NEAR", "Learnt", "Score", "SweepResult"]
@@ -120,12 +125,13 @@ class Score:
         )
 
 
-@dataclass(frozen=True)
-class SweepResult:
+@dataclass(frozen=True, repr=False)
+class SweepResult(Result):
     """The result of a finished sweep.
 
     Attributes
     ----------
+    device : str
     plan : SweepPlan
     learnt : tuple of tuple of Learnt
         By point and by seed.
@@ -135,10 +141,44 @@ class SweepResult:
         Steps of all agents, made in this process.
     """
 
+    name: str
+    device: str
     plan: SweepPlan
     learnt: tuple[tuple[Learnt, ...], ...]
     seconds: float
     steps: int
+
+    @cached_property
+    def history(self) -> History:  # type: ignore[override]  # computed when asked for
+        """Evaluations: ``steps``, and ``episode_return`` of shape (evaluations, points, seeds)."""
+        returns = [[own.mean_return for own in row] for row in self.learnt]
+        curves = np.moveaxis(np.array(returns, np.float64), -1, 0)
+        return {"evaluations": {"steps": np.array(self.looks), "episode_return": curves}}
+
+    @cached_property
+    def trained(self) -> TableResult:
+        """The best point's first agent, learned once more on the model: bit for bit the same."""
+        point, plan = self.best, self.plan
+        part = plan.part([point.settings(plan.seeds[0])], point.algorithm, point.format)
+        return finished(AgentsRun(self.name, "model", part))
+
+    def act(self, observation: Any) -> int:
+        """Return the greedy action of :attr:`trained`."""
+        return self.trained.act(observation)
+
+    def evaluate(self, env: Any = None, episodes: int = 100, seed: int = 0) -> dict[str, Any]:
+        """Play greedy episodes of :attr:`trained`."""
+        return self.trained.evaluate(env, episodes, seed)
+
+    def files(self) -> Files:
+        """Return the pictures: the two main axes, and learning curves of the best points."""
+        from qstep.learn.sweep_views import draw_curves, draw_map
+
+        pictures = {"heat_map.png": draw_map, "learning_curves.png": draw_curves}
+        return Files({}, {name: partial(draw, self) for name, draw in pictures.items()})
+
+    def __repr__(self) -> str:
+        return f"<SweepResult {self.name}: {len(self.learnt)} points, {len(self.plan.seeds)} seeds>"
 
     @property
     def looks(self) -> list[int]:
@@ -186,9 +226,13 @@ class SweepResult:
         which = f"alpha {point.alpha:g}, gamma {point.gamma:g}"
         return f"{words} ({which}; points with saturations: {points} of {len(self.learnt)})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return everything as plain values, points best first; null where there is no number."""
         return {
+            "command": "sweep",
+            "engine": "agents",
+            "world": self.name,
+            "device": self.device,
             "steps_per_agent": self.plan.steps,
             "rounding": self.plan.rounding.value,
             "seeds": list(self.plan.seeds),
@@ -196,7 +240,34 @@ class SweepResult:
             "points": [self._point(number) for number in self.ranking],
             "steps": self.steps,
             "seconds": self.seconds,
+            "steps_per_second": self.steps / self.seconds if self.steps else None,
+            "train": self._train_command(),
         }
+
+    def _train_command(self) -> str:
+        """Return the command that repeats the best point with the first seed."""
+        plan, point = self.plan, self.best
+        epsilon = point.epsilon
+        start, end, share = epsilon.start, epsilon.start, 0.0
+        if epsilon.kind == "linear":
+            end, share = epsilon.end, epsilon.over / plan.steps
+            if int(share * plan.steps) < epsilon.over:  # the quotient was rounded down
+                share = math.nextafter(share, 1)
+        options: dict[str, Any] = {
+            "agents": 1,
+            "steps": plan.steps,
+            "algorithm": point.algorithm.value,
+            "format": point.format,
+            "rounding": plan.rounding.value,
+            "alpha": point.alpha,
+            "gamma": point.gamma,
+            "epsilon-start": start,
+            "epsilon-end": end,
+            "epsilon-share": share,
+            "seed": plan.seeds[0],
+        }
+        words = [f"--{option} {value}" for option, value in options.items()]
+        return " ".join(["qstep train", self.name, *words])
 
     def _point(self, number: int) -> dict[str, Any]:
         score = asdict(self.scores[number])

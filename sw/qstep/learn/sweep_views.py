@@ -29,7 +29,7 @@ _NEVER = "0.85"
 """The grey of a point that never came near the optimum."""
 
 
-def render(result: SweepResult, world: str) -> Table:
+def render(result: SweepResult) -> Table:
     """Return a table of the best points and the axes on which they differ."""
     plan = result.plan
     axes = [axis for axis in AXES if axis in plan.varying] or list(AXES[:2])
@@ -37,7 +37,8 @@ def render(result: SweepResult, world: str) -> Table:
     seeds, count = len(plan.seeds), len(plan.points)
     more = f" The best {_ROWS} of {count} points." if count > _ROWS else ""
     table = Table(
-        title=f"{world}: {plan.steps:,} steps, {seeds} seeds" + "".join(f"; {f}" for f in fixed),
+        title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds"
+        + "".join(f"; {f}" for f in fixed),
         caption="Return: of an episode of the greedy policy, exact, mean over seeds, and the worst. "
         f"Near: within 1 % of the optimum, and after how many steps (median).{more}",
     )
@@ -64,7 +65,7 @@ def render(result: SweepResult, world: str) -> Table:
     return table
 
 
-def draw_map(world: str, result: SweepResult) -> Figure:
+def draw_map(result: SweepResult) -> Figure:
     """Return a picture: the return, and how soon agents came near the optimum, over the two main axes.
 
     If points are equal on both axes, the best one counts. Points drawn at random are dots.
@@ -90,7 +91,7 @@ def draw_map(world: str, result: SweepResult) -> Figure:
     others = [axis for axis in result.plan.varying if axis not in (first, second)]
     best = f"; the best over {', '.join(others)}" if others and result.plan.is_grid else ""
     figure.suptitle(
-        f"{world}: {len(result.plan.points)} points, {len(result.plan.seeds)} seeds{best}"
+        f"{result.name}: {len(result.plan.points)} points, {len(result.plan.seeds)} seeds{best}"
     )
     return figure
 
@@ -183,7 +184,7 @@ def _dots(
         axes.set_xscale("log")
 
 
-def draw_curves(world: str, result: SweepResult) -> Figure:
+def draw_curves(result: SweepResult) -> Figure:
     """Return a picture: learning curves of the best points, medians over seeds with bands of all."""
     looks = np.array(result.looks)
     shown = result.ranking[:_CURVES]
@@ -212,5 +213,5 @@ def draw_curves(world: str, result: SweepResult) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
     which = f"the best {len(shown)} of {len(result.learnt)} points"
-    figure.suptitle(f"{world}: {which}, medians and bands of {len(result.plan.seeds)} seeds")
+    figure.suptitle(f"{result.name}: {which}, medians and bands of {len(result.plan.seeds)} seeds")
     return figure

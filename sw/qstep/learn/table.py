@@ -19,16 +19,26 @@ from numpy.typing import NDArray
 
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived, load_arrays
-from qstep.errors import FileFormatError, TableError
+from qstep.errors import ConfigError, FileFormatError, TableError
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import shown
 from qstep.spec.config import Config, checked_config, checked_table
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import Rounding
 from qstep.spec.settings import AgentSettings, Hyperparameters, checked_hyper
 
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = ["TableWorld", "load_table", "policy_table", "save_table", "table_config", "table_world"]
+__all__ = [
+    "TableWorld",
+    "load_table",
+    "policy_table",
+    "save_table",
+    "table_config",
+    "table_settings",
+    "table_world",
+]
 
 _ARRAYS = ("q_raw", "q", "config")
 
@@ -147,6 +157,28 @@ def table_config(path: str | Path) -> Config:
         As :func:`load_table`.
     """
     return _config(path, load_arrays(path, _ARRAYS)["config"])
+
+
+def table_settings(path: str | Path) -> tuple[Config, Hyperparameters | tuple[AgentSettings, ...]]:
+    """Return the configuration and the settings with which the table of a file was learned.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`load_table`.
+    """
+    text = load_arrays(path, _ARRAYS)["config"]
+    config, tree = _config(path, text), json.loads(str(text))
+    try:
+        if "agents" in tree:
+            return config, tuple(
+                AgentSettings(**{**own, "epsilon": Epsilon(**own["epsilon"])})
+                for own in tree["agents"]
+            )
+        hyper = tree["hyperparameters"]
+        return config, Hyperparameters(**{**hyper, "rounding": Rounding.parse(hyper["rounding"])})
+    except (KeyError, TypeError, ConfigError) as cause:
+        raise FileFormatError(f"{path}: config does not hold the settings of a run") from cause
 
 
 def table_world(path: str | Path) -> TableWorld | None:

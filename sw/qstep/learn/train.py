@@ -1,34 +1,41 @@
-"""`qstep.train`: agents learn a world, in one call."""
+"""`qstep.train`: learn a world, in one call; the engine is chosen as on the command line."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qstep.device.acting import open_agents
-from qstep.errors import PrecisionWarning
-from qstep.learn.agents import Budget, Training
+from qstep._io import extras
+from qstep.envs import make, table_size
+from qstep.errors import ConfigError, NoTableError, PrecisionWarning
+from qstep.learn.agents import AgentsRun
+from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
+from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
-from qstep.learn.plan import planned
-from qstep.learn.point import Point
-from qstep.learn.result import TrainingResult
-from qstep.mdp.world import World
-from qstep.spec.agents import Algorithm
-from qstep.spec.checks import check_callable
+from qstep.learn.plan import Budget, falling_epsilon, planned
+from qstep.learn.result import Result
+from qstep.learn.run import Progress
+from qstep.learn.table_result import TableResult, load_table_result
+from qstep.mdp.world import World, name_of
+from qstep.spec.agents import CIRCUITS, Algorithm
+from qstep.spec.checks import check_callable, shown
 from qstep.spec.config import Config
+from qstep.spec.epsilon import EpsilonSchedule
 from qstep.spec.fixed import QFormat, Rounding
-from qstep.spec.settings import AgentSettings
+from qstep.spec.settings import AgentSettings, Hyperparameters
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["train"]
+__all__ = ["finished", "load", "train"]
 
 
 def train(
     world: World | str | gym.Env[Any, Any],
     *,
+    act: str | None = None,
     device: str = "model",
     steps: int | None = None,
     episodes: int | None = None,
@@ -37,25 +44,32 @@ def train(
     shared_table: bool = False,
     settings: AgentSettings | Sequence[AgentSettings] | None = None,
     number_format: QFormat | str | None = None,
-    rounding: Rounding | str = Rounding.NEAREST,
+    rounding: Rounding | str | None = None,
     lanes: int | None = None,
     config: Config | None = None,
-    progress: Callable[[Point], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
-) -> TrainingResult:
-    """Let agents learn a world next to their tables: on the model, a simulation or a board.
+) -> TableResult:
+    """Learn the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
+
+    If the world has a transition table, agents act on the device, beside their tables. Otherwise the
+    host acts in the environment and streams the transitions to the device. Without `settings`, some
+    worlds have defaults of their own (``qstep train --help``).
 
     Parameters
     ----------
     world : World, str or gymnasium.Env
-        A name is one for :meth:`World.named`, and an environment one for :meth:`World.from_env`. If the
-        device's world is a circuit: its file, or a world that describes it, with which results are
-        compared.
+        A name as for :func:`qstep.envs.make`, the path of a map or a world file, an environment, or a
+        world. If the device's world is a circuit: its file, or a world that describes it, with which
+        results are compared. For the host to act, an environment must have been made by its id.
+    act : {"device", "host"}, optional
+        Who acts. Default: the device, in a world that has a transition table.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
-        How long every agent learns; give one of them. Default: 2000 episodes. Episodes are counted at
-        looks, so some agents make more. If episodes need not end, `steps` is needed.
+        How long every agent learns; give one of them. Default: 2000 episodes. The episode count is
+        checked only at evaluations, so some agents run a few more. If episodes need not end, `steps` is
+        needed.
     agents : int, optional
         P, 1..2048. Default: one for each of `settings`, or 8.
     algorithm : Algorithm or str
@@ -75,13 +89,14 @@ def train(
         That of an existing device; it sets what `agents` to `lanes` would set, and they must not
         contradict it.
     progress : callable, optional
-        Called with each :class:`~qstep.learn.point.Point` of the run.
+        Called with a :class:`~qstep.learn.run.Progress` at each evaluation, or each episode of the host.
     metrics : Metrics, optional
-        Receives the steps of each agent, and :attr:`~qstep.learn.point.Point.metrics`, at each point.
+        Receives numbers by name at each evaluation, as ``qstep train --metrics`` does.
 
     Returns
     -------
-    TrainingResult
+    TableResult
+        With agents, an :class:`~qstep.learn.agents_result.AgentsResult`.
 
     Raises
     ------
@@ -103,33 +118,116 @@ def train(
     """
     for name, given in (("progress", progress), ("metrics", metrics)):
         check_callable(name, given)
+    if act is not None and not (isinstance(act, str) and act in ("device", "host")):
+        raise ConfigError(f"act is {shown(act)}; it must be 'device' or 'host'")
+    source = world
+    if act != "host":
+        try:
+            source = (
+                world if isinstance(world, str) and world.endswith(CIRCUITS) else World.of(world)
+            )
+        except NoTableError:
+            if act == "device":
+                raise
+            act = "host"
+    if act == "host":
+        for what, number in (("steps", steps), ("agents", agents), ("lanes", lanes)):
+            if number is not None:
+                raise ConfigError(f"{what} is {number}; it is for runs in which the device acts")
+        if episodes is None:
+            episodes = HOST_DEFAULTS.get(name_of(world), {}).get("episodes", 2000)
+        run = _host_run(world, device, episodes, settings, number_format, rounding, config)
+        return finished(run, progress, metrics)
+    own = DEVICE_DEFAULTS.get(name_of(world), {})
     if steps is None and episodes is None:
-        episodes = 2000
+        episodes = own.get("episodes", 2000)
+    budget = Budget(steps, episodes)
+    if settings is None:
+        epsilon = falling_epsilon(budget, 1.0, 0.05, 0.5)
+        settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), epsilon)
     plan = planned(
-        world,
-        budget=Budget(steps, episodes),
+        source,
+        budget=budget,
         agents=agents,
         algorithm=algorithm,
         shared_table=shared_table,
         settings=settings,
         number_format=number_format,
-        rounding=rounding,
+        rounding=Rounding.NEAREST if rounding is None else rounding,
         lanes=lanes,
         config=config,
     )
-    opened = open_agents(device, plan.config, plan.loaded, plan.settings)
-    try:
-        training = Training(
-            opened, plan.world, [own.discount for own in plan.settings], plan.budget
+    return finished(AgentsRun(name_of(world), device, plan), progress, metrics)
+
+
+def _host_run(
+    world: World | str | gym.Env[Any, Any],
+    device: str,
+    episodes: int,
+    settings: AgentSettings | Sequence[AgentSettings] | None,
+    number_format: QFormat | str | None,
+    rounding: Rounding | str | None,
+    config: Config | None,
+) -> HostRun:
+    """Return a run in which the host acts; the world's defaults stand for what is not given."""
+    name = name_of(world)
+    if not isinstance(world, str) and getattr(world, "spec", None) is None:
+        raise ConfigError(
+            f"world is {shown(world)}; for the host to act, it must be a name, or an environment from "
+            "gymnasium.make, of which further copies can be made"
         )
-        for point in training:
+    own = HOST_DEFAULTS.get(name, {})
+    mode = Rounding.parse(own.get("rounding", "nearest") if rounding is None else rounding)
+    if settings is None:
+        schedule = EpsilonSchedule(end=own.get("epsilon_end", 0.05))
+        hyper = Hyperparameters(own.get("alpha", 0.5), own.get("gamma", 0.9), mode)
+    elif isinstance(settings, AgentSettings):
+        schedule = EpsilonSchedule.of(settings.epsilon, episodes)
+        hyper = Hyperparameters(settings.alpha, settings.gamma, mode, settings.seed)
+    else:
+        raise ConfigError("settings are several; where the host acts there is one agent")
+    if config is None:
+        if isinstance(number_format, str):
+            number_format = QFormat.parse(number_format)
+        config = Config(*table_size(make(name, 0)), number_format or QFormat(8, 8), mode)
+    plan = {key: own[key] for key in ("evaluate_every", "num_envs", "sync_steps") if key in own}
+    return HostRun(device, Plan(name, episodes, schedule, **plan), hyper, config)
+
+
+def load(folder: str | Path) -> Result:
+    """Return the result that :meth:`Result.save`, or a command that trains, wrote into a folder.
+
+    Raises
+    ------
+    FileFormatError
+        A file is absent or damaged, or was written by another version, which the message names.
+    ToolMissingError
+        It holds a network, and PyTorch is not installed.
+    """
+    if not isinstance(folder, str | Path):
+        raise ConfigError(f"folder is {shown(folder)}; it must be a path")
+    folder = Path(folder)
+    if (folder / "network.safetensors").exists():
+        loaded: Result = extras.load("qstep.deep.result", "torch").load_network(folder)
+        return loaded
+    return load_table_result(folder)
+
+
+def finished(
+    run: AgentsRun | HostRun,
+    progress: Callable[[Progress], object] | None = None,
+    metrics: Metrics | None = None,
+) -> TableResult:
+    """Make a run from its beginning to its end; return the result."""
+    run.metrics = metrics
+    try:
+        run.open(None)
+        for _ in run:
             if progress is not None:
-                progress(point)
-            if metrics is not None:
-                metrics(point.steps, point.metrics)
-        result = TrainingResult.of(plan, training)
-        if result.saturated is not None:
-            warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
-        return result
+                progress(run.progress)
+        result = run.result()
     finally:
-        opened.close()
+        run.close()
+    if result.saturated is not None:
+        warnings.warn(result.saturated, PrecisionWarning, stacklevel=3)
+    return result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qstep.device import Device
-from qstep.learn.agents import Budget
 from qstep.learn.host import Learner, Plan
+from qstep.learn.plan import Budget
 from qstep.learn.point import Point
 from qstep.live.recent import Recent
 from qstep.live.view import WatchedView, changed

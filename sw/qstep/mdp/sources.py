@@ -109,7 +109,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     if not has_rows and (not isinstance(table, dict) or distribution is None):
         raise NoTableError(
             f"{type(inner).__name__} has no transition table, P and initial_state_distrib; only the "
-            "host can act in it, which the command qstep train does"
+            "host can act in it (act='host', or --act host)"
         )
     _check_step(inner)
     limit = _limit(env)

@@ -28,7 +28,7 @@ from qstep.spec.config import Config
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["World"]
+__all__ = ["World", "name_of"]
 
 _MOST_LIMIT = (1 << 48) - 1
 
@@ -395,3 +395,9 @@ class World:
 
 def _checked_limit(max_episode_steps: int) -> int:
     return integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
+
+
+def name_of(world: World | str | gym.Env[Any, Any]) -> str:
+    """Return the name of a world: as given, an environment's id, or ``world``."""
+    spec = getattr(world, "spec", None)
+    return world if isinstance(world, str) else "world" if spec is None else str(spec.id)

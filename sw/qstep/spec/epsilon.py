@@ -69,6 +69,24 @@ class EpsilonSchedule:
             object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
         check_falling(self.start, self.end)
 
+    @classmethod
+    def of(cls, epsilon: Epsilon, episodes: int) -> EpsilonSchedule:
+        """Return the schedule of an agent's epsilon over so many episodes.
+
+        Raises
+        ------
+        ConfigError
+            It is exponential, or counts steps.
+        """
+        if epsilon.kind == "constant":
+            return cls(epsilon.start, epsilon.start, 0.0)
+        if epsilon.kind != "linear" or epsilon.unit != "episodes":
+            raise ConfigError(
+                f"epsilon is {epsilon.kind} by {epsilon.unit}; where the host acts it must be constant, "
+                "or linear by episodes"
+            )
+        return cls(epsilon.start, epsilon.end, min(1.0, epsilon.over / episodes))
+
     def at(self, done: int, of: int) -> float:
         """Return epsilon after `done` of the `of` episodes or steps of a run."""
         return falling_linearly(self.start, self.end, self.share * of, done)

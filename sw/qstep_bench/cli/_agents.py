@@ -19,12 +19,11 @@ from qstep.cli._console import task_bar
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._json import JsonOutput
 from qstep.cli._room import room_for
-from qstep.cli._training import optimum_in_words
 from qstep.envs import GridWorld, make
 from qstep.envs.maps import map_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.learn.host_plots import draw_policy
-from qstep.learn.host_summary import optimum
+from qstep.learn.table_result import optimum, optimum_in_words
 from qstep.mdp.world import World
 from qstep_bench.baselines.learning import AgentsLearning, Watch
 from qstep_bench.baselines.progress import AgentsProgress, OnProgress

@@ -1,0 +1,95 @@
+"""What every run of learning has in common, so that one driver serves agents, host, networks and sweeps.
+
+A run is made from its arguments, opened (from the beginning or from a checkpoint), iterated over to its
+end, and asked for its result. Nothing else about it is known to the command line, to :func:`qstep.train`
+or to the page of ``qstep live``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from qstep._io.checkpoint import Checkpoint
+from qstep.learn.metrics import Metrics
+from qstep.learn.result import Result
+
+__all__ = ["Progress", "Run"]
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes
+    ----------
+    done, total : int
+        In steps, episodes, agents or points.
+    state : str
+        Recent results for people, such as ``return 3.2, epsilon 0.10``.
+    """
+
+    done: int
+    total: int
+    state: str = ""
+
+
+class Run(Protocol):
+    """One run of learning.
+
+    Attributes
+    ----------
+    name : str
+        What is learned, for people.
+    identity : dict of plain values
+        Settings that a checkpoint must share.
+    resumable : bool
+        Whether :attr:`checkpoint` exists.
+    atomic : bool
+        Whether an iteration must not be interrupted: :attr:`checkpoint` is consistent only between two.
+    metrics : Metrics or None
+        Receives numbers while the run goes on; set it before iterating.
+    """
+
+    name: str
+    resumable: bool
+    atomic: bool
+    metrics: Metrics | None
+
+    @property
+    def identity(self) -> dict[str, Any]: ...
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        """Open the device and start from the beginning, or continue from a checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            The checkpoint lacks a part, or has a wrong one.
+        DeviceError
+            The device cannot be reached, or is not built from the configuration.
+        """
+
+    def close(self) -> None:
+        """Release the device; calling it twice is harmless."""
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Run to the end; yield often, each time a line for people or None."""
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is, for a progress bar."""
+
+    @property
+    def steps(self) -> int:
+        """Steps at :attr:`checkpoint`, as :attr:`metrics` counts them; 0 before the first."""
+
+    @property
+    def reached(self) -> str:
+        """How far :attr:`checkpoint` is, such as ``episode 29``."""
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Everything that the rest of the run depends on."""
+
+    def result(self) -> Result:
+        """Return what a finished run learned."""

@@ -1,0 +1,195 @@
+"""The result of a run with a table: what the host learned on a device, or a folder gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.envs import make
+from qstep.envs.grid_map import GridMap
+from qstep.envs.maps import map_of
+from qstep.errors import WorldError
+from qstep.learn.agents_plots import draw_agents
+from qstep.learn.host_evaluate import MAX_SEED, evaluate
+from qstep.learn.host_plots import draw_learning_curve, draw_policy
+from qstep.learn.result import Files, History, Result, read_results, saturated_in_words
+from qstep.learn.table import (
+    TableWorld,
+    load_table,
+    policy_table,
+    save_table,
+    table_settings,
+    table_world,
+)
+from qstep.mdp.solve import solve
+from qstep.mdp.world import World
+from qstep.spec.agents import CIRCUITS
+from qstep.spec.config import Config
+from qstep.spec.settings import AgentSettings, Hyperparameters
+
+__all__ = ["TableResult", "grid_named", "load_table_result", "optimum", "optimum_in_words"]
+
+
+@dataclass(frozen=True, repr=False)
+class TableResult(Result):
+    """What was learned in a table, or in the tables of several agents.
+
+    Attributes
+    ----------
+    config : Config
+    learned_with : Hyperparameters or tuple of AgentSettings
+    table : ndarray of int32, shape ``Config.table_shape``
+        Raw values.
+    history : History
+    report : dict of plain values
+        See :meth:`summary`.
+    world : TableWorld or None
+        The world that the table's file names.
+    """
+
+    name: str
+    config: Config
+    learned_with: Hyperparameters | Sequence[AgentSettings]
+    table: NDArray[np.int32]
+    history: History
+    report: dict[str, Any]
+    world: TableWorld | None
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report, as plain values (``docs/training.md``, "The report")."""
+        return self.report
+
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """The tables in real units."""
+        return self.config.format.to_float(self.table)
+
+    @cached_property
+    def policy_q(self) -> NDArray[np.float64]:
+        """The values whose maximum each table's greedy policy takes, in real units, (tables, S, A)."""
+        return self.config.format.to_float(policy_table(self.config, self.table))
+
+    @cached_property
+    def policies(self) -> NDArray[np.int64]:
+        """The greedy action of every table and state, shape (tables, S)."""
+        chosen: NDArray[np.int64] = self.policy_q.argmax(axis=-1)
+        return chosen
+
+    @property
+    def median_agent(self) -> int:
+        """The agent whose greedy policy has the median value; 0 if agents share a table."""
+        values = self.history["evaluations"].get("greedy_value", np.zeros((1, 0)))[-1]
+        if len(self.policies) == 1 or not len(values):
+            return 0
+        known = len(values) - int(np.isnan(values).sum())
+        return int(np.argsort(values, kind="stable")[(known - 1) // 2])
+
+    @property
+    def updates(self) -> int:
+        """Updates of which the report counts the saturations."""
+        steps: int = self.summary()["steps"]
+        return steps
+
+    @property
+    def saturated(self) -> str | None:
+        """A sentence about the updates that did not fit the format; None without any."""
+        saturations = self.summary()["saturations"]
+        if not saturations:
+            return None
+        return saturated_in_words(saturations, self.updates, self.config.format)
+
+    def act(self, observation: Any) -> int:
+        """Return the greedy action of the median agent for a state."""
+        return int(self.policies[self.median_agent, int(observation)])
+
+    def evaluate(
+        self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
+    ) -> dict[str, Any]:
+        """Play greedy episodes of the median agent; see :meth:`Result.evaluate`.
+
+        Returns
+        -------
+        dict
+            ``greedy_return``, ``greedy_success`` (None if success is not defined) and ``greedy_length``.
+        """
+        if env is None:
+            env = make(self.name, seed % MAX_SEED)
+        try:
+            goal = World.from_env(env).success_reward
+        except WorldError:
+            goal = None
+        q = self.policy_q[self.median_agent]
+        return evaluate(env, q, episodes, np.random.default_rng(seed), goal).columns
+
+    def files(self) -> Files:
+        """Return ``table.npz``, the learning curve and, for a map, the policy."""
+
+        def table(path: Path) -> None:
+            save_table(path, self.table, self.config, self.learned_with, self.world)
+
+        title = f"{self.name}: learning curve"
+        curve = partial(draw_learning_curve, title, self.history)
+        if "episodes" not in self.history:
+            best = self.summary()["optimum"]
+            curve = partial(
+                draw_agents,
+                title,
+                self.history["evaluations"],
+                float(np.median(best)) if best else None,
+            )
+        grid = grid_named(self.name)
+        whose = "greedy policy" if len(self.policies) == 1 else "policy of the median agent"
+        q = self.policy_q[self.median_agent]
+        policy = partial(draw_policy, f"{self.name}: {whose}", grid, q) if grid else None
+        return Files({"table.npz": table}, {"learning_curve.png": curve, "policy.png": policy})
+
+
+def load_table_result(folder: Path) -> TableResult:
+    """Return the result of a run with a table from its folder; errors are those of `qstep.load`."""
+    report, history = read_results(folder)
+    path = folder / "table.npz"
+    config, learned_with = table_settings(path)
+    table = load_table(path, config)
+    return TableResult(
+        report["world"], config, learned_with, table, history, report, table_world(path)
+    )
+
+
+def grid_named(name: str) -> GridMap | None:
+    """Return the map of a world by its name; None if it has no map."""
+    return None if name.endswith((".npz", *CIRCUITS)) else map_of(make(name, 0))
+
+
+def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
+    """Compare a table, shape (S, A), with value iteration, as plain values.
+
+    The result says in how many of the states that the greedy policy visits its action is optimal,
+    and the mean value of the start, learned and exact. `gamma` is below 1.
+    """
+    solution = solve(world, gamma)
+    chosen = np.zeros(q.shape, np.bool_)
+    chosen[np.arange(len(q)), q.argmax(axis=1)] = True
+    visited = world.visited(chosen)
+    right = (chosen & solution.optimal).any(axis=1)
+    return {
+        "visited": int(visited.sum()),
+        "optimal": int((visited & right).sum()),
+        "start_value": float(world.start @ q.max(axis=1)),
+        "exact_start_value": float(world.start @ solution.values),
+    }
+
+
+def optimum_in_words(found: dict[str, Any]) -> str:
+    """Return what :func:`optimum` found as a sentence."""
+    return (
+        f"greedy action optimal in {found['optimal']} of the {found['visited']} states that "
+        f"the greedy policy visits; value of the start {found['start_value']:.3f}, "
+        f"exact {found['exact_start_value']:.3f}"
+    )

@@ -1,0 +1,91 @@
+"""A run's result in Python: its policy, its files, and what a folder gives back."""
+
+import json
+import re
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import qstep
+from qstep.errors import ConfigError, FileFormatError
+
+
+@pytest.fixture(scope="module", params=["agents", "host"])
+def result(request: pytest.FixtureRequest) -> qstep.Result:
+    if request.param == "agents":
+        return qstep.train("FrozenLake-v1", steps=200_000, agents=3)
+    return qstep.train("gridworld", act="host", episodes=300)
+
+
+def test_result_acts_as_its_greedy_policy(result: qstep.Result) -> None:
+    env = qstep.envs.make(result.name, 0)
+    best = result.evaluate(env, episodes=50)
+    assert best == result.evaluate(episodes=50)
+    returns = []
+    for seed in range(50):
+        state, _ = env.reset(seed=seed)
+        total, ended = 0.0, False
+        while not ended:
+            state, reward, terminated, truncated, _ = env.step(result.act(state))
+            total, ended = total + float(reward), terminated or truncated
+        returns.append(total)
+    assert (
+        abs(np.mean(returns) - best["greedy_return"]) < 0.2
+    )  # FrozenLake is slippery: two samples
+
+
+def test_saved_result_is_given_back_by_its_folder(result: qstep.Result, tmp_path: Path) -> None:
+    files = result.save(tmp_path / "run")
+    assert {path.name for path in files.values()} == {p.name for p in (tmp_path / "run").iterdir()}
+    again = qstep.load(tmp_path / "run")
+    assert again.summary() == json.loads(json.dumps(result.summary()))
+    assert repr(again).partition(" ")[2] == repr(result).partition(" ")[2]
+    for group, columns in result.history.items():
+        for name, column in columns.items():
+            assert np.array_equal(again.history[group][name], column, equal_nan=True), name
+    assert [again.act(state) for state in range(16)] == [result.act(state) for state in range(16)]
+    assert again.evaluate(episodes=20) == result.evaluate(episodes=20)
+    second = again.save(tmp_path / "again")
+    for what, path in files.items():
+        assert path.read_bytes() == second[what].read_bytes(), what
+    assert again.plot().axes
+
+
+def test_folder_of_another_version_is_refused(result: qstep.Result, tmp_path: Path) -> None:
+    report = result.save(tmp_path)["report"]
+    for text, said in (
+        ('{"version": 0}', "has version 0; this QStep reads version 1; train it again"),
+        ("[]", "has version None"),
+        ("{", "cannot be read as JSON"),
+    ):
+        report.write_text(text, encoding="utf-8")
+        with pytest.raises(FileFormatError, match=re.escape(f"{report}: {said}")):
+            qstep.load(tmp_path)
+
+
+def test_engine_is_chosen_as_by_the_command() -> None:
+    assert qstep.train("snake", episodes=20).summary()["engine"] == "host"
+    lake = gym.make("FrozenLake-v1")
+    assert qstep.train(lake, episodes=20).summary()["engine"] == "agents"
+    host = qstep.train(lake, act="host", episodes=20).summary()
+    assert (host["engine"], host["alpha"], host["gamma"]) == ("host", 0.1, 0.99)  # its own defaults
+    own = qstep.AgentSettings(0.25, 0.5, qstep.Epsilon(1.0, 0.5, "linear", 10, "episodes"), seed=3)
+    host = qstep.train("gridworld", act="host", episodes=20, settings=own).summary()
+    assert [host[name] for name in ("alpha", "gamma", "seed")] == [0.25, 0.5, 3]
+    assert host["epsilon"] == {"start": 1.0, "end": 0.5, "share": 0.5}
+
+
+def test_what_the_host_cannot_do_is_refused() -> None:
+    for given, said in (
+        ({"agents": 3}, "agents is 3; it is for runs in which the device acts"),
+        ({"settings": [qstep.AgentSettings()]}, "settings are several"),
+        (
+            {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},
+            "epsilon is linear by steps; where the host acts it must be constant, or linear by",
+        ),
+        ({"world": qstep.World.named("gridworld")}, "further copies can be made"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            qstep.train(**{"world": "gridworld", "act": "host", "episodes": 5, **given})  # type: ignore[arg-type]
