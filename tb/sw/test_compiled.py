@@ -87,7 +87,7 @@ def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
 
 
 def test_read_only_installation_caches_elsewhere_or_nowhere(package: Path, tmp_path: Path) -> None:
-    for name in ("_io/cache.py", "errors.py", "_io/locks.py"):
+    for name in ("_io/cache.py", "errors.py", "_io/files.py"):
         shutil.copy(PACKAGE / name, package / name)
     occupied = package / "__pycache__"  # a file, so that it takes no files even of an administrator
     occupied.touch()

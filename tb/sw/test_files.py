@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from qstep._io import files
-from qstep._io.files import make_room, write_atomically
-from qstep._io.locks import is_linked
+from qstep._io.files import is_linked, make_room, write_atomically
 from qstep.errors import FileFormatError
 
 HEX = "0123456789abcdef"

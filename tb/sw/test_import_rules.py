@@ -162,6 +162,10 @@ def test_import_of_qstep_is_light() -> None:
     assert not loaded & heavy
 
 
+def test_qstep_is_imported_where_there_is_no_fcntl() -> None:
+    assert "qstep" in loaded_by("import sys; sys.modules['fcntl'] = None; import qstep")
+
+
 def test_listing_the_commands_is_light() -> None:
     loaded = loaded_by(
         "import click.testing, qstep.cli\n"

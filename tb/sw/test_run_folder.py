@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qstep._io.locks import is_linked, lock
+from qstep._io.files import is_linked, lock
 from qstep._io.run_folder import run_folder
 from qstep.errors import FileFormatError, RunFolderError
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import platformdirs
 
-from qstep._io.locks import lock
+from qstep._io.files import lock
 from qstep.errors import QStepError
 
 __all__ = ["Kept", "fetch", "find", "folder", "lend", "load", "may_execute", "prepare"]

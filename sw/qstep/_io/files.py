@@ -10,10 +10,19 @@ import secrets
 import stat
 from pathlib import Path
 
-from qstep._io.locks import is_linked, lock
+from filelock import lock_descriptor
+
 from qstep.errors import FileFormatError
 
-__all__ = ["make_folder", "make_room", "read_text", "write_atomically", "written"]
+__all__ = [
+    "is_linked",
+    "lock",
+    "make_folder",
+    "make_room",
+    "read_text",
+    "write_atomically",
+    "written",
+]
 
 written: list[Path] = []
 """The files that this process wrote, so that a command that is stopped can name them."""
@@ -92,6 +101,32 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     except (OSError, TypeError, ValueError) as cause:
         why = getattr(cause, "strerror", None) or cause
         raise FileFormatError(f"{path}: cannot be written: {why}") from cause
+
+
+def lock(descriptor: int, wait: bool = False) -> bool | None:
+    """Lock an open file for this process alone, until it is closed or the process ends.
+
+    Parameters
+    ----------
+    descriptor : int
+        Open for writing, which NFS requires.
+    wait : bool
+        Wait until the lock is free.
+
+    Returns
+    -------
+    bool or None
+        Whether the lock was free; None if the file system has no locks.
+    """
+    try:
+        return lock_descriptor(descriptor, blocking=wait)
+    except OSError:
+        return None
+
+
+def is_linked(descriptor: int) -> bool:
+    """Whether an open file still has a name; another process may have removed it before the lock."""
+    return os.fstat(descriptor).st_nlink > 0
 
 
 def _mode(path: Path) -> int | None:

@@ -8,8 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from qstep._io.files import make_folder
-from qstep._io.locks import is_linked, lock
+from qstep._io.files import is_linked, lock, make_folder
 from qstep.errors import FileFormatError, RunFolderError
 
 __all__ = ["run_folder"]
