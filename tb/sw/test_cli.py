@@ -28,10 +28,10 @@ def qstep(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_lists_every_command_with_what_it_does() -> None:
-    lines = (
-        CliRunner().invoke(cli._qstep, ["--help"]).output.partition("Commands:\n")[2].splitlines()
-    )
-    assert [line.split()[0] for line in lines] == COMMANDS
+    groups = CliRunner().invoke(cli._qstep, ["--help"]).output.split("\n\n")[-3:]
+    assert [group.partition(":\n")[0] for group in groups] == ["Learn", "Hardware", "Laboratory"]
+    lines = [line for group in groups for line in group.splitlines()[1:]]
+    assert sorted(line.split()[0] for line in lines) == COMMANDS
     assert all(len(line.split()) > 3 and not line.endswith("...") for line in lines)
 
 

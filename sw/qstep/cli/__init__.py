@@ -21,6 +21,13 @@ from qstep.spec.checks import did_you_mean
 __all__ = ["main"]
 
 
+_GROUPS = {
+    "Learn": ("train", "sweep", "dqn", "pqn", "live", "play", "advise", "export"),
+    "Hardware": ("generate", "build", "program", "explore", "serve", "replay"),
+    "Laboratory": ("demo", "bench", "agents", "profile", "matmul", "doctor"),
+}
+"""The sections of ``qstep --help``."""
+
 _LABORATORY = "qstep_bench.cli"
 """The package with the commands of the laboratory; it is above this one and loaded only by name."""
 
@@ -55,6 +62,14 @@ class _Commands(click.Group):
         ):  # the module is loaded once, so the option may be there
             command.params.append(verbose_option())
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for group, names in _GROUPS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(n, c.get_short_help_str(formatter.width)) for n, c in commands.items() if c]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -191,7 +191,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     """Return the options of every command that trains a network; `algorithm` names its folder."""
     positive = click.IntRange(min=1)
     return stack(
-        click.argument("environment"),
+        click.argument("environment", metavar="WORLD"),
         torch_device_option("cpu"),
         click.option(
             "--total-timesteps",
@@ -225,7 +225,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
-            help=f"Folder of the results.  [default: runs/{algorithm}-ENVIRONMENT]",
+            help=f"Folder of the results.  [default: runs/{algorithm}-WORLD]",
         ),
         folder_options,
         metrics_option,

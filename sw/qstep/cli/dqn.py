@@ -27,7 +27,7 @@ __all__ = ["command"]
 def command(form: str, **options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
-    ENVIRONMENT is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
+    WORLD is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
     its name or map (.txt), a world file (.npz), or a Gymnasium id (module:id if a module registers it,
     also one in the current folder) whose observations are a Box of floats or a Discrete and whose
     actions are a Discrete. The defaults of hyperparameters are those below, except for cartpole and the

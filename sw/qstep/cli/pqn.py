@@ -20,7 +20,7 @@ __all__ = ["command"]
 def command(**options: Any) -> None:
     """Learn an environment with parallelised Q-learning.
 
-    ENVIRONMENT is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
+    WORLD is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
     normalisation and lambda returns, but no replay memory and no target network. The
     defaults of hyperparameters are those below, except for the two kinds of snake, which have their own.
 

@@ -18,7 +18,7 @@ _POSITIVE = click.IntRange(min=1)
 
 
 @click.command("agents", short_help="Let many agents share one table, on the processor or a GPU.")
-@click.argument("env_id", metavar="ENV_ID", default="gridworld")
+@click.argument("env_id", metavar="WORLD", default="gridworld")
 @click.option(
     "--form",
     type=click.Choice(["plain", "fast", "graph"]),
@@ -59,14 +59,14 @@ _POSITIVE = click.IntRange(min=1)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/agents-ENV_ID]",
+    help="Folder of the results.  [default: runs/agents-WORLD]",
 )
 @folder_options
 @json_option("the result")
 def command(env_id: str, **options: Any) -> None:
     """Let many agents learn one table of a grid world together, in PyTorch.
 
-    ENV_ID is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
+    WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
     times how many exploring episodes were won and what the start is worth. At the end it compares the
     greedy policy with value iteration's. The folder gets policy.png and, except with the plain form,
     checkpoint.npz. --resume continues from it with the same device and version of PyTorch; on the CPU
