@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from qstep._io.scheduler import Here as Here
     from qstep._io.scheduler import Processes as Processes
     from qstep._io.scheduler import Workers as Workers
+    from qstep.deep.result import NetworkResult as NetworkResult
+    from qstep.deep.train import dqn as dqn
+    from qstep.deep.train import pqn as pqn
     from qstep.device.live import LiveDevice as LiveDevice
     from qstep.device.live import open_live as open_live
     from qstep.learn.advise import usual_steps as usual_steps
@@ -57,6 +60,8 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 _LOADED_WHEN_USED = {
     "qstep._io.cluster": "Cluster",
     "qstep._io.scheduler": "Here Processes Workers",
+    "qstep.deep.result": "NetworkResult",
+    "qstep.deep.train": "dqn pqn",
     "qstep.device.live": "LiveDevice open_live",
     "qstep.learn.advise": "usual_steps",
     "qstep.learn.agents_result": "AgentsResult",

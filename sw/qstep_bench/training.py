@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qstep.deep import torch_device
 from qstep.deep.algorithms import ALGORITHMS, PRESETS
-from qstep.deep.run import Run
+from qstep.deep.run import NetworkRun
 from qstep.spec.epsilon import EpsilonSchedule
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Form
@@ -62,8 +62,10 @@ class Training:
         return int(getattr(self.config, "learning_starts", 0))
 
     @cached_property
-    def _run(self) -> Run:
-        run = Run(self._name, self._algorithm, self.config, self._device, evaluate_every=_ENDLESS)
+    def _run(self) -> NetworkRun:
+        run = NetworkRun(
+            self._name, self._algorithm, self.config, self._device, evaluate_every=_ENDLESS
+        )
         while run.learner.steps < self._warm_up:
             run.learner.step()
         self._first_weights = _weights(run)
@@ -109,5 +111,5 @@ class Training:
         return f"all weights moved, with an update every {self.steps_per_update:g} steps"
 
 
-def _weights(run: Run) -> list[Tensor]:
+def _weights(run: NetworkRun) -> list[Tensor]:
     return [weight.detach().clone() for weight in run.learner.to_modules().parameters()]

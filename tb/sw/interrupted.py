@@ -37,9 +37,8 @@ def run(typed: str, folder: Path, number: int = 0, seconds: float = 0.0) -> tupl
 def learnt(folder: Path) -> dict[str, Any]:
     """Return what a run learnt and what happened meanwhile, without the times that it took."""
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    for evaluation in history.get("evaluations", []):
-        for name in ("learning_s", "peak_mib"):
-            evaluation.pop(name, None)
+    for name in ("learning_s", "peak_mib"):
+        history["evaluations"].pop(name, None)
     files = [folder / name for name in ("table.npz", "network.safetensors")]
     return {"history": history, **{f.name: f.read_bytes() for f in files if f.exists()}}
 

@@ -31,7 +31,7 @@ def learnt(command: str, folder: Path) -> float:
         words += " --gradient-steps 2"
     said = told(f"{command} {path} {words} --out", folder / "run")
     assert said["num_envs"] == 16
-    return float(said["score"]["mean"])
+    return float(said["greedy_score"])
 
 
 @pytest.mark.parametrize("command", ["dqn", "pqn"])
@@ -67,7 +67,7 @@ def test_other_environments_are_learnt_too(
 ) -> None:
     monkeypatch.setattr("qstep.deep.run.GAMES", 3)
     said = told(f"{words} --out", tmp_path)
-    assert said["environment"] == words.split()[1]
+    assert said["world"] == words.split()[1]
     assert said["updates"] > 0
 
 
@@ -131,7 +131,7 @@ def test_reward_that_is_no_number_ends_the_run(words: str, tmp_path: Path) -> No
             assert f"its reward is {reward}; it must be a finite number" in str(error)
             del gym.registry["qstep-test/Broken-v0"]
         gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": 1})  # type: ignore[arg-type]
-        assert told(words)["score"]["mean"] == 1.0
+        assert told(words)["greedy_score"] == 1.0
     finally:
         gym.registry.pop("qstep-test/Broken-v0", None)
 
@@ -167,7 +167,7 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     assert (said["hidden"], said["variant"], said["num_envs"]) == ([8, 4], "single", 7)
     assert said["target_update_interval"] == 3
     assert said["epsilon"] == {"start": 1.0, "end": 0.25, "share": 0.2}
-    assert said["steps_played"] == 700
+    assert said["steps"] == 700
 
 
 def test_what_is_not_given_stays() -> None:

@@ -12,7 +12,6 @@ from tb.sw.command_line import invoke, refused
 from qstep import cli
 from qstep.cli._json import JsonOutput
 from qstep.errors import ConfigError, FileFormatError, QStepError
-from qstep.learn.results import Results, write_results
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -54,8 +53,6 @@ def test_json_has_null_for_a_number_that_is_not_finite(capsys: pytest.CaptureFix
         "ok": True,
     }
     assert Path("a.json").read_text(encoding="utf-8") == printed
-    write_results(Path(), Results({}, {"curve": [math.nan, 1]}, {}))
-    assert Path("history.json").read_text(encoding="utf-8") == '{"curve": [null, 1]}\n'
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.network import play
 from qstep.deep.pqn import Pqn
-from qstep.deep.run import Run
+from qstep.deep.run import NetworkRun
 from qstep.errors import CheckpointError, ConfigError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -30,11 +30,11 @@ CONFIG = DqnConfig(
 )  # fmt: skip
 
 
-def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> Run:
-    return Run(name, "dqn", config, CPU, evaluate_every=40)
+def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> NetworkRun:
+    return NetworkRun(name, "dqn", config, CPU, evaluate_every=40)
 
 
-def everything(run: Run) -> dict[str, Any]:
+def everything(run: NetworkRun) -> dict[str, Any]:
     """Return all results of a run except its times."""
     assert isinstance(run.learner, Dqn | Pqn)
     state = run.learner.checkpoint()
@@ -46,18 +46,18 @@ def everything(run: Run) -> dict[str, Any]:
     }
 
 
-def pqn(name: str, num_envs: int) -> Run:
+def pqn(name: str, num_envs: int) -> NetworkRun:
     """Return a run of 20 rollouts."""
     config = PqnConfig(
         20 * 8 * num_envs, hidden=(16,), num_steps=8, update_epochs=2, num_minibatches=4
     )
-    return Run(name, "pqn", config, CPU, evaluate_every=200)
+    return NetworkRun(name, "pqn", config, CPU, evaluate_every=200)
 
 
-def snake() -> Run:
+def snake() -> NetworkRun:
     config = replace(PRESETS["snake"].settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
-    return Run("snake", "dqn", config, CPU, evaluate_every=400, episodes=1200)
+    return NetworkRun("snake", "dqn", config, CPU, evaluate_every=400, episodes=1200)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_resumed_run_ends_like_a_whole_one(kind: Any, steps: int, tmp_path: Path
     for _ in islice(stopped, steps):
         pass
     file = tmp_path / "checkpoint.npz"
-    save_checkpoint(file, stopped.checkpoint(), stopped.identity)
+    save_checkpoint(file, stopped.checkpoint, stopped.identity)
     resumed.restore(load_checkpoint(file, resumed.identity))
     assert resumed.learner.steps == stopped.learner.steps < whole.learner.steps
     assert all(True for _ in resumed)
@@ -89,24 +89,24 @@ def test_resumed_run_ends_like_a_whole_one(kind: Any, steps: int, tmp_path: Path
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> tuple[Path, Run]:
+def kept(tmp_path: Path) -> tuple[Path, NetworkRun]:
     run = make()
     for _ in islice(run, 30):
         pass
     file = tmp_path / "checkpoint.npz"
-    save_checkpoint(file, run.checkpoint(), run.identity)
+    save_checkpoint(file, run.checkpoint, run.identity)
     return file, run
 
 
-def test_saving_again_replaces_the_file_and_leaves_no_other(kept: tuple[Path, Run]) -> None:
+def test_saving_again_replaces_the_file_and_leaves_no_other(kept: tuple[Path, NetworkRun]) -> None:
     file, run = kept
     next(iter(run))
-    save_checkpoint(file, run.checkpoint(), run.identity)
+    save_checkpoint(file, run.checkpoint, run.identity)
     assert list(file.parent.iterdir()) == [file]
     assert load_checkpoint(file, run.identity).head["counters"]["steps"] == run.learner.steps
 
 
-def on_another_device(run: Run) -> dict[str, Any]:
+def on_another_device(run: NetworkRun) -> dict[str, Any]:
     run.learner.device = torch.device("cuda")
     return run.identity
 
@@ -126,7 +126,7 @@ def on_another_device(run: Run) -> dict[str, Any]:
     ids=["environment", "configuration", "device", "pytorch", "command"],
 )  # fmt: skip
 def test_checkpoint_of_another_run_is_refused_and_says_where(
-    kept: tuple[Path, Run], identity: Callable[[Run], dict[str, Any]], differs: str
+    kept: tuple[Path, NetworkRun], identity: Callable[[NetworkRun], dict[str, Any]], differs: str
 ) -> None:
     file, run = kept
     with pytest.raises(CheckpointError, match=differs):
@@ -190,17 +190,17 @@ def test_part_that_does_not_fit_is_refused_and_changes_nothing(
         pass
     before = everything(run)
     for target in (run,) if history else (run, run.learner):
-        state = source.checkpoint()
+        state = source.checkpoint if isinstance(source, NetworkRun) else source.checkpoint()
         spoil(state)
-        assert isinstance(target, Dqn | Run)
+        assert isinstance(target, Dqn | NetworkRun)
         with pytest.raises(CheckpointError, match=message):
             target.restore(state)
         assert everything(run) == before
-    run.restore(source.checkpoint())
+    run.restore(source.checkpoint)
     assert everything(run) == everything(source)
 
 
-def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, Run]) -> None:
+def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, NetworkRun]) -> None:
     file, stopped = kept
     resumed = make()
     phases = resumed.learner.seconds
@@ -230,7 +230,7 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
     monkeypatch.setattr(Dqn, "step", taking(1, Dqn.step))
     monkeypatch.setattr(run_module, "play", taking(100, play))
     saved: list[float] = []
-    save = taking(10_000, lambda: saved.append(run.checkpoint().head["seconds"]))
+    save = taking(10_000, lambda: saved.append(run.checkpoint.head["seconds"]))
     run = make(replace(CONFIG, total_timesteps=160))
     for _ in run:
         save()
@@ -239,6 +239,8 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
 
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
-    run = Run("cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10)
+    run = NetworkRun(
+        "cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10
+    )
     with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
-        run.checkpoint()
+        _ = run.checkpoint

@@ -91,7 +91,8 @@ def parsed(words: list[str]) -> dict[str, Any]:
     group = click.Context(cli._qstep, info_name="qstep")
     _, command, rest = cli._qstep.resolve_command(group, words)
     assert command is not None
-    return command.make_context(command.name, rest, parent=group).params
+    with command.make_context(command.name, rest, parent=group) as context:  # ends what -v began
+        return context.params
 
 
 def check_world(name: str) -> None:

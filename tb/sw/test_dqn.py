@@ -19,14 +19,14 @@ from qstep.deep.dqn_plain import PlainDqn, PlainReplay
 from qstep.deep.fast.network import Adam, Greedy, Stack
 from qstep.deep.network import modules, play
 from qstep.deep.replay import Replay
-from qstep.deep.run import Run
+from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.spec.epsilon import EpsilonSchedule
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def assert_same_parameters(*runs: Run) -> None:
+def assert_same_parameters(*runs: NetworkRun) -> None:
     first, other = (run.learner for run in runs)
     assert isinstance(first, Dqn)
     assert isinstance(other, Dqn)
@@ -50,7 +50,7 @@ def fast_score(prioritised: bool) -> float:
     config = replace(config, total_timesteps=20_000, prioritised=prioritised)
     made = Dqn(CartPoleVectorEnv(32), config, CPU)
     play_on(made, made.config.total_timesteps)
-    return float(play(CartPoleVectorEnv(100), made.policy(100), 1 << 32).mean())
+    return float(play(CartPoleVectorEnv(100), made.policy(100), 1 << 32).score.mean())
 
 
 def plain_returns() -> list[float]:
@@ -221,7 +221,9 @@ def test_no_exploration_is_greedy() -> None:
 
 def test_evaluation_leaves_a_run_alone() -> None:
     runs = [
-        Run("cartpole", "dqn", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every)
+        NetworkRun(
+            "cartpole", "dqn", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every
+        )
         for every in (20, 1 << 30)
     ]
     for run in runs:
@@ -234,7 +236,7 @@ def test_evaluation_leaves_a_run_alone() -> None:
 
 
 def test_run_ends_after_its_episodes() -> None:
-    run = Run("cartpole", "dqn", SMALL, CPU, evaluate_every=10, episodes=20)
+    run = NetworkRun("cartpole", "dqn", SMALL, CPU, evaluate_every=10, episodes=20)
     for _ in run:
         assert run.learner.steps < SMALL.total_timesteps
     assert 20 <= run.learner.episodes < 20 + run.learner.num_envs
@@ -251,10 +253,10 @@ def test_greedy_scores_are_one_whole_episode_an_environment() -> None:
     network = Stack.zeros((4, 8, 2), 1, CPU)  # always to the left: falls within 11 steps
     network.copy_modules(modules((4, 8, 2), 0))
     network.flat.zero_()
-    scores = play(CartPoleVectorEnv(50), Greedy(network, 50), 7)
+    scores = play(CartPoleVectorEnv(50), Greedy(network, 50), 7).score
     assert scores.shape == (50,)
     assert ((scores >= 8) & (scores <= 11)).all()
-    assert np.array_equal(scores, play(CartPoleVectorEnv(50), Greedy(network, 50), 7))
+    assert np.array_equal(scores, play(CartPoleVectorEnv(50), Greedy(network, 50), 7).score)
 
 
 def test_adam_is_that_of_pytorch_bit_for_bit() -> None:

@@ -17,7 +17,13 @@ from qstep.deep.dqn import Dqn
 from qstep.deep.network import modules
 from qstep.errors import CheckpointError, ConfigError, RunFolderError, TorchDeviceError
 
-FILES = {"network.safetensors", "history.json", "learning_curve.png", "checkpoint.npz"}
+FILES = {
+    "network.safetensors",
+    "history.json",
+    "learning_curve.png",
+    "checkpoint.npz",
+    "report.json",
+}
 SHORT = ("--total-timesteps", "3000", "--evaluate-every", "50")
 
 
@@ -32,13 +38,13 @@ def dqn(*arguments: str | Path) -> Result:
 def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     largest = 2**64 - 1
     said = told("dqn cartpole", "--out", tmp_path, "--seed", largest, *SHORT)
-    assert (said["environment"], said["algorithm"], said["seed"]) == ("cartpole", "dqn", largest)
+    assert (said["world"], said["engine"], said["seed"]) == ("cartpole", "dqn", largest)
     assert said["device"] == "cpu"
     assert said["solved"] is False
     history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
-    assert len(history["returns"]) == said["episodes_played"]
-    assert history["evaluations"][-1] == said["score"]
-    assert len(history["evaluations"]) >= said["episodes_played"] // 50
+    assert len(history["episodes"]["return"]) == said["episodes"]
+    assert history["evaluations"]["greedy_score"][-1] == said["greedy_score"]
+    assert len(history["evaluations"]["steps"]) >= said["episodes"] // 50
     network = modules((4, *said["hidden"], 2), seed=0)
     network.load_state_dict(load_file(said["files"]["network"]))
     assert network(torch.zeros(1, 4)).shape == (1, 2)
@@ -53,7 +59,7 @@ def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> Non
     assert [said["seed"] for said in both] == [0, 1]
     assert {path.name for path in tmp_path.iterdir()} == {"seed-0", "seed-1"}
     alone = told("dqn cartpole", "--seed", "1", "--out", tmp_path / "x", *SHORT)
-    assert alone["score"]["mean"] == both[1]["score"]["mean"]
+    assert alone["greedy_score"] == both[1]["greedy_score"]
     words = dqn("cartpole", "--seeds", "2", "--out", tmp_path, "--overwrite", *SHORT)
     assert "2 seeds: mean score" in words.stdout
     assert "solved by 0 of 2" in words.stdout
@@ -76,19 +82,19 @@ def test_interrupted_run_that_cannot_be_resumed_says_what_is_there(
 def test_bar_counts_what_ends_the_run(tmp_path: Path) -> None:
     result = dqn("snake-features", "--out", tmp_path, "--total-timesteps", "600")
     assert result.exit_code == 0, result.output
-    (line,) = (line for line in result.stderr.splitlines() if "seed 0" in line)
-    assert re.match(r"snake-features seed 0, steps .* \d+/600 ", line)
+    (line,) = (line for line in result.stderr.splitlines() if "snake" in line)
+    assert re.match(r"snake-features .* \d+/600 ", line)
     result = dqn("cartpole", "--out", tmp_path / "other", "--episodes", "30")
-    (line,) = (line for line in result.stderr.splitlines() if "seed 0" in line)
-    assert re.match(r"cartpole seed 0, episodes .* \d+/30 ", line)
+    (line,) = (line for line in result.stderr.splitlines() if "cartpole" in line)
+    assert re.match(r"cartpole .* \d+/30 ", line)
 
 
 def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> None:
     said = told("dqn cartpole --form plain --total-timesteps 1200 --out", tmp_path)
-    assert said["algorithm"] == "dqn plain"
+    assert said["engine"] == "dqn plain"
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
-    evaluated = [score["episodes"] for score in history["evaluations"][:-1]]
+    evaluated = history["evaluations"]["episodes"][:-1]
     assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
 
 
@@ -110,7 +116,7 @@ def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.Monkey
         resumed = told("dqn", *here, "--resume")
     assert len(taken) == 88 + 94  # of seeds 1 and 2; none of seed 0
     for first, second in zip(whole, resumed, strict=True):
-        assert (first["seed"], first["score"]["mean"]) == (second["seed"], second["score"]["mean"])
+        assert (first["seed"], first["greedy_score"]) == (second["seed"], second["greedy_score"])
         networks = [load_file(said["files"]["network"]) for said in (first, second)]
         assert all(torch.equal(networks[0][name], networks[1][name]) for name in networks[0])
 

@@ -17,7 +17,7 @@ from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.pqn import Pqn
-from qstep.deep.run import Run
+from qstep.deep.run import NetworkRun
 from qstep.deep.spaces import Spaces
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
@@ -136,7 +136,7 @@ def test_another_error_of_pytorch_comes_through(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("qstep.deep.algorithms.Dqn", fails)
     with pytest.raises(RuntimeError, match="no kernel"):
-        Run("cartpole", "dqn", SMALL, CPU, evaluate_every=50)
+        NetworkRun("cartpole", "dqn", SMALL, CPU, evaluate_every=50)
 
 
 def test_environments_that_keep_no_state_are_not_resumable() -> None:

@@ -17,8 +17,7 @@ from qstep.cli._networks import interval
 from qstep.deep.algorithms import PRESETS
 from qstep.deep.learner import PHASES
 from qstep.deep.replay import Replay
-from qstep.deep.result import summary
-from qstep.deep.run import Run, Score
+from qstep.deep.run import NetworkRun, Score
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -26,12 +25,12 @@ CPU = torch.device("cpu")
 FORMS = ("dqn plain", "dqn")
 
 
-def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> Run:
+def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> NetworkRun:
     """Return a run that learns little, but does everything that a long run does."""
     config = PRESETS[name].settings[form].config
     if form == "dqn":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
-    return Run(name, form, config, CPU, evaluate_every=400, episodes=episodes)
+    return NetworkRun(name, form, config, CPU, evaluate_every=400, episodes=episodes)
 
 
 @pytest.mark.parametrize(("name", "inputs"), [("snake", 14), ("snake-features", 11)])
@@ -73,7 +72,7 @@ def test_plain_form_learns_as_often_as_documented() -> None:
 
 def test_fast_form_learns_as_often_as_documented() -> None:
     config, _, _ = astuple_of("dqn")
-    run = Run("snake", "dqn", config, CPU, evaluate_every=10**9)
+    run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=10**9)
     for _ in islice(run, 12):
         pass
     steps = 12 - config.learning_starts // 256 + 1  # the first one is in the step that fills it
@@ -88,7 +87,7 @@ def test_fast_form_learns_as_often_as_documented() -> None:
 def score_after_600_episodes() -> float:
     """Return the greedy score: 31; below 1 before the first."""
     config = PRESETS["snake"].settings["dqn"].config
-    run = Run("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
+    run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
     for _ in run:
         pass
     return run.scores[-1].mean
@@ -121,7 +120,7 @@ def test_phases_are_parts_of_the_time(form: str) -> None:
     assert sum(run.learner.seconds.values()) < run.seconds
 
 
-def run_with(episodes: int) -> Run:
+def run_with(episodes: int) -> NetworkRun:
     """Return a run that was evaluated every 400 episodes, and whose steps took longer and longer."""
     run = small_run(episodes=1)
     for _ in run:
@@ -147,7 +146,7 @@ def test_long_run_compares_its_first_thousand_episodes_with_the_last(
     episodes: int, us_per_step: list[float] | None, peak_mib: list[float] | None
 ) -> None:
     compared = {"us_per_step": us_per_step, "peak_mib": peak_mib} if us_per_step else None
-    assert summary(run_with(episodes))["first_and_last"] == compared
+    assert run_with(episodes).result().summary()["first_and_last"] == compared
 
 
 def test_the_comparison_of_thousands_notices_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +188,6 @@ def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
 def test_command_gives_the_same_score_for_the_same_seed(tmp_path: Path) -> None:
     def run(out: str) -> Any:
         report = told("dqn snake-features --episodes 300 --seed 5 --out", tmp_path / out)
-        return report["score"]["mean"], report["steps_played"]
+        return report["greedy_score"], report["steps"]
 
     assert run("a") == run("b")

@@ -135,14 +135,17 @@ def test_networks_tell_what_their_history_holds(command: str, tmp_path: Path) ->
     words = f"{command} cartpole --total-timesteps 2048 --evaluate-every 60 --metrics"
     said = report_of(words, tmp_path / "m.csv", "--out", tmp_path / "run")
     told = read(tmp_path / "m.csv")
-    assert said["algorithm"] == command
+    assert said["engine"] == command
     history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
-    assert told["greedy_score"] == [(e["steps"], e["mean"]) for e in history["evaluations"]]
-    steps = sorted({step for step, _ in history["returns"]})
+    found, episodes = history["evaluations"], history["episodes"]
+    scores = zip(found["steps"], found["greedy_score"], strict=True)
+    assert told["greedy_score"] == list(scores)
+    steps = sorted(set(episodes["steps"]))
     assert [step for step, _ in told["episode_return"]] == steps
-    first = [total for step, total in history["returns"] if step == steps[0]]
+    each = zip(episodes["steps"], episodes["return"], strict=True)
+    first = [total for step, total in each if step == steps[0]]
     assert told["episode_return"][0][1] == sum(first) / len(first)
-    assert told["episodes"][-1][1] == said["episodes_played"]
+    assert told["episodes"][-1][1] == said["episodes"]
     assert told["epsilon"][-1][1] == 0.05
     assert told["learning_rate"][-1][1] < 1e-3
 

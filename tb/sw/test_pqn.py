@@ -15,7 +15,7 @@ from qstep.deep.algorithms import PRESETS
 from qstep.deep.config import PqnConfig
 from qstep.deep.network import Envs, modules, play
 from qstep.deep.pqn import Pqn, lambda_returns, pqn_loss
-from qstep.deep.run import Run
+from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError
@@ -129,7 +129,7 @@ def snake_score() -> float:
 def greedy_score(made: Pqn, games: Envs) -> float:
     while made.steps < made.config.total_timesteps:
         made.step()
-    return float(play(games, made.policy(50), 1 << 32).mean())
+    return float(play(games, made.policy(50), 1 << 32).score.mean())
 
 
 LEAST_CARTPOLE, LEAST_SNAKE = 330.0, 13.0
@@ -176,13 +176,13 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
 
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     configs = (replace(SMALL, total_timesteps=5120), SMALL)
-    run, other = (Run("cartpole", "pqn", config, CPU, evaluate_every=200) for config in configs)
-    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint(), run.identity)
+    run, other = (
+        NetworkRun("cartpole", "pqn", config, CPU, evaluate_every=200) for config in configs
+    )
+    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, run.identity)
     with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", other.identity)
-    save_checkpoint(
-        tmp_path / "checkpoint.npz", run.checkpoint(), {**run.identity, "version": None}
-    )
+    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, {**run.identity, "version": None})
     with pytest.raises(CheckpointError, match="another run: version is None in it and 2 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", run.identity)
 

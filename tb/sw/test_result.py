@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qstep
-from qstep.errors import ConfigError, FileFormatError
+from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
 
 
 @pytest.fixture(scope="module", params=["agents", "host"])
@@ -51,6 +51,45 @@ def test_saved_result_is_given_back_by_its_folder(result: qstep.Result, tmp_path
     for what, path in files.items():
         assert path.read_bytes() == second[what].read_bytes(), what
     assert again.plot().axes
+
+
+def test_network_is_learned_saved_and_loaded(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    seen: list[float] = []
+    made = qstep.dqn(
+        gym.make("CartPole-v1"),
+        total_timesteps=2000,
+        num_envs=8,
+        evaluate_every=1000,
+        seed=3,
+        progress=lambda progress: seen.append(progress.done),
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == made.summary()["steps"] >= 2000
+    assert (made.summary()["engine"], made.summary()["seed"]) == ("dqn", 3)
+    made.save(tmp_path)
+    again = qstep.load(tmp_path)
+    assert again.summary() == json.loads(json.dumps(made.summary()))
+    observation = np.array([0.01, -0.2, 0.03, 0.4], np.float32)
+    assert again.act(observation) == made.act(observation)
+    found = again.evaluate(episodes=20, seed=1)
+    assert found == made.evaluate(gym.make("CartPole-v1"), episodes=20, seed=1)
+    assert found["greedy_return"] == found["greedy_length"] == found["greedy_score"] > 5
+    (tmp_path / "network.safetensors").write_bytes(b"none")
+    with pytest.raises(FileFormatError, match="cannot be read as a network"):
+        qstep.load(tmp_path)
+
+
+def test_setting_that_an_algorithm_does_not_have_is_named() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(
+        ConfigError, match=r"dqn has no setting 'bufer_size'\. Did you mean buffer_s"
+    ):
+        qstep.dqn("cartpole", bufer_size=3)
+    with pytest.raises(ConfigError, match="gamma is 2"):
+        qstep.pqn("cartpole", gamma=2)
+    with pytest.raises(EnvironmentSpaceError, match="of which further copies can be made"):
+        qstep.dqn(5)  # type: ignore[arg-type]
 
 
 def test_folder_of_another_version_is_refused(result: qstep.Result, tmp_path: Path) -> None:

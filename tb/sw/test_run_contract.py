@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 TABLE = "checkpoint.npz history.json learning_curve.png policy.png report.json table.npz"
-NETWORK = "checkpoint.npz history.json learning_curve.png network.safetensors"
+NETWORK = "checkpoint.npz history.json learning_curve.png network.safetensors report.json"
 
 
 class Command(NamedTuple):

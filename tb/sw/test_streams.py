@@ -86,7 +86,7 @@ def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> 
         ("advise gridworld --width 8 --steps 500 --plot {}/a.png", "qstep.learn.advise_views.draw", ""),
         ("agents --updates 2000 --out {}/run", "qstep_bench.cli._agents.draw_policy", "results: "),
         ("dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
-         "qstep.deep.result.draw_learning_curve", "2 seeds: "),
+         "qstep.deep.result._draw_learning_curve", "2 seeds: "),
         ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep_bench.matmul.draw", "cpu: "),
     ],
     ids=lambda value: value.partition(" ")[0],

@@ -25,8 +25,8 @@ from qstep._io.scheduler import Threads
 from qstep.errors import FileFormatError
 from qstep.golden.agents_fast import Trace
 from qstep.learn.metrics import write_metrics
-from qstep.learn.results import Results, draw_results, write_results
-from qstep.learn.table import load_table, save_table
+from qstep.learn.table import load_table
+from qstep.learn.table_result import TableResult
 from qstep.learn.trace import save_trace
 from qstep_fpga import flow
 from qstep_fpga.board import Board
@@ -62,15 +62,21 @@ def _read_checkpoint(folder: Path) -> Checkpoint:
 def _run(folder: Path, version: int) -> None:
     """Write a checkpoint and results into the folder of a run, as `qstep train` does."""
 
-    def table(path: Path) -> None:
-        save_table(path, _table(version), CONFIG, Hyperparameters())
-
+    report = {"engine": "host", "optimum": None, "steps": version, "episodes": version}
+    columns = {"steps": np.array([version]), "episodes": np.array([version])}
+    result = TableResult(
+        "world.npz",
+        CONFIG,
+        Hyperparameters(),
+        _table(version),
+        {"evaluations": columns},
+        report,
+        None,
+    )
     with run_folder(folder, resume=False, overwrite=True):
         _checkpoint(folder, version)
-        picture = partial(Figure, (1 + version, 1))
-        results = Results({"table.npz": table}, {"version": version}, {"curve.png": picture})
-        write_results(folder, results)
-        draw_results(folder, results, write_pictures)
+        result.write(folder)
+        write_pictures({folder / "curve.png": partial(Figure, (1 + version, 1))})
 
 
 def _world(folder: Path, version: int) -> None:

@@ -114,19 +114,19 @@ class _Life:
         self._resumed = resumed
         self._checkpoint: Checkpoint | None = None
         there: dict[str, Any] = {}
+        if resumed and not file.exists():
+            _check_resumable(job.make({}))
         if resumed:
             there, self._checkpoint = read_checkpoint(file)
         self._run = job.make(there)
-        if options.resume and not self._run.resumable:
-            raise ConfigError(
-                f"--resume was given; a run on {self._run.name} has no checkpoints, because a Gymnasium "
-                "environment cannot save its state"
-            )
+        if options.resume:
+            _check_resumable(self._run)
         if self._checkpoint is not None:
             check_identity(file, there, self._run.identity)
-        self._metrics = options.metrics_target
-        if one_of_several and self._metrics is not None:
-            self._metrics = _beside(self._metrics, job.folder.name)
+        self._metrics, self._label = options.metrics_target, self._run.name
+        if one_of_several:
+            self._label += f" {job.folder.name}"
+            self._metrics = self._metrics and _beside(self._metrics, job.folder.name)
         self._reached: str | None = None
 
     def lead(
@@ -171,7 +171,7 @@ class _Life:
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
         with run_bar() as bar, holding as asked_to_stop:
             done, total, state = run.progress
-            task = bar.add_task(run.name, total=total, completed=done, state=state)
+            task = bar.add_task(self._label, total=total, completed=done, state=state)
             shown = saved = time.monotonic()
             for line in run:
                 now, stop = time.monotonic(), asked_to_stop()
@@ -204,6 +204,14 @@ class _Life:
         if words and self._run.resumable:
             words += f"; to resume, run: {command_line('--resume')}"
         return words or None
+
+
+def _check_resumable(run: Run) -> None:
+    if not run.resumable:
+        raise ConfigError(
+            f"--resume was given; a run on {run.name} has no checkpoints, because a Gymnasium "
+            "environment cannot save its state"
+        )
 
 
 def _beside(target: Path, name: str) -> Path:

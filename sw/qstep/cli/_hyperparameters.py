@@ -94,6 +94,12 @@ def changed(config: Config, given: dict[str, Any]) -> Config:
     return replace(config, **changes)  # type: ignore[type-var]
 
 
+def changed_names(given: dict[str, Any]) -> set[str]:
+    """Return the fields of a configuration that the given options change."""
+    names = (name for name, value in given.items() if value is not None)
+    return {"epsilon" if name.startswith(_EPSILON) else name for name in names}
+
+
 def _flat(kind: Any) -> list[Field[Any]]:
     """Return the fields, with those of a schedule in place of the schedule."""
     flat: list[Field[Any]] = []

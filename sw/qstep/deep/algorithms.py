@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium as gym
 import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.dqn import Dqn
@@ -23,6 +24,8 @@ from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_rules import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.vector import make_vector
+from qstep.errors import EnvironmentSpaceError
+from qstep.spec.checks import shown
 from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Preset", "Settings", "preset_of"]
@@ -194,24 +197,38 @@ PRESETS = {
 }
 
 
-def preset_of(name: str) -> Preset:
+def preset_of(world: str | gym.Env[Any, Any]) -> Preset:
     """Return a named preset, or one without settings of its own for any other environment.
 
     Parameters
     ----------
-    name : str
-        A key of :data:`PRESETS`, or any name that :func:`qstep.envs.make_any` takes.
+    world : str or gymnasium.Env
+        A key of :data:`PRESETS`, any name that :func:`qstep.envs.make_any` takes, or an environment from
+        ``gymnasium.make``, of which copies are made.
 
     Raises
     ------
     EnvironmentSpaceError
         The environment is unknown or cannot be made.
     """
-    if name in PRESETS:
-        return PRESETS[name]
-    spec = make_vector(name, 1).spec or make_any(name).spec
+    if isinstance(world, str) and world in PRESETS:
+        return PRESETS[world]
+    if isinstance(world, str):
+        spec = make_vector(world, 1).spec or make_any(world).spec
+        return Preset(
+            make_envs=lambda num_envs: make_vector(world, num_envs),
+            make_env=lambda: make_any(world),
+            solved=None if spec is None else spec.reward_threshold,
+        )
+    spec = getattr(world, "spec", None)
+    if spec is None:
+        raise EnvironmentSpaceError(
+            f"environment is {shown(world)}; it must be a name, or an environment from gymnasium.make, "
+            "of which further copies can be made"
+        )
+    same_step = AutoresetMode.SAME_STEP
     return Preset(
-        make_envs=lambda num_envs: make_vector(name, num_envs),
-        make_env=lambda: make_any(name),
-        solved=None if spec is None else spec.reward_threshold,
+        make_envs=lambda n: SyncVectorEnv([lambda: gym.make(spec)] * n, autoreset_mode=same_step),
+        make_env=lambda: gym.make(spec),
+        solved=spec.reward_threshold,
     )

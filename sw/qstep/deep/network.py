@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from qstep.deep.spaces import Spaces
 from qstep.envs.vector import final_values
 from qstep.errors import ConfigError
 
-__all__ = ["Envs", "Policy", "greedy", "modules", "play"]
+__all__ = ["Envs", "Games", "Policy", "greedy", "modules", "modules_of", "play"]
 
 Envs: TypeAlias = VectorEnv[Any, Any, Any]
 
@@ -57,6 +57,25 @@ def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequ
     return nn.Sequential(*layers[: -2 if normalise else -1])
 
 
+def modules_of(state: Mapping[str, Tensor]) -> nn.Sequential:
+    """Make the network of :func:`modules` that has this ``state_dict``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such network.
+    """
+    weights = [tensor for name, tensor in state.items() if name.endswith(".weight")]
+    linear = [weight for weight in weights if weight.ndim == 2]
+    try:
+        sizes = (linear[0].shape[1], *(len(weight) for weight in linear))
+        made = modules(sizes, seed=0, normalise=len(weights) > len(linear))
+        made.load_state_dict(dict(state))
+    except (IndexError, RuntimeError) as cause:
+        raise ConfigError(f"its tensors are not those of a network of QStep: {cause}") from cause
+    return made
+
+
 def greedy(network: nn.Module) -> Policy:
     """Return the greedy policy of a network, read at each call; ties go to the lowest action."""
     device = next(network.parameters()).device
@@ -70,12 +89,37 @@ def greedy(network: nn.Module) -> Policy:
     return actions
 
 
-def play(envs: Envs, policy: Policy, seed: int) -> NDArray[np.float64]:
-    """Play one episode on each environment and return the scores, shape (N,).
+class Games(NamedTuple):
+    """Greedy episodes, one per environment; each array has shape (N,).
+
+    Attributes
+    ----------
+    score : ndarray of float64
+        The ``score`` of the final info if there is one, otherwise the return.
+    episode_return, length : ndarray of float64
+    """
+
+    score: NDArray[np.float64]
+    episode_return: NDArray[np.float64]
+    length: NDArray[np.float64]
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """What report, history and metrics say about them."""
+        return {
+            "greedy_score": float(self.score.mean()),
+            "greedy_score_low": float(self.score.min()),
+            "greedy_score_high": float(self.score.max()),
+            "greedy_return": float(self.episode_return.mean()),
+            "greedy_length": float(self.length.mean()),
+        }
+
+
+def play(envs: Envs, policy: Policy, seed: int) -> Games:
+    """Play one episode on each environment, without exploring and learning.
 
     There is exactly one episode per environment, since taking the first N that end would favour
-    short ones. The score of an episode is the ``score`` of its final info if there is one,
-    otherwise its return.
+    short ones.
 
     Parameters
     ----------
@@ -88,14 +132,14 @@ def play(envs: Envs, policy: Policy, seed: int) -> NDArray[np.float64]:
     """
     spaces = Spaces(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)
-    returns, scores = np.zeros(envs.num_envs), np.zeros(envs.num_envs)
+    games = Games(*np.zeros((3, envs.num_envs)))
     playing = np.ones(envs.num_envs, np.bool_)
     while playing.any():
-        actions = policy(spaces.numbers(seen))
-        seen, reward, terminated, truncated, info = envs.step(actions)
-        returns += reward
+        seen, reward, terminated, truncated, info = envs.step(policy(spaces.numbers(seen)))
+        games.episode_return[playing] += reward[playing]
+        games.length[playing] += 1
         ended = playing & (terminated | truncated)
-        said = final_values(info, "score")
-        scores[ended] = (returns if said is None else said)[ended]
+        score = final_values(info, "score")
+        games.score[ended] = (games.episode_return if score is None else score)[ended]
         playing &= ~ended
-    return scores
+    return games

@@ -1,64 +1,156 @@
-"""The results of a finished run with a network: its files, its picture, a summary in plain values."""
+"""The result of a run with a network: its policy, its files, its report."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 from matplotlib.figure import Figure
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import nn
 
 from qstep._io.files import write_atomically
-from qstep.deep.run import GAMES, Run, Score
-from qstep.learn.results import Results
+from qstep.deep.algorithms import preset_of
+from qstep.deep.network import greedy, modules_of, play
+from qstep.deep.spaces import Spaces
+from qstep.errors import ConfigError, FileFormatError
+from qstep.learn.result import Files, History, Result, read_results
+from qstep.spec.checks import integer
 
-__all__ = ["draw_learning_curve", "results", "summary"]
+if TYPE_CHECKING:
+    from qstep.deep.run import NetworkRun, Score
+
+__all__ = ["NetworkResult", "load_network"]
 
 _THOUSAND = 1000
 """Episodes compared at the beginning and at the end of a run."""
 
+_NETWORK = "network.safetensors"
 
-def results(run: Run) -> Results:
-    """Return ``network.safetensors``, the history and the learning curve of a finished run.
 
-    The network is that of :func:`qstep.deep.network.modules`, normalised for PQN, with PyTorch's names.
+@dataclass(frozen=True, repr=False)
+class NetworkResult(Result):
+    """What was learned by a network.
+
+    Attributes
+    ----------
+    network : torch.nn.Sequential
+        On the CPU; its modules have PyTorch's names (:func:`qstep.deep.network.modules`).
+    history : History
+        ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
+        ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
+        ``learning_s`` and ``peak_mib``.
+    report : dict of plain values
     """
 
-    def network(path: Path) -> None:
-        write_atomically(path, save(run.learner.to_modules().state_dict()))
+    name: str
+    network: nn.Sequential
+    history: History
+    report: dict[str, Any]
 
-    return Results(
-        learnt={"network.safetensors": network},
-        history={"returns": run.returns, "evaluations": [asdict(score) for score in run.scores]},
-        pictures={"learning_curve.png": partial(draw_learning_curve, run)},
-    )
+    @classmethod
+    def of(cls, run: NetworkRun) -> NetworkResult:
+        """Return the result of a finished run.
+
+        ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the
+        score is that of the last network. ``first_and_last`` shows whether a long run slowed down or
+        grew: microseconds of processor time per step, and peak memory, over the first thousand episodes
+        and the last thousand; None if there were fewer than two thousand.
+        """
+        learner, threshold, last = run.learner, run.preset.solved, run.scores[-1]
+        first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]
+        identity = run.identity
+        del identity["version"]  # of the checkpoint
+        report = {
+            "command": run.algorithm.name.split()[0],
+            "engine": identity.pop("algorithm"),
+            "world": identity.pop("environment"),
+            **identity,
+            "most_episodes": run.episodes,
+            "steps": learner.steps,
+            "episodes": learner.episodes,
+            "updates": learner.updates,
+            **_score(last),
+            "threshold": threshold,
+            "solved": None if threshold is None else last.mean >= threshold,
+            "solved_at": first[0] if first else None,
+            "seconds": round(run.seconds, 2),
+            "processor_s": round(run.processor_s, 2),
+            "steps_per_second": round(learner.steps / run.seconds, 1) if run.seconds else None,
+            "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
+            "first_and_last": _first_and_last(run.scores),
+        }
+        rows = [
+            {"steps": s.steps, "episodes": s.episodes, **_score(s)}
+            | {"learning_s": s.learning_s, "peak_mib": s.peak_mib}
+            for s in run.scores
+        ]
+        steps, returns = np.array(run.returns, np.float64).reshape(-1, 2).T
+        history = {
+            "episodes": {"steps": steps.astype(np.int64), "return": returns},
+            "evaluations": {name: np.array([row[name] for row in rows]) for name in rows[0]},
+        }
+        return cls(run.name, learner.to_modules(), history, report)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
+        return self.report
+
+    def act(self, observation: Any) -> int:
+        """Return the greedy action for an observation of the environment."""
+        return int(greedy(self.network)(self._spaces.numbers(np.asarray(observation)[None]))[0])
+
+    @cached_property
+    def _spaces(self) -> Spaces:
+        env = preset_of(self.name).make_env()
+        return Spaces(env.observation_space, env.action_space)
+
+    def evaluate(
+        self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
+    ) -> dict[str, Any]:
+        """Play greedy episodes, each in a copy of the environment; see :meth:`Result.evaluate`.
+
+        Returns
+        -------
+        dict
+            ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
+        """
+        preset = preset_of(self.name if env is None else env)
+        envs = preset.make_envs(integer("episodes", episodes, 1))
+        return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
+
+    def files(self) -> Files:
+        """Return ``network.safetensors`` and the learning curve."""
+
+        def network(path: Path) -> None:
+            write_atomically(path, save(self.network.state_dict()))
+
+        title = f"{self.name}, {self.report['engine']}: learning curve"
+        curve = partial(_draw_learning_curve, title, self.history, self.report["threshold"])
+        return Files({_NETWORK: network}, {"learning_curve.png": curve})
 
 
-def summary(run: Run) -> dict[str, Any]:
-    """Return a run's identity and how well it learnt, as plain values.
+def load_network(folder: Path) -> NetworkResult:
+    """Return the result of a run with a network from its folder; errors are those of `qstep.load`."""
+    report, history = read_results(folder)
+    path = folder / _NETWORK
+    try:
+        network = modules_of(load_file(path))
+    except (SafetensorError, OSError, ConfigError) as cause:
+        raise FileFormatError(f"{path}: cannot be read as a network: {cause}") from cause
+    return NetworkResult(report["world"], network, history, report)
 
-    ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the score
-    is that of the last network. ``first_and_last`` shows whether a long run slowed down or grew:
-    microseconds of processor time per step, and peak memory, over the first thousand episodes and the
-    last thousand; None if there were fewer than two thousand.
-    """
-    learner, threshold = run.learner, run.preset.solved
-    first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]
+
+def _score(score: Score) -> dict[str, float]:
     return {
-        **run.identity,
-        "steps_played": learner.steps,
-        "episodes_played": learner.episodes,
-        "updates": learner.updates,
-        "score": asdict(run.scores[-1]),
-        "solved": None if threshold is None else run.scores[-1].mean >= threshold,
-        "solved_at": first[0] if first else None,
-        "seconds": round(run.seconds, 2),
-        "processor_s": round(run.processor_s, 2),
-        "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
-        "first_and_last": _first_and_last(run.scores),
+        "greedy_score": score.mean,
+        "greedy_score_low": score.low,
+        "greedy_score_high": score.high,
     }
 
 
@@ -79,27 +171,26 @@ def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
     }
 
 
-def draw_learning_curve(run: Run) -> Figure:
+def _draw_learning_curve(title: str, history: History, threshold: float | None) -> Figure:
     """Plot returns above scores: Snake's returns have other units, ten per point and less for death."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     explored, played = figure.subplots(2, 1, sharex=True)
-    steps, totals = np.array(run.returns).reshape(-1, 2).T
+    steps, totals = history["episodes"]["steps"], history["episodes"]["return"]
     window = max(1, len(totals) // 50)
     if len(totals):
         smooth = np.convolve(totals, np.full(window, 1 / window), "valid")
         explored.plot(steps[window - 1 :], smooth, color="tab:blue")
     explored.set_ylabel(f"return while exploring,\nmean of {window} episodes")
-    at = [score.steps for score in run.scores]
-    low, high = [s.low for s in run.scores], [s.high for s in run.scores]
+    found = history["evaluations"]
+    at, low, high = (found[name] for name in ("steps", "greedy_score_low", "greedy_score_high"))
     played.fill_between(at, low, high, color="tab:orange", alpha=0.2, linewidth=0)
-    played.plot(at, [s.mean for s in run.scores], color="tab:orange", marker=".", markersize=4)
-    played.set_ylabel(f"score of {GAMES} greedy episodes:\nmean, lowest to highest")
-    threshold = run.preset.solved
+    played.plot(at, found["greedy_score"], color="tab:orange", marker=".", markersize=4)
+    played.set_ylabel("score of 100 greedy episodes:\nmean, lowest to highest")
     if threshold is not None:
         played.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
         played.legend(loc="best")
     played.set_xlabel("steps")
     for axes in (explored, played):
         axes.grid(alpha=0.3)
-    figure.suptitle(f"{run.name}, {run.algorithm.name}: learning curve")
+    figure.suptitle(title)
     return figure

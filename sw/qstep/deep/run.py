@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
@@ -13,13 +14,16 @@ import numpy as np
 import torch
 
 from qstep._io.checkpoint import Checkpoint, check_parts
-from qstep.deep.algorithms import ALGORITHMS, preset_of
+from qstep.deep.algorithms import ALGORITHMS, Preset, preset_of
 from qstep.deep.learner import Ended
 from qstep.deep.network import play
+from qstep.deep.result import NetworkResult
+from qstep.deep.torch_device import one_thread
 from qstep.errors import ConfigError
 from qstep.learn.metrics import Metrics
+from qstep.learn.run import Progress
 
-__all__ = ["GAMES", "Run", "Score"]
+__all__ = ["GAMES", "NetworkRun", "Score"]
 
 GAMES = 100
 """Greedy episodes of an evaluation."""
@@ -53,8 +57,8 @@ class Score:
     peak_mib: float
 
 
-class Run:
-    """A learner and its history.
+class NetworkRun:
+    """A :class:`~qstep.learn.run.Run` of a network: a learner and its history.
 
     Parameters
     ----------
@@ -72,6 +76,8 @@ class Run:
         End after this many, unless ``config.total_timesteps`` is reached first.
     num_envs : int or None
         See :class:`~qstep.deep.algorithms.Settings`; None for the environment's own.
+    preset : Preset, optional
+        Default: that of `name`.
 
     Attributes
     ----------
@@ -101,8 +107,9 @@ class Run:
         evaluate_every: int,
         episodes: int | None = None,
         num_envs: int | None = None,
+        preset: Preset | None = None,
     ) -> None:
-        self.preset = preset = preset_of(name)
+        self.preset = preset = preset or preset_of(name)
         self.name, self.algorithm, self.config = name, ALGORITHMS[algorithm], config
         self.num_envs = num_envs or self.algorithm.settings_for(preset, config.seed).num_envs
         self.evaluate_every, self.episodes = evaluate_every, episodes
@@ -117,9 +124,42 @@ class Run:
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
             ) from cause
         self._games = preset.make_envs(GAMES)
+        self._held = ExitStack()
         self.returns: list[tuple[int, float]] = []
         self.scores: list[Score] = []
         self.seconds = self.processor_s = self.learning_s = 0.0
+
+    atomic = True
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        """Keep PyTorch to one thread until :meth:`close`; restore the checkpoint, if there is one."""
+        self._held.enter_context(one_thread())
+        if checkpoint is not None:
+            self.restore(checkpoint)
+
+    def close(self) -> None:
+        self._held.close()
+
+    @property
+    def progress(self) -> Progress:
+        """The limit that the run is expected to reach first, and how far it is."""
+        bounds = [(self.learner.steps, self.config.total_timesteps)]
+        if self.episodes is not None:
+            bounds.append((self.learner.episodes, self.episodes))
+        done, total = max(bounds, key=lambda bound: bound[0] / bound[1])
+        recent = [total for _, total in self.returns[-GAMES:]]
+        return Progress(done, total, f"return {sum(recent) / len(recent):.1f}" if recent else "")
+
+    @property
+    def steps(self) -> int:
+        return self.learner.steps
+
+    @property
+    def reached(self) -> str:
+        return f"{self.learner.steps} steps"
+
+    def result(self) -> NetworkResult:
+        return NetworkResult.of(self)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -133,7 +173,7 @@ class Run:
             "environment": self.name,
             "device": self.learner.device.type,
             "num_envs": self.learner.num_envs,
-            "episodes": self.episodes,
+            "most_episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
             "torch": torch.__version__,
@@ -181,7 +221,7 @@ class Run:
             self.metrics(steps, {**values, **self.learner.rates()})
 
     def _evaluate(self) -> None:
-        scores = play(self._games, self.learner.policy(GAMES), _GAMES_SEED)
+        scores = play(self._games, self.learner.policy(GAMES), _GAMES_SEED).score
         self.scores.append(
             Score(
                 self.learner.steps,
@@ -199,8 +239,9 @@ class Run:
             told = {"": score.mean, "_low": score.low, "_high": score.high}
             self.metrics(score.steps, {f"greedy_score{end}": value for end, value in told.items()})
 
+    @property
     def checkpoint(self) -> Checkpoint:
-        """Return all that the rest of the run depends on, and its history.
+        """All that the rest of the run depends on, and its history.
 
         Raises
         ------

@@ -72,6 +72,11 @@ class Result(ABC):
     def summary(self) -> dict[str, Any]:
         """Return the report, as plain values (``docs/training.md``, "The report")."""
 
+    @property
+    def saturated(self) -> str | None:
+        """A sentence about the updates that did not fit the number format; None without any."""
+        return None
+
     @abstractmethod
     def act(self, observation: Any) -> int:
         """Return the greedy action for an observation of the environment."""

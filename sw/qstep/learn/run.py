@@ -51,9 +51,13 @@ class Run(Protocol):
     """
 
     name: str
-    resumable: bool
-    atomic: bool
     metrics: Metrics | None
+
+    @property
+    def resumable(self) -> bool: ...
+
+    @property
+    def atomic(self) -> bool: ...
 
     @property
     def identity(self) -> dict[str, Any]: ...

@@ -160,7 +160,9 @@ class SweepResult(Result):
         """The best point's first agent, learned once more on the model: bit for bit the same."""
         point, plan = self.best, self.plan
         part = plan.part([point.settings(plan.seeds[0])], point.algorithm, point.format)
-        return finished(AgentsRun(self.name, "model", part))
+        result = finished(AgentsRun(self.name, "model", part))
+        assert isinstance(result, TableResult)
+        return result
 
     def act(self, observation: Any) -> int:
         """Return the greedy action of :attr:`trained`."""

@@ -16,7 +16,7 @@ from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import Budget, falling_epsilon, planned
 from qstep.learn.result import Result
-from qstep.learn.run import Progress
+from qstep.learn.run import Progress, Run
 from qstep.learn.table_result import TableResult, load_table_result
 from qstep.mdp.world import World, name_of
 from qstep.spec.agents import CIRCUITS, Algorithm
@@ -137,7 +137,7 @@ def train(
         if episodes is None:
             episodes = HOST_DEFAULTS.get(name_of(world), {}).get("episodes", 2000)
         run = _host_run(world, device, episodes, settings, number_format, rounding, config)
-        return finished(run, progress, metrics)
+        return _of_table(finished(run, progress, metrics))
     own = DEVICE_DEFAULTS.get(name_of(world), {})
     if steps is None and episodes is None:
         episodes = own.get("episodes", 2000)
@@ -157,7 +157,7 @@ def train(
         lanes=lanes,
         config=config,
     )
-    return finished(AgentsRun(name_of(world), device, plan), progress, metrics)
+    return _of_table(finished(AgentsRun(name_of(world), device, plan), progress, metrics))
 
 
 def _host_run(
@@ -194,6 +194,11 @@ def _host_run(
     return HostRun(device, Plan(name, episodes, schedule, **plan), hyper, config)
 
 
+def _of_table(result: Result) -> TableResult:
+    assert isinstance(result, TableResult)
+    return result
+
+
 def load(folder: str | Path) -> Result:
     """Return the result that :meth:`Result.save`, or a command that trains, wrote into a folder.
 
@@ -214,10 +219,10 @@ def load(folder: str | Path) -> Result:
 
 
 def finished(
-    run: AgentsRun | HostRun,
+    run: Run,
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
-) -> TableResult:
+) -> Result:
     """Make a run from its beginning to its end; return the result."""
     run.metrics = metrics
     try:

@@ -80,7 +80,7 @@ def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
                 rollouts += 1
                 last = learner.steps >= config.total_timesteps
                 if last or rollouts % _EVALUATE_EVERY == 0:
-                    scores = play(games, policy, _GAMES_SEED)
+                    scores = play(games, policy, _GAMES_SEED).score
         return scores
 
     return learn, ""
