@@ -205,9 +205,24 @@ def test_index_leads_to_every_page_in_the_order_of_the_site() -> None:
 
 
 def test_python_example_of_the_readme_uses_public_names_only() -> None:
-    (example,) = blocks("README.md", "python")
-    assert re.findall(r"^(?:from|import) (\S+)", example, re.MULTILINE) == ["qstep", "qstep"]
+    script, example = blocks("README.md", "python")
+    modules = re.findall(r"^(?:from|import) (\S+)", script + example, re.MULTILINE)
+    assert modules == ["gymnasium", "qstep", "qstep", "qstep"]
+    assert "qstep.train(" in script
     assert "qstep.open(" in example
+
+
+@pytest.mark.slow
+def test_script_of_the_readme_prints_what_its_comments_say(own_folder: Path) -> None:
+    pytest.importorskip("torch")
+    script, _ = blocks("README.md", "python")
+    printed = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
+    table, network = re.findall(r"\)  # ([\d.]+)$", script, re.MULTILINE)
+    assert printed[0] == table
+    assert float(printed[1]) > 0.5 * float(network)  # other processors add up in another order
+    assert {path.name for path in own_folder.iterdir()} == {"lake.png", "runs"}
 
 
 def broken_picture(path: Path) -> str:
@@ -266,7 +281,7 @@ def test_lost_picture_is_found(tmp_path: Path, name: str, text: str | None, expe
 
 def printed_and_said(page: str) -> tuple[Any, Any]:
     """Return the table that a page's example prints, and the one that the prose says it does."""
-    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    *_, example = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
     )
