@@ -1,5 +1,6 @@
 """`qstep dqn` and `qstep pqn` on any environment that fits, with every hyperparameter as an option."""
 
+import itertools
 import math
 from dataclasses import fields
 from pathlib import Path
@@ -8,15 +9,19 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Tuple
 from tb.sw.command_line import invoke, refused, told
 
+import qstep
 from qstep.cli import dqn, pqn
 from qstep.cli._hyperparameters import changed
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.spaces import Spaces
+from qstep.envs import make
+from qstep.envs.checked import flattened
 from qstep.envs.vector import make_vector
-from qstep.errors import ConfigError, EnvironmentSpaceError, QStepError
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, QStepError
+from qstep.learn.table import table_config
 
 MAP = "S..\n.#.\n..G\n"
 """Three steps of -1, then +1."""
@@ -185,3 +190,66 @@ def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:
         EnvironmentSpaceError, match="num_envs is 0; it must be an integer, 1 or more"
     ):
         make_vector("gridworld", 0)
+
+
+def test_parts_of_an_observation_are_digits_of_its_number() -> None:
+    parts = Tuple((Discrete(3, start=-1), Discrete(2), Discrete(4, start=5)))
+
+    class Dials(gym.Env[Any, Any]):
+        observation_space: Any = parts
+        action_space = Discrete(2)
+        seen: Any = (-1, 0, 5)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return self.seen, {}
+
+    dials = Dials()
+    env = flattened(dials)
+    assert env.observation_space == Discrete(24)
+    numbers = []
+    for dials.seen in itertools.product((-1, 0, 1), (0, 1), (5, 6, 7, 8)):
+        numbers.append(env.reset()[0])
+    assert numbers == list(range(24))
+    for dials.seen in ((2, 0, 5), (-1, 0), (-1, 0, 4), (0.5, 0, 5), 7):
+        with pytest.raises(EnvironmentSpaceError, match="it must be in Tuple"):
+            env.reset()
+    dials.observation_space = MultiDiscrete([2, 3], start=[0, 1])
+    dials.seen = np.array([1, 2])
+    assert flattened(dials).reset()[0] == 4
+    dials.observation_space = Tuple((Discrete(2), Box(0, 1)))
+    assert flattened(dials) is dials
+
+
+def test_blackjack_is_learned_and_played(own_folder: Path) -> None:
+    report = told("train Blackjack-v1 --alpha 0.05 --gamma 1 --episodes 3000 --out run")
+    assert (report["engine"], report["format"]) == ("host", "Q8.8")
+    assert told("play run/table.npz --episodes 500")["mean_return"] > -0.35
+    result = qstep.load("run")
+    env = gym.make("Blackjack-v1")
+    seen, _ = env.reset(seed=1)
+    assert result.act(seen) == result.act(flattened(make("Blackjack-v1", 0)).observation(seen))  # type: ignore[attr-defined]
+    assert result.evaluate(env, episodes=100)["greedy_length"] >= 1
+
+
+def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> None:
+    dry = "train FrozenLake-v1 --steps 50000 --env-kwargs is_slippery=false --out run"
+    assert told(dry)["greedy_success"] == 1.0
+    assert told("play run/table.npz --episodes 5")["mean_return"] == 1.0
+    refused("train FrozenLake-v1 --steps 50000 --out run --resume", CheckpointError, "world is ")
+    small = "train FrozenLake-v1 --act host --episodes 20 --out host --env-kwargs map_name=8x8"
+    assert told(small)["env_kwargs"] == {"map_name": "8x8"}
+    assert table_config("host/table.npz").states == 64
+    found = qstep.train("FrozenLake-v1", steps=50_000, env_kwargs={"is_slippery": False})
+    assert found.evaluate(episodes=5)["greedy_return"] == 1.0
+    lake = gym.make("FrozenLake-v1", map_name="8x8")
+    host = qstep.train(lake, act="host", episodes=5)
+    assert host.table.shape == (64, 4)
+    refused("train FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'")
+    refused("train FrozenLake-v1 --env-kwargs slip", SystemExit, "'slip' is not KEY=VALUE")
+    for given, error, said in (
+        ({"world": lake, "env_kwargs": {"a": 1}}, ConfigError, "are for a world that is named"),
+        ({"env_kwargs": 5}, EnvironmentSpaceError, "env_kwargs is 5; it must be a mapping"),
+        ({"world": "a.txt", "env_kwargs": {"a": 1}}, EnvironmentSpaceError, "which takes none"),
+    ):
+        with pytest.raises(error, match=said):
+            qstep.train(**{"world": "FrozenLake-v1", "steps": 9, **given})  # type: ignore[arg-type]

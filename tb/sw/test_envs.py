@@ -89,7 +89,6 @@ def test_limit_of_an_environment_is_kept() -> None:
     ("env_id", "message"),
     [
         ("CartPole-v1", r"CartPole-v1: the observation space is Box\("),
-        ("Blackjack-v1", r"Blackjack-v1: the observation space is Tuple\("),
         ("Pendulum-v1", r"Pendulum-v1: the observation space is Box\("),
         ("Nothing-v0", "Nothing-v0: no such environment. Give .* one of gridworld, "),
         ("no id!", "no id!: no such environment"),

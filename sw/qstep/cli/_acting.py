@@ -91,14 +91,20 @@ def check_config(config_file: Path | None) -> None:
 
 
 def host_config(
-    world: str, file: Path | None, number_format: str | None, rounding: Rounding | None
+    world: str,
+    file: Path | None,
+    number_format: str | None,
+    rounding: Rounding | None,
+    env_kwargs: dict[str, Any] | None = None,
 ) -> Config:
     """Return the accelerator that a file describes, or one with a table of the environment's size."""
     from qstep.envs import make, table_size
 
     if file is not None:
         return config_from(file, None, None, number_format, None)
-    config = config_from(None, *table_size(make(world, 0)), number_format, None)
+    config = config_from(
+        None, *table_size(make(world, 0, env_kwargs=env_kwargs)), number_format, None
+    )
     return config if rounding is None else replace(config, rounding=rounding)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ __all__ = [
     "config_from",
     "config_options",
     "device_option",
+    "env_kwargs_option",
     "folder_options",
     "hyper_options",
     "jobs_option",
@@ -107,6 +109,28 @@ agent_option = click.option(
     help="Which agent's table, if each has its own.",
 )
 
+
+def _keyword(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """Return arguments typed as KEY=VALUE: values are TOML, or otherwise text."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier()):
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE, such as is_slippery=false")
+        try:
+            found[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = value
+    return found
+
+
+env_kwargs_option = click.option(
+    "--env-kwargs",
+    multiple=True,
+    callback=_keyword,
+    metavar="KEY=VALUE",
+    help="Argument of the environment, such as is_slippery=false; repeat it for several.",
+)
 
 folder_options = stack(
     click.option("--resume", is_flag=True, help="Resume from the checkpoint in the folder."),

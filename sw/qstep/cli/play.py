@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import FiniteRange, agent_option, refuse, seed_option, table_of
+from qstep.cli._options import (
+    FiniteRange,
+    agent_option,
+    env_kwargs_option,
+    refuse,
+    seed_option,
+    table_of,
+)
 from qstep.cli._room import room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
 from qstep.learn.table import TableWorld, load_table, table_config, table_world
@@ -33,6 +40,7 @@ __all__ = ["command"]
     show_default=True,
     help="Greedy episodes to score.",
 )
+@env_kwargs_option
 @agent_option
 @seed_option
 @click.option(
@@ -49,6 +57,7 @@ __all__ = ["command"]
 def command(
     table_file: Path,
     world_name: str | None,
+    env_kwargs: dict[str, Any],
     episodes: int,
     agent: int,
     seed: int,
@@ -82,7 +91,9 @@ def command(
     q = table_of(config, load_table(table_file, config), agent, table_file)
     learnt_in = table_world(table_file)
     env_id = world_name or _named(learnt_in, table_file)
-    env = make(env_id, seed % MAX_SEED)
+    if not env_kwargs and learnt_in is not None and world_name is None:
+        env_kwargs = dict(learnt_in.env_kwargs)
+    env = make(env_id, seed % MAX_SEED, env_kwargs=env_kwargs)
     size = table_size(env)
     try:
         world = World.from_env(env)
@@ -90,14 +101,14 @@ def command(
         world = None
     if world_name is not None:
         _check_size(size, env_id, learnt_in, q, table_file)
-    elif TableWorld.of(env_id, size, world) != learnt_in:
+    elif TableWorld.of(env_id, size, world, env_kwargs) != learnt_in:
         raise TableError(
             f"{table_file}: {env_id} has changed since the table was learnt in it; train it again, or "
             f"name the world to play it as it is: qstep play {table_file} {env_id}"
         )
     if sys.stdout.isatty() if watch is None else watch:
         mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
-        shown = make(env_id, seed % MAX_SEED, mode)
+        shown = make(env_id, seed % MAX_SEED, mode, env_kwargs)
         _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
     goal = None if world is None else world.success_reward
     with room_for(json_output.file):

@@ -15,6 +15,7 @@ from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
     device_option,
+    env_kwargs_option,
     folder_options,
     jobs_option,
     refuse,
@@ -106,6 +107,7 @@ def _axis(
     show_default=True,
     help="Seed of the points that --random draws.",
 )
+@env_kwargs_option
 @device_option
 @click.option(
     "--config",
@@ -138,6 +140,7 @@ def command(
     steps: int | None,
     random: int | None,
     random_seed: int,
+    env_kwargs: dict[str, Any],
     url: str,
     config_file: Path | None,
     agents: int | None,
@@ -186,7 +189,7 @@ def command(
         refuse(["agents"], "is for a simulation or a board: on the model, agents run on all cores")
     if random is None:
         refuse(["random_seed"], "needs --random")
-    named = World.named(world)
+    named = World.named(world, env_kwargs)
     axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
     plan = sweep_plan(
         named,

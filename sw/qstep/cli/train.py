@@ -22,7 +22,13 @@ from qstep.cli._acting import (
 )
 from qstep.cli._drive import Job, MakeRun, RunOptions, drive
 from qstep.cli._json import JsonOutput, json_option
-from qstep.cli._options import config_from, device_option, folder_options, metrics_option
+from qstep.cli._options import (
+    config_from,
+    device_option,
+    env_kwargs_option,
+    folder_options,
+    metrics_option,
+)
 from qstep.device import is_model
 from qstep.errors import ConfigError, NoTableError
 from qstep.learn.result import Result
@@ -45,6 +51,7 @@ class TrainOptions:
     """What was typed, with the defaults of the world; the fields are the options."""
 
     act: str | None
+    env_kwargs: dict[str, Any]
     url: str
     episodes: int | None
     steps: int | None
@@ -76,6 +83,7 @@ class TrainOptions:
 
 @click.command("train")
 @click.argument("env_id", metavar="WORLD")
+@env_kwargs_option
 @device_option
 @click.option(
     "--act",
@@ -184,7 +192,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
         world = env_id
     elif act != "host":
         try:
-            world = World.named(env_id)
+            world = World.named(env_id, options["env_kwargs"])
         except NoTableError:
             if act == "device":
                 raise
@@ -248,7 +256,7 @@ def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
             lanes=typed.lanes,
             config=config,
         )
-        return AgentsRun(name, typed.url, plan, horizon, typed.trace)
+        return AgentsRun(name, typed.url, plan, horizon, typed.trace, typed.env_kwargs)
 
     return make
 
@@ -259,7 +267,7 @@ def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
     from qstep.spec.epsilon import EpsilonSchedule
 
     mode = None if typed.rounding is None else Rounding.parse(typed.rounding)
-    config = host_config(env_id, typed.config_file, typed.number_format, mode)
+    config = host_config(env_id, typed.config_file, typed.number_format, mode, typed.env_kwargs)
     epsilon = EpsilonSchedule(typed.epsilon_start, typed.epsilon_end, typed.epsilon_share)
     hyper = Hyperparameters(typed.alpha, typed.gamma, mode, typed.seed)
     episodes = typed.episodes
@@ -274,6 +282,7 @@ def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
             typed.evaluate_every,
             epsilon_episodes=typed.epsilon_episodes or there.get("epsilon_episodes", 0),
             num_envs=typed.num_envs,
+            env_kwargs=typed.env_kwargs,
         )
         return HostRun(typed.url, plan, hyper, config)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.wrappers import TimeLimit
 
 from qstep.envs.cartpole_table import CartPoleTable
-from qstep.envs.checked import CheckedEnv
+from qstep.envs.checked import CheckedEnv, flattened
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.registration import IDS
@@ -54,7 +55,12 @@ The newer versions only change options that are off by default.
 """
 
 
-def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any, Any]:
+def make(
+    env_id: str,
+    seed: int,
+    render_mode: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> gym.Env[Any, Any]:
     """Make an environment whose observations and actions are integers counted from 0.
 
     Parameters
@@ -68,11 +74,16 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
         ``FrozenLake-v1``, or ``module:id`` for one that a module registers, which may be in the current
         folder. Spaces that start at another number are shifted to 0, and results are checked
         (``CheckedEnv``). An environment without a step limit gets
-        :data:`STEP_CAP`. The ids in :data:`RENAMED` work even if Gymnasium has dropped them.
+        :data:`STEP_CAP`. Observations that are a ``Tuple`` of ``Discrete`` spaces, as in
+        ``Blackjack-v1``, or a ``MultiDiscrete``, become one number
+        (:class:`~qstep.envs.checked.FlatObservation`). The ids in :data:`RENAMED` work even if Gymnasium
+        has dropped them.
     seed : int
         Seed of the first reset, 0 or more.
     render_mode : str, optional
         One of the environment's ``metadata["render_modes"]``, such as ``ansi``.
+    env_kwargs : mapping, optional
+        Further arguments of :func:`gymnasium.make`, such as ``{"is_slippery": False}``.
 
     Raises
     ------
@@ -83,7 +94,7 @@ def make(env_id: str, seed: int, render_mode: str | None = None) -> gym.Env[Any,
         names the space. A map is malformed.
     """
     seed = integer("seed", seed, 0)
-    env = make_any(env_id, render_mode)
+    env = flattened(make_any(env_id, render_mode, env_kwargs))
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):
             env.close()
@@ -103,7 +114,9 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
     return int(states.n), int(actions.n)
 
 
-def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
+def make_any(
+    env_id: str, render_mode: str | None = None, env_kwargs: Mapping[str, Any] | None = None
+) -> gym.Env[Any, Any]:
     """Make an environment like :func:`make`, with any spaces, and do not reset it.
 
     Raises
@@ -115,7 +128,17 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         raise EnvironmentSpaceError(
             f"environment is {shown(env_id)}; it must be the name of one, not an object"
         )
+    if env_kwargs is not None and not (
+        isinstance(env_kwargs, Mapping) and all(isinstance(name, str) for name in env_kwargs)
+    ):
+        raise EnvironmentSpaceError(
+            f"env_kwargs is {shown(env_kwargs)}; it must be a mapping of names to values"
+        )
     kind = Path(env_id).suffix.lower()
+    if env_kwargs and kind in (".txt", ".npz"):
+        raise EnvironmentSpaceError(
+            f"env_kwargs are {dict(env_kwargs)}; {env_id} is a file, which takes none"
+        )
     if kind == ".txt":
         return GridWorld.from_file(env_id, render_mode)
     if kind == ".npz":
@@ -130,7 +153,9 @@ def make_any(env_id: str, render_mode: str | None = None) -> gym.Env[Any, Any]:
         )
     if ":" in env_id:
         _import_module(env_id)
-    options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
+    options = dict(env_kwargs or {})
+    if render_mode is not None:
+        options["render_mode"] = render_mode
     if env_id == "snake":
         options["observation"] = "state"
     name = env_id

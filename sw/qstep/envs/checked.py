@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 import operator
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Tuple
 
 from qstep.errors import EnvironmentSpaceError
 from qstep.spec.checks import shown
 
-__all__ = ["CheckedEnv", "checked_action"]
+__all__ = ["CheckedEnv", "FlatObservation", "checked_action", "flattened"]
 
 _MOST = float(np.finfo(np.float32).max)
 """Largest magnitude of a reward or an observation: networks compute in float32."""
@@ -147,6 +149,49 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         if not isinstance(info, dict):
             self._refuse(f"its info is {shown(info)}; it must be a dictionary")
         return info
+
+
+class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
+    """An environment whose observations of several small integers become one integer.
+
+    The parts of a ``Tuple`` of ``Discrete`` spaces, or of a ``MultiDiscrete`` of one dimension, are the
+    digits of a number in mixed radix, the first one the most significant; each counts from its start.
+
+    Raises
+    ------
+    EnvironmentSpaceError
+        From ``reset`` and ``step``: an observation is outside its space.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], sizes: Sequence[int], starts: Sequence[int]) -> None:
+        super().__init__(env)
+        self._parts = tuple(zip(sizes, starts, strict=True))
+        self.observation_space = Discrete(math.prod(sizes))
+
+    def observation(self, observation: Any) -> int:
+        """Return the number of an observation."""
+        try:
+            state = 0
+            for value, (size, start) in zip(observation, self._parts, strict=True):
+                digit = operator.index(_single(value)) - start
+                if not 0 <= digit < size:
+                    raise ValueError
+                state = state * size + digit
+        except (TypeError, ValueError) as cause:
+            raise EnvironmentSpaceError(
+                f"the observation is {shown(observation)}; it must be in {self.env.observation_space}"
+            ) from cause
+        return state
+
+
+def flattened(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Return a :class:`FlatObservation` of an environment with such observations, or `env` itself."""
+    space = env.observation_space
+    if isinstance(space, Tuple) and all(isinstance(part, Discrete) for part in space):
+        return FlatObservation(env, [int(p.n) for p in space], [int(p.start) for p in space])
+    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1:
+        return FlatObservation(env, space.nvec.tolist(), space.start.tolist())
+    return env
 
 
 def _single(value: Any) -> Any:

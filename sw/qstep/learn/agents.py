@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -254,6 +254,8 @@ class AgentsRun:
         What epsilon's share refers to, part of the run's identity. Default: the plan's budget.
     trace : Path, optional
         File for every step of the agents.
+    env_kwargs : mapping, optional
+        Arguments of the environment that the world was made from.
 
     Attributes
     ----------
@@ -270,8 +272,10 @@ class AgentsRun:
         plan: AgentsPlan,
         horizon: Budget | None = None,
         trace: Path | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self.name, self.url, self.plan, self.trace = name, url, plan, trace
+        self._env_kwargs = env_kwargs
         self.metrics: Metrics | None = None
         self._horizon = horizon or plan.budget
 
@@ -321,4 +325,6 @@ class AgentsRun:
         return self.training.checkpoint
 
     def result(self) -> AgentsResult:
-        return AgentsResult.of(self.name, self.url, self.plan, self.training, self.trace)
+        return AgentsResult.of(
+            self.name, self.url, self.plan, self.training, self.trace, self._env_kwargs
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -137,18 +137,22 @@ class AgentsResult(TableResult):
         plan: AgentsPlan,
         training: Training,
         trace: Path | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
     ) -> AgentsResult:
         """Return the result of a finished run; `trace` is the file for its steps, if any."""
         device, world = training.device, plan.world
         counters, points = tuple(device.counters), tuple(training.points)
+        named = None
+        if world is not None:
+            named = TableWorld.of(name, (world.states, world.actions), world, env_kwargs)
         return cls(
             name,
             plan.config,
             plan.settings,
             np.array(device.table),
             {"evaluations": _columns(points)},
-            {"device": url},
-            None if world is None else TableWorld.of(name, (world.states, world.actions), world),
+            {"device": url, "env_kwargs": dict(env_kwargs or {})},
+            named,
             plan,
             counters,
             points,

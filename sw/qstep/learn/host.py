@@ -77,6 +77,8 @@ class Plan:
     num_envs : int
         Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
         (:data:`~qstep.learn.vector_actor.VECTOR_ENVS`), 1 of any other.
+    env_kwargs : dict
+        Arguments of the environment, as for :func:`qstep.envs.make`.
     """
 
     env_id: str
@@ -87,6 +89,7 @@ class Plan:
     evaluate_episodes: int = 100
     epsilon_episodes: int = 0
     num_envs: int = 1
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.env_id, str):
@@ -118,7 +121,7 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
     The device is not among them, since every device continues with the same result. Neither is the
     number of episodes: a longer run begins like a shorter one if epsilon falls during the same episodes.
     """
-    world = make(plan.env_id, 0).unwrapped
+    world = make(plan.env_id, 0, env_kwargs=plan.env_kwargs).unwrapped
     own = asdict(plan)
     del own["episodes"]
     return {
@@ -200,7 +203,7 @@ class Learner:
         self.device = device
         self.plan = plan
         self.hyper = checked_hyper(hyper)
-        self.env = make(plan.env_id, hyper.seed % MAX_SEED)
+        self.env = make(plan.env_id, hyper.seed % MAX_SEED, env_kwargs=plan.env_kwargs)
         config = device.config
         states, actions = table_size(self.env)
         if states > config.states or actions != config.actions:
@@ -342,7 +345,7 @@ class Learner:
                 plan.env_id, plan.num_envs, plan.epsilon, plan.horizon, *self._generators
             )
         success_reward = None if self.world is None else self.world.success_reward
-        evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED)
+        evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED, env_kwargs=plan.env_kwargs)
         return GymActor(
             self.env, evaluation_env, plan.epsilon, plan.horizon, success_reward, *self._generators
         )
@@ -508,7 +511,7 @@ class HostRun:
             found.table,
             history,
             report,
-            TableWorld.of(self.name, size, world),
+            TableWorld.of(self.name, size, world, self.plan.env_kwargs),
         )
 
 

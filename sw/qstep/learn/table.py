@@ -9,8 +9,8 @@ no device and no time, so the same run gives the same bytes on every device.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,17 +56,27 @@ class TableWorld:
     digest : str or None
         :attr:`World.digest <qstep.mdp.world.World.digest>` without a limit of steps; None if the
         world has no transition table.
+    env_kwargs : dict
+        Arguments of the environment.
     """
 
     name: str
     states: int
     actions: int
     digest: str | None = None
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, size: tuple[int, int], world: World | None) -> Self:
+    def of(
+        cls,
+        name: str,
+        size: tuple[int, int],
+        world: World | None,
+        env_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Return the description of a world of so many states and actions, if known with its table."""
-        return cls(name, *size, None if world is None else world.limited(0).digest)
+        digest = None if world is None else world.limited(0).digest
+        return cls(name, *size, digest, dict(env_kwargs or {}))
 
 
 def save_table(
@@ -199,7 +209,8 @@ def table_world(path: str | Path) -> TableWorld | None:
         isinstance(found.get(name), kind) for name, kind in kinds.items()
     ):
         raise FileFormatError(f"{path}: config does not describe a world: {shown(found)}")
-    return TableWorld(**{name: found[name] for name in kinds})
+    env_kwargs = found.get("env_kwargs", {})
+    return TableWorld(**{name: found[name] for name in kinds}, env_kwargs=env_kwargs)
 
 
 def _config(path: str | Path, text: NDArray[Any]) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.envs import make
+from qstep.envs.checked import FlatObservation, flattened
 from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
 from qstep.errors import WorldError
 from qstep.learn.agents_plots import draw_agents
-from qstep.learn.host_evaluate import MAX_SEED, evaluate
+from qstep.learn.host_evaluate import evaluate
 from qstep.learn.host_plots import draw_learning_curve, draw_policy
 from qstep.learn.result import Files, History, Result, read_results, saturated_in_words
 from qstep.learn.table import (
@@ -106,8 +107,18 @@ class TableResult(Result):
         return saturated_in_words(saturations, self.updates, self.config.format)
 
     def act(self, observation: Any) -> int:
-        """Return the greedy action of the median agent for a state."""
+        """Return the greedy action of the median agent for a state or an observation."""
+        if not isinstance(observation, int | np.integer) and isinstance(self._env, FlatObservation):
+            observation = self._env.observation(observation)
         return int(self.policies[self.median_agent, int(observation)])
+
+    @property
+    def _env_kwargs(self) -> Mapping[str, Any] | None:
+        return None if self.world is None else self.world.env_kwargs
+
+    @cached_property
+    def _env(self) -> gym.Env[Any, Any]:
+        return make(self.name, 0, env_kwargs=self._env_kwargs)
 
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
@@ -120,7 +131,8 @@ class TableResult(Result):
             ``greedy_return``, ``greedy_success`` (None if success is not defined) and ``greedy_length``.
         """
         if env is None:
-            env = make(self.name, seed % MAX_SEED)
+            env = self._env
+        env = flattened(env)
         try:
             goal = World.from_env(env).success_reward
         except WorldError:
@@ -144,7 +156,7 @@ class TableResult(Result):
                 self.history["evaluations"],
                 float(np.median(best)) if best else None,
             )
-        grid = grid_named(self.name)
+        grid = grid_named(self.name, self._env_kwargs)
         whose = "greedy policy" if len(self.policies) == 1 else "policy of the median agent"
         q = self.policy_q[self.median_agent]
         policy = partial(draw_policy, f"{self.name}: {whose}", grid, q) if grid else None
@@ -162,9 +174,11 @@ def load_table_result(folder: Path) -> TableResult:
     )
 
 
-def grid_named(name: str) -> GridMap | None:
+def grid_named(name: str, env_kwargs: Mapping[str, Any] | None = None) -> GridMap | None:
     """Return the map of a world by its name; None if it has no map."""
-    return None if name.endswith((".npz", *CIRCUITS)) else map_of(make(name, 0))
+    if name.endswith((".npz", *CIRCUITS)):
+        return None
+    return map_of(make(name, 0, env_kwargs=env_kwargs))
 
 
 def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:

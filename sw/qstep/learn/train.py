@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ def train(
     rounding: Rounding | str | None = None,
     lanes: int | None = None,
     config: Config | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
 ) -> TableResult:
@@ -88,6 +89,8 @@ def train(
     config : Config, optional
         That of an existing device; it sets what `agents` to `lanes` would set, and they must not
         contradict it.
+    env_kwargs : mapping, optional
+        Arguments of the environment, where `world` is a name: ``{"is_slippery": False}``.
     progress : callable, optional
         Called with a :class:`~qstep.learn.run.Progress` at each evaluation, or each episode of the host.
     metrics : Metrics, optional
@@ -120,11 +123,15 @@ def train(
         check_callable(name, given)
     if act is not None and not (isinstance(act, str) and act in ("device", "host")):
         raise ConfigError(f"act is {shown(act)}; it must be 'device' or 'host'")
+    if env_kwargs is not None and not isinstance(world, str):
+        raise ConfigError(f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named")
     source = world
     if act != "host":
         try:
             source = (
-                world if isinstance(world, str) and world.endswith(CIRCUITS) else World.of(world)
+                world
+                if isinstance(world, str) and world.endswith(CIRCUITS)
+                else World.of(world, env_kwargs)
             )
         except NoTableError:
             if act == "device":
@@ -136,7 +143,9 @@ def train(
                 raise ConfigError(f"{what} is {number}; it is for runs in which the device acts")
         if episodes is None:
             episodes = HOST_DEFAULTS.get(name_of(world), {}).get("episodes", 2000)
-        run = _host_run(world, device, episodes, settings, number_format, rounding, config)
+        run = _host_run(
+            world, device, episodes, settings, number_format, rounding, config, env_kwargs
+        )
         return _of_table(finished(run, progress, metrics))
     own = DEVICE_DEFAULTS.get(name_of(world), {})
     if steps is None and episodes is None:
@@ -157,7 +166,9 @@ def train(
         lanes=lanes,
         config=config,
     )
-    return _of_table(finished(AgentsRun(name_of(world), device, plan), progress, metrics))
+    return _of_table(
+        finished(AgentsRun(name_of(world), device, plan, env_kwargs=env_kwargs), progress, metrics)
+    )
 
 
 def _host_run(
@@ -168,6 +179,7 @@ def _host_run(
     number_format: QFormat | str | None,
     rounding: Rounding | str | None,
     config: Config | None,
+    env_kwargs: Mapping[str, Any] | None,
 ) -> HostRun:
     """Return a run in which the host acts; the world's defaults stand for what is not given."""
     name = name_of(world)
@@ -176,6 +188,8 @@ def _host_run(
             f"world is {shown(world)}; for the host to act, it must be a name, or an environment from "
             "gymnasium.make, of which further copies can be made"
         )
+    if not isinstance(world, str):
+        env_kwargs = world.spec.kwargs  # type: ignore[union-attr]  # checked above
     own = HOST_DEFAULTS.get(name, {})
     mode = Rounding.parse(own.get("rounding", "nearest") if rounding is None else rounding)
     if settings is None:
@@ -189,9 +203,16 @@ def _host_run(
     if config is None:
         if isinstance(number_format, str):
             number_format = QFormat.parse(number_format)
-        config = Config(*table_size(make(name, 0)), number_format or QFormat(8, 8), mode)
+        config = Config(
+            *table_size(make(name, 0, env_kwargs=env_kwargs)), number_format or QFormat(8, 8), mode
+        )
     plan = {key: own[key] for key in ("evaluate_every", "num_envs", "sync_steps") if key in own}
-    return HostRun(device, Plan(name, episodes, schedule, **plan), hyper, config)
+    return HostRun(
+        device,
+        Plan(name, episodes, schedule, env_kwargs=dict(env_kwargs or {}), **plan),
+        hyper,
+        config,
+    )
 
 
 def _of_table(result: Result) -> TableResult:

@@ -201,7 +201,7 @@ class World:
             raise WorldError(f"{path}: {cause}") from cause
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def named(cls, name: str, env_kwargs: Mapping[str, Any] | None = None) -> Self:
         """Return the world of a name, as on the command line.
 
         Parameters
@@ -209,6 +209,8 @@ class World:
         name : str
             The path of a world file (``.npz``), or an argument of :func:`qstep.envs.make`: the path of a
             map (``.txt``), one of our names such as ``gridworld``, or a Gymnasium id.
+        env_kwargs : mapping, optional
+            As for :func:`qstep.envs.make`.
 
         Raises
         ------
@@ -219,11 +221,11 @@ class World:
         FileFormatError
             As :meth:`from_file`.
         """
-        if isinstance(name, str) and name.lower().endswith(".npz"):
+        if isinstance(name, str) and name.lower().endswith(".npz") and not env_kwargs:
             return cls.from_file(name)
         from qstep.envs import make
 
-        env = make(name, seed=0)
+        env = make(name, 0, env_kwargs=env_kwargs)
         try:
             return cls.from_env(env)
         except WorldError as cause:
@@ -232,7 +234,9 @@ class World:
             env.close()
 
     @classmethod
-    def of(cls, source: World | str | gym.Env[Any, Any]) -> World:
+    def of(
+        cls, source: World | str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
+    ) -> World:
         """Return a world itself, or that of a name (:meth:`named`) or an environment (:meth:`from_env`).
 
         Raises
@@ -242,7 +246,7 @@ class World:
         """
         if isinstance(source, World):
             return source
-        return cls.named(source) if isinstance(source, str) else cls.from_env(source)
+        return cls.named(source, env_kwargs) if isinstance(source, str) else cls.from_env(source)
 
     @classmethod
     def _of(
