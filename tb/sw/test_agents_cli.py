@@ -12,21 +12,15 @@ from tb.sw.command_line import invoke, refused, told
 pytest.importorskip("torch")
 
 from qstep._io import extras
-from qstep._io.checkpoint import load_checkpoint, save_checkpoint
 from qstep.deep import torch_device
 from qstep.errors import (
-    CheckpointError,
-    ConfigError,
     EnvironmentSpaceError,
+    FileFormatError,
     ToolMissingError,
     TorchDeviceError,
 )
-from qstep_bench.cli import _agents
 
 pytestmark = pytest.mark.usefixtures("own_folder")
-
-LONG = "--updates 100000 --out"
-FOLDER = Path("runs/agents-gridworld")
 
 
 def agents(words: str) -> Result:
@@ -36,7 +30,7 @@ def agents(words: str) -> Result:
 def learnt(words: str) -> dict[str, Any]:
     """Return the summary of a run, without what differs from run to run."""
     report: dict[str, Any] = told(f"agents --torch-device cpu {words}")
-    for name in ("seconds", "updates_per_second", "folder", "progress"):
+    for name in ("seconds", "updates_per_second", "progress"):
         del report[name]
     return report
 
@@ -52,13 +46,13 @@ def test_it_shows_ten_times_how_it_learns_and_ends_with_value_iteration() -> Non
     assert "value of the start -4.739, exact -4.739" in result.stdout
 
 
-@pytest.mark.parametrize("form", ["plain", "fast"])
-def test_json_says_what_was_done_and_what_came_of_it(form: str) -> None:
+@pytest.mark.parametrize("code", ["plain", "fast"])
+def test_json_says_what_was_done_and_what_came_of_it(code: str) -> None:
     said = told(
-        f"agents gridworld-8x8 --form {form} --torch-device cpu --agents 64 --updates 20000 "
+        f"agents gridworld-8x8 --code {code} --torch-device cpu --agents 64 --updates 20000 "
         "--epsilon 0.3 --episode-cap 30 --seed 4"
     )
-    assert (said["env_id"], said["form"], said["torch_device"]) == ("gridworld-8x8", form, "cpu")
+    assert (said["env_id"], said["code"], said["torch_device"]) == ("gridworld-8x8", code, "cpu")
     assert (said["agents"], said["epsilon"], said["episode_cap"], said["seed"]) == (64, 0.3, 30, 4)
     assert said["updates"] == said["progress"][-1]["updates"] >= 20_000
     assert said["wins"] == sum(part["wins"] for part in said["progress"])
@@ -72,54 +66,9 @@ def test_a_map_from_a_file_is_walked() -> None:
     assert found["optimal"] == found["visited"] == 3
 
 
-def test_a_run_that_goes_on_for_longer_ends_as_if_it_had_not_stopped() -> None:
-    whole, half = learnt(f"{LONG} whole"), learnt("--updates 50000 --out half")
-    assert half["updates"] < whole["updates"]
-    # The last report covers another number of steps.
-    assert {**learnt(f"{LONG} half --resume"), "win_rate": 0} == {**whole, "win_rate": 0}
-
-
-@pytest.mark.parametrize(
-    ("save", "said"),
-    [
-        (1, "stopped; nothing is kept\n"),
-        (2, "stopped after 10240 updates; to resume, run: qstep agents --torch-device cpu "),
-    ],
-)
-def test_a_run_interrupted_in_a_save_goes_on_from_the_save_before(
-    save: int, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved = iter(range(1, 99))
-    keep = save_checkpoint
-
-    def interrupt(*given: Any) -> None:
-        if next(saved) == save:
-            raise KeyboardInterrupt
-        keep(*given)
-
-    monkeypatch.setattr(_agents, "save_checkpoint", interrupt)
-    result = agents(f"{LONG} {FOLDER}")
-    assert result.exit_code == 130
-    assert said in result.stderr
-    assert (FOLDER / "checkpoint.npz").exists() == (save > 1)
-    if save > 1:
-        assert learnt(f"{LONG} {FOLDER} --resume") == learnt(f"{LONG} whole")
-
-
-def another_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its generators draw other numbers."""
-    monkeypatch.setattr(torch_device, "present", lambda: ["mps", "cpu"])
-
-
-def without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = load_checkpoint
-
-    def without(*given: Any) -> Any:
-        checkpoint = load(*given)
-        checkpoint.head["told"] = []
-        return checkpoint
-
-    monkeypatch.setattr(_agents, "load_checkpoint", without)
+def test_the_greedy_policy_is_drawn() -> None:
+    assert agents("--updates 2000 --plot pictures/policy.png").exit_code == 0
+    assert Path("pictures/policy.png").read_bytes().startswith(b"\x89PNG")
 
 
 def without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,14 +85,10 @@ def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("snake", EnvironmentSpaceError, "snake is not a grid world; these agents need a map", None),
         ("nowhere", EnvironmentSpaceError, "nowhere: no such environment", None),
-        ("--form graph", TorchDeviceError, "needs the device 'cuda', not 'cpu'", None),
-        ("--form plain --resume", ConfigError, "the plain form keeps no checkpoint", None),
+        ("--code graph", TorchDeviceError, "needs the device 'cuda', not 'cpu'", None),
+        ("--plot policy.txt", FileFormatError, "no picture ends with '.txt'", None),
         ("--torch-device mps", TorchDeviceError,
          "no device 'mps' on this machine; it has cpu", only_cpu),
-        ("--resume --torch-device mps", CheckpointError,
-         "device is 'cpu' in it and 'mps' here", another_device),
-        ("--updates 5000 --resume", CheckpointError,
-         "does not say how far the run got", without_progress),
         ("", ToolMissingError, r"torch is not installed; run.*\[torch\]'", without_pytorch),
         ("--agents 0", SystemExit, "'--agents': 0 is not in the range", None),
         ("--updates 0", SystemExit, "'--updates': 0 is not in the range", None),
@@ -158,8 +103,6 @@ def test_what_it_cannot_do_is_refused(
     first: Callable[[pytest.MonkeyPatch], None] | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if "--resume" in words:
-        assert agents("--updates 5000").exit_code == 0
     if first is not None:
         first(monkeypatch)
     refused(f"agents --torch-device cpu {words}", error, text)

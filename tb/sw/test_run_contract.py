@@ -81,12 +81,6 @@ COMMANDS = {
         "runs/pqn-cartpole", NETWORK, "qstep.deep.pqn.Pqn.step", 2, f"{2 * 64 * 32} steps",
         "--gamma 0.5", "gamma is 0.99 in it and 0.5 here",
     ),
-    "agents": Command(
-        "agents --updates 100000 --torch-device cpu",
-        "runs/agents-gridworld", "checkpoint.npz policy.png",
-        "qstep_bench.baselines.torch_agents.Agents.walk", 4, "30720 updates",
-        "--alpha 0.25", "alpha is 0.5 in it and 0.25 here",
-    ),
     "sweep": Command(
         "sweep gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2 --jobs 1",
         "runs/sweep-gridworld",

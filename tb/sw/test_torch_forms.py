@@ -10,17 +10,20 @@ torch = pytest.importorskip("torch")
 
 from tb.sw.torch_calls import Calls  # noqa: E402
 
-from qstep._io.checkpoint import Checkpoint  # noqa: E402
 from qstep.deep import torch_device  # noqa: E402
 from qstep.envs.gridworld import DeterministicModel, GridWorld  # noqa: E402
 from qstep.envs.maps import MAPS  # noqa: E402
-from qstep.errors import CheckpointError, TorchDeviceError  # noqa: E402
+from qstep.errors import TorchDeviceError  # noqa: E402
 from qstep.mdp.solve import solve  # noqa: E402
 from qstep.mdp.world import World  # noqa: E402
-from qstep_bench.baselines import torch_agents, torch_batched, torch_graph, torch_plain  # noqa: E402
-from qstep_bench.baselines.learning import AgentsLearning, LearnTogether, Watch  # noqa: E402
+from qstep_bench.baselines import torch_batched, torch_graph, torch_plain  # noqa: E402
+from qstep_bench.baselines.learning import (  # noqa: E402
+    AgentsLearning,
+    AgentsProgress,
+    LearnTogether,
+    Watch,
+)
 from qstep_bench.baselines.problem import winning  # noqa: E402
-from qstep_bench.baselines.progress import AgentsProgress  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -186,75 +189,12 @@ def test_a_graph_is_refused_on_the_processor() -> None:
 @NO_CUDA
 @pytest.mark.gpu
 def test_a_graph_learns_what_the_fast_form_learns() -> None:
-    steps = torch_agents.DRAWN_STEPS * 20
+    steps = torch_batched.DRAWN_STEPS * 20
     given = AgentsLearning(agents=64, seed=5), "cuda"
     table, told = reports(torch_graph.learn, board(), 64 * steps, *given)
     expected, known = reports(torch_batched.learn, board(), 64 * steps, *given)
     assert torch.equal(table, expected)
     assert told == known
-
-
-@pytest.mark.parametrize("stopped", [1, 63, 64, 150])
-def test_agents_that_go_on_end_as_if_they_had_not_stopped(stopped: int) -> None:
-    def to_the_end(kept: Checkpoint | None, steps: int) -> tuple[Any, Any, Any]:
-        last: list[Checkpoint] = []
-        how, learn = AgentsLearning(agents=32, seed=6), torch_batched.learn
-        table, told = reports(learn, board(), 32 * steps, how, resume=kept, keep=last.append)
-        return table, told, last[-1]
-
-    table, told, whole = to_the_end(None, 200)
-    _, first, kept = to_the_end(None, stopped)
-    resumed, rest, end = to_the_end(kept, 200)
-    assert kept.head["steps"] == stopped
-    assert torch.equal(resumed, table)
-    assert rest[-1].updates == told[-1].updates == 32 * 200
-    assert sum(t.episodes for t in first + rest) == sum(t.episodes for t in told)
-    assert sum(t.wins for t in first + rest) == sum(t.wins for t in told)
-    assert end.arrays.keys() == whole.arrays.keys()
-    for name, part in end.arrays.items():
-        if name not in ("_ended", "_visits"):
-            assert np.array_equal(part, whole.arrays[name]), name
-
-
-def test_agents_that_forget_where_they_were_end_elsewhere() -> None:
-    last: list[Checkpoint] = []
-    how = AgentsLearning(agents=32, seed=6)
-    torch_batched.learn(board(), 32 * 100, how, watch=Watch(keep=last.append))
-    whole = torch_batched.learn(board(), 32 * 200, how)
-    for name in ("table", "_walkers", "generator", "_random"):
-        kept = last[-1]
-        other = Checkpoint(kept.head, {**kept.arrays, name: fresh(name)})
-        assert not torch.equal(
-            torch_batched.learn(board(), 32 * 200, how, watch=Watch(resume=other)), whole
-        )
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "message"),
-    [
-        ("table", None, "the checkpoint has no 'table'"),
-        ("table", np.zeros((9, 4), np.float32), r"table .* \[9, 4\]; it must be .* \[25, 4\]"),
-        ("generator", "zeros", "generator of the checkpoint: "),
-    ],
-)
-def test_agents_refuse_a_checkpoint_with_a_wrong_part(name: str, part: Any, message: str) -> None:
-    walkers = fast_agents()
-    checkpoint = walkers.checkpoint(0)
-    if part is None:
-        del checkpoint.arrays[name]
-    elif isinstance(part, str):
-        checkpoint.arrays[name][:] = 255
-    else:
-        checkpoint.arrays[name] = part
-    with pytest.raises(CheckpointError, match=message):
-        walkers.restore(checkpoint)
-
-
-def fresh(name: str) -> Any:
-    """Return a part of the state before the first step, after the random numbers were drawn."""
-    walkers = fast_agents()
-    walkers.walk(1)
-    return walkers.checkpoint(1).arrays[name] if name != "table" else np.zeros((25, 4), np.float32)
 
 
 class Questions(Calls):
@@ -274,14 +214,14 @@ class Questions(Calls):
             self.asked.append(name)
 
 
-def fast_agents(agents: int = 32) -> torch_agents.Agents:
-    return torch_agents.Agents(board(), AgentsLearning(agents=agents), torch.device("cpu"))
+def fast_agents(agents: int = 32) -> torch_batched.Agents:
+    return torch_batched.Agents(board(), AgentsLearning(agents=agents), torch.device("cpu"))
 
 
 def test_the_fast_loop_asks_the_device_nothing() -> None:
     walkers = fast_agents()
     with Questions() as questions:
-        walkers.walk(3 * torch_agents.DRAWN_STEPS)
+        walkers.walk(3 * torch_batched.DRAWN_STEPS)
     assert questions.calls > 3 * 64 * 10
     assert questions.asked == []
 
@@ -301,7 +241,7 @@ def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
     walkers = fast_agents()
     before = addresses()
     assert len(before) > 15
-    walkers.walk(torch_agents.DRAWN_STEPS + 1)
+    walkers.walk(torch_batched.DRAWN_STEPS + 1)
     assert addresses() == before
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from qstep._io.checkpoint import Checkpoint
 from qstep.envs.gridworld import DeterministicModel
-from qstep_bench.baselines.progress import PROGRESS_EVERY, OnProgress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,9 +21,11 @@ __all__ = [
     "LEARNING",
     "UNWATCHED",
     "AgentsLearning",
+    "AgentsProgress",
     "Learn",
     "LearnTogether",
     "Learning",
+    "OnProgress",
     "Watch",
 ]
 
@@ -69,9 +69,42 @@ class AgentsLearning(Learning):
 LEARNING, AGENTS = Learning(), AgentsLearning()
 
 
+PROGRESS_EVERY = 1 << 20
+"""Default number of updates between two reports."""
+
+
+class AgentsProgress(NamedTuple):
+    """The state of learning at one moment, and what happened since the previous report.
+
+    Attributes
+    ----------
+    updates : int
+        Since learning began.
+    episodes : int
+        Episodes that ended since the previous report, including those that were cut off.
+    wins : int
+        The part of them that ended in the goal.
+    start_value : float
+        Present value of the best action in the start state.
+    """
+
+    updates: int
+    episodes: int
+    wins: int
+    start_value: float
+
+    @property
+    def win_rate(self) -> float:
+        """Share of the episodes that ended in the goal, while exploring; 0 if none ended."""
+        return self.wins / self.episodes if self.episodes else 0.0
+
+
+OnProgress = Callable[[AgentsProgress], None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Reports while agents learn, and the point from which they resume.
+    """Reports while agents learn.
 
     Parameters
     ----------
@@ -79,17 +112,10 @@ class Watch:
         Called with the progress after about `every` updates, and at the end.
     every : int
         1 or more; each report waits for the device.
-    resume : Checkpoint, optional
-        Checkpoint to resume from, with the same model and other parameters; on the processor the
-        table is the same bit for bit. Earlier steps count as updates. The plain form cannot resume.
-    keep : callable, optional
-        Called after each report with a checkpoint for `resume`, except by the plain form.
     """
 
     report: OnProgress | None = None
     every: int = PROGRESS_EVERY
-    resume: Checkpoint | None = None
-    keep: Callable[[Checkpoint], None] | None = None
 
 
 UNWATCHED = Watch()

@@ -1,6 +1,6 @@
 """Tabular Q-learning with PyTorch as a CUDA graph: the fast form without Python calls, for NVIDIA.
 
-A step of :mod:`qstep_bench.baselines.torch_agents` is 17 small kernels. A GPU finishes each one before
+A step of :mod:`qstep_bench.baselines.torch_batched` is 17 small kernels. A GPU finishes each one before
 Python has launched the next, so the time goes into launching. Here the kernels of 64 steps, including
 random numbers, are recorded once and then launched as a whole. The algorithm is the same, and the same
 seed draws the same numbers.
@@ -15,7 +15,7 @@ from qstep.deep import torch_device
 from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import TorchDeviceError
 from qstep_bench.baselines.learning import AGENTS, UNWATCHED, AgentsLearning, Watch
-from qstep_bench.baselines.torch_agents import DRAWN_STEPS, Agents
+from qstep_bench.baselines.torch_batched import DRAWN_STEPS, Agents
 
 __all__ = ["learn"]
 
@@ -38,19 +38,15 @@ def learn(
     whole = DRAWN_STEPS * how.agents
     launches = -(-updates // whole)
     between = -(-watch.every // whole)
-    first = walkers.restore(watch.resume) // DRAWN_STEPS if watch.resume else 0
     graph = torch.cuda.CUDAGraph()
-    for number in range(first + 1, launches + 1):
-        if number == first + 1:
+    for number in range(1, launches + 1):
+        if number == 1:
             walkers.walk(DRAWN_STEPS)  # loads the kernels, which is not allowed while recording
             graph.register_generator_state(walkers.generator)
             with torch.cuda.graph(graph):
                 walkers.walk(DRAWN_STEPS)  # recorded, not executed
         else:
             graph.replay()
-        if number % between == 0 or number == launches:
-            if watch.report:
-                watch.report(walkers.progress(number * whole))
-            if watch.keep:
-                watch.keep(walkers.checkpoint(number * DRAWN_STEPS))
+        if watch.report and (number % between == 0 or number == launches):
+            watch.report(walkers.progress(number * whole))
     return walkers.table

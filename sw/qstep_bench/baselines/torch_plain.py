@@ -24,9 +24,14 @@ from torch import Tensor
 
 from qstep.deep import torch_device
 from qstep.envs.gridworld import DeterministicModel
-from qstep_bench.baselines.learning import AGENTS, UNWATCHED, AgentsLearning, Watch
+from qstep_bench.baselines.learning import (
+    AGENTS,
+    UNWATCHED,
+    AgentsLearning,
+    AgentsProgress,
+    Watch,
+)
 from qstep_bench.baselines.problem import winning
-from qstep_bench.baselines.progress import AgentsProgress
 
 __all__ = ["learn"]
 

@@ -1,6 +1,6 @@
 """Recorded transitions with PyTorch: batch after batch into one table, on any device.
 
-The rule is that of :mod:`qstep_bench.baselines.torch_agents`: the table is read once per batch, as it
+The rule is that of :mod:`qstep_bench.baselines.torch_batched`: the table is read once per batch, as it
 was before the batch, and an entry that occurs several times moves by alpha times the mean of its TD
 errors. A batch of 1 is exact Q-learning. Values are float32.
 """

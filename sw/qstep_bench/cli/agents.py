@@ -2,83 +2,140 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from qstep.cli._json import json_option
-from qstep.cli._options import FiniteRange, folder_options, seed_option, torch_device_option
+from qstep._io import extras
+from qstep._io.pictures import picture_format, write_pictures
+from qstep.cli._console import task_bar
+from qstep.cli._json import JsonOutput, json_option
+from qstep.cli._options import FiniteRange, seed_option, torch_device_option
+from qstep.cli._room import room_for
+from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["command"]
 
-_SHARE = FiniteRange(0, 1)
-_BELOW_ONE = FiniteRange(0, 1, max_open=True)
-_POSITIVE = click.IntRange(min=1)
+_MODULES = {"plain": "torch_plain", "fast": "torch_batched", "graph": "torch_graph"}
+_REPORTS = 10
+
+_Command = Callable[..., Any]
+
+
+def _number(name: str, kind: Any, default: float, text: str) -> Callable[[_Command], _Command]:
+    return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
 @click.command("agents", short_help="Let many agents share one table, on the processor or a GPU.")
 @click.argument("env_id", metavar="WORLD", default="gridworld")
 @click.option(
-    "--form",
-    type=click.Choice(["plain", "fast", "graph"]),
+    "--code",
+    type=click.Choice(list(_MODULES)),
     default="fast",
     show_default=True,
     help="The usual code, fast code, or fast code as a CUDA graph.",
 )
 @torch_device_option("auto")
-@click.option(
-    "--agents",
-    type=click.IntRange(1, 1 << 24),
-    default=512,
-    show_default=True,
-    help="Agents at once.",
+@_number("--agents", click.IntRange(1, 1 << 24), 512, "Agents at once.")
+@_number("--updates", click.IntRange(min=1), 2_000_000, "Steps of all agents together.")
+@_number(
+    "--episode-cap", click.IntRange(1, 1 << 30), 50, "Steps after which an episode is cut off."
 )
-@click.option(
-    "--updates",
-    type=_POSITIVE,
-    default=2_000_000,
-    show_default=True,
-    help="Steps of all agents together.",
-)
-@click.option(
-    "--episode-cap",
-    type=click.IntRange(1, 1 << 30),
-    default=50,
-    show_default=True,
-    help="Steps after which an episode is cut off.",
-)
-@click.option("--alpha", type=_SHARE, default=0.5, show_default=True, help="Learning rate, 0..1.")
-@click.option(
-    "--gamma", type=_BELOW_ONE, default=0.9, show_default=True, help="Discount, 0 to below 1."
-)
-@click.option(
-    "--epsilon", type=_SHARE, default=0.1, show_default=True, help="Share of random actions, 0..1."
-)
+@_number("--alpha", FiniteRange(0, 1), 0.5, "Learning rate, 0..1.")
+@_number("--gamma", FiniteRange(0, 1, max_open=True), 0.9, "Discount, 0 to below 1.")
+@_number("--epsilon", FiniteRange(0, 1), 0.1, "Share of random actions, 0..1.")
 @seed_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/agents-WORLD]",
-)
-@folder_options
 @json_option("the result")
-def command(env_id: str, **options: Any) -> None:
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Draw the greedy policy: .png, .svg, .pdf or .jpg.",
+)
+def command(
+    env_id: str,
+    code: str,
+    torch_device: str,
+    updates: int,
+    json_output: JsonOutput,
+    plot_file: Path | None,
+    **hyper: Any,
+) -> None:
     """Let many agents learn one table of a grid world together, in PyTorch.
 
     WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
     times how many exploring episodes were won and what the start is worth. At the end it compares the
-    greedy policy with value iteration's. The folder gets policy.png and, except with the plain form,
-    checkpoint.npz. --resume continues from it with the same device and version of PyTorch; on the CPU
-    it gives exactly the same table. With more --updates, the run gets longer.
+    greedy policy with value iteration's.
 
     \b
     Examples:
-      qstep agents
-      qstep agents --form plain
+      qstep agents --plot policy.png
+      qstep agents --code plain
       qstep agents gridworld-16x16 --epsilon 0.5 --episode-cap 400 --updates 20000000
-      qstep agents --torch-device cuda --form graph --agents 65536 --json
+      qstep agents --torch-device cuda --code graph --agents 65536 --json
     """
-    from qstep_bench.cli._agents import learn
+    from qstep.envs import GridWorld, make
+    from qstep.envs.maps import map_of
+    from qstep.learn.host_plots import draw_policy
+    from qstep.learn.table_result import optimum, optimum_in_words
+    from qstep.mdp.world import World
+    from qstep_bench.baselines.learning import AgentsLearning, AgentsProgress, Watch
 
-    learn(env_id, **options)
+    grid = make(env_id, 0).unwrapped
+    if not isinstance(grid, GridWorld):
+        raise EnvironmentSpaceError(f"{env_id} is not a grid world; these agents need a map")
+    if plot_file is not None:
+        picture_format(plot_file)
+    module = extras.load(f"qstep_bench.baselines.{_MODULES[code]}", "torch")
+    device = extras.load("qstep.deep.torch_device", "torch").choose(torch_device).type
+    reports: list[AgentsProgress] = []
+    with room_for(json_output.file, plot_file), task_bar() as bar:
+        task = bar.add_task("agents", total=updates)
+
+        def report(progress: AgentsProgress) -> None:
+            reports.append(progress)
+            bar.update(task, completed=progress.updates)
+            bar.console.print(
+                f"{progress.updates:,} updates: {progress.win_rate:.1%} of {progress.episodes:,} "
+                f"episodes won, start worth {progress.start_value:.4f}",
+            )
+
+        begun = time.monotonic()
+        watch = Watch(report=report, every=-(-updates // _REPORTS))
+        table = module.learn(
+            grid.deterministic_model(), updates, AgentsLearning(**hyper), device, watch
+        )
+        seconds = time.monotonic() - begun
+    q = extras.load("qstep_bench.baselines.torch_batched", "torch").to_array(table)
+    last = reports[-1]
+    best = optimum(World.from_env(grid), hyper["gamma"], q)
+    result = {
+        "env_id": env_id,
+        "code": code,
+        "torch_device": device,
+        "updates": last.updates,
+        **hyper,
+        "seconds": round(seconds, 3),
+        "updates_per_second": round(last.updates / seconds),
+        "episodes": sum(progress.episodes for progress in reports),
+        "wins": sum(progress.wins for progress in reports),
+        "win_rate": last.win_rate,
+        "optimum": best,
+        "progress": [{**part._asdict(), "win_rate": part.win_rate} for part in reports],
+    }
+    text = (
+        f"{env_id}, {hyper['agents']} agents on {device}, {code}: {last.updates:,} updates in "
+        f"{seconds:.1f} s, {result['updates_per_second']:,}/s; {result['episodes']:,} episodes, "
+        f"{result['wins']:,} won, {last.win_rate:.1%} in the last tenth\n"
+        f"{optimum_in_words(best)}"
+    )
+    json_output.tell(result, lambda: click.echo(text))
+    if plot_file is not None:
+        on_map = map_of(grid)
+        assert on_map is not None
+        draw = partial(draw_policy, f"{env_id}: greedy policy", on_map, q)
+        write_pictures({plot_file: draw})

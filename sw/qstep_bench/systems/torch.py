@@ -7,8 +7,7 @@ from torch import Tensor
 
 from qstep.deep import torch_device
 from qstep_bench.baselines import torch_batched, torch_graph, torch_plain
-from qstep_bench.baselines.learning import AgentsLearning, LearnTogether, Watch
-from qstep_bench.baselines.progress import AgentsProgress
+from qstep_bench.baselines.learning import AgentsLearning, AgentsProgress, LearnTogether, Watch
 from qstep_bench.checks import solved
 from qstep_bench.measure import Absent, Benchmark, Form
 from qstep_bench.workloads import EPSILON, WORKLOADS
