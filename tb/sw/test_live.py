@@ -22,7 +22,7 @@ from qstep.errors import ConfigError, EnvironmentSpaceError, LinkError, ToolMiss
 from qstep.learn.plan import Budget, planned
 from qstep.live.controller import Controller
 from qstep.live.page import Page
-from qstep.live.run import WatchedRun
+from qstep.live.run import WatchedAgents
 from qstep.live.server import serve
 
 
@@ -215,7 +215,9 @@ def test_device_that_fails_ends_the_program_with_its_error() -> None:
     plan = planned("gridworld", budget=Budget(10**6))
     world = plan.loaded
     assert not isinstance(world, int)
-    with Controller(WatchedRun(Failing(plan.config, world, plan.settings), plan), 0) as controller:
+    with Controller(
+        WatchedAgents(Failing(plan.config, world, plan.settings), plan), 0
+    ) as controller:
         controller.play()
         with pytest.raises(LinkError, match="the port is gone"):
             serve(controller, None, "a failure", None, 0, lambda address: None)

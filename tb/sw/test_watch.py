@@ -23,9 +23,8 @@ from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.learn.train import train
 from qstep.live import controller as controlled
 from qstep.live.controller import Controller
-from qstep.live.host_run import HostRun
 from qstep.live.recent import MOST_POINTS, Mark
-from qstep.live.run import WatchedRun
+from qstep.live.run import WatchedAgents, WatchedHost
 from qstep.live.view import WatchedView
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon, EpsilonSchedule
@@ -60,7 +59,7 @@ def watched(
     plan = plan or plan_of()
     given: Any = plan.config, plan.loaded, plan.settings
     device: AgentsDevice = stand_in(*given) if stand_in else open_agents(url, *given)
-    with Controller(WatchedRun(device, plan), speed) as controller:
+    with Controller(WatchedAgents(device, plan), speed) as controller:
         yield controller, device
     device.close()
 
@@ -80,8 +79,8 @@ def held(view: WatchedView) -> tuple[Any, ...]:
     return view.q.tolist(), view.settings, view.states, view.counters, str(view.points)
 
 
-def run_of(plan: AgentsPlan) -> WatchedRun:
-    return WatchedRun(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
+def run_of(plan: AgentsPlan) -> WatchedAgents:
+    return WatchedAgents(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
 
 
 PLANS = {
@@ -221,7 +220,7 @@ def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None
     assert run.view(sample=True).recent == ()
 
 
-def sampled(run: WatchedRun | HostRun, steps: int) -> tuple[Mark, ...]:
+def sampled(run: WatchedAgents | WatchedHost, steps: int) -> tuple[Mark, ...]:
     """Make steps and a recent point; return the marks after it."""
     while steps:
         steps -= run.advance(steps)
@@ -371,10 +370,10 @@ def test_device_whose_calls_take_long_gets_longer_ones() -> None:
 
 
 def test_error_of_a_command_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(self: WatchedRun) -> None:
+    def gone(self: WatchedAgents) -> None:
         raise LinkError("the port is gone")
 
-    monkeypatch.setattr(WatchedRun, "reset", gone)
+    monkeypatch.setattr(WatchedAgents, "reset", gone)
     with watched() as (controller, _):
         with pytest.raises(LinkError, match="the port is gone"):
             controller.reset().result()
@@ -388,7 +387,7 @@ def test_closed_controller_does_nothing_any_more() -> None:
         controller.close()
         controller.close()
         before = device.counters
-        with pytest.raises(ConfigError, match="the controller is closed; make another"):
+        with pytest.raises(LinkError, match="the controller is closed; make another"):
             controller.play().result()
         time.sleep(0.02)
         assert device.counters == before
@@ -397,14 +396,14 @@ def test_closed_controller_does_nothing_any_more() -> None:
 def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controlled, "_VIEW_SECONDS", 0.0)
     made = []
-    look = WatchedRun.view
+    look = WatchedAgents.view
 
-    def slowly(self: WatchedRun, sample: bool) -> WatchedView:
+    def slowly(self: WatchedAgents, sample: bool) -> WatchedView:
         made.append(0)
         time.sleep(0.03)
         return look(self, sample)
 
-    monkeypatch.setattr(WatchedRun, "view", slowly)
+    monkeypatch.setattr(WatchedAgents, "view", slowly)
     with watched() as (controller, _):
         begun = time.monotonic()
         controller.play()
@@ -414,12 +413,12 @@ def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) ->
 
 def host_run(
     world: str, url: str = "model", num_envs: int = 1, sync_steps: int = 7
-) -> tuple[HostRun, Device, Hyperparameters]:
+) -> tuple[WatchedHost, Device, Hyperparameters]:
     hyper = Hyperparameters(0.25, 0.9, Rounding.STOCHASTIC, 5)
     states, actions = table_size(make(world, 0))
     device = open_device(url, Config(states, actions))
     plan = Plan(world, num_envs=num_envs, sync_steps=sync_steps)
-    return HostRun(device, plan, hyper, 0.2), device, hyper
+    return WatchedHost(device, plan, hyper, 0.2), device, hyper
 
 
 @pytest.mark.parametrize(("world", "num_envs"), [("FrozenLake-v1", 1), ("cartpole", 3)])

@@ -26,7 +26,7 @@ from qstep.spec.fixed import Rounding
 from qstep.spec.protocol import MOST_STEPS
 
 if TYPE_CHECKING:
-    from qstep.live.view import Watched
+    from qstep.live.run import Watched
     from qstep.mdp.world import World
 
 __all__ = ["command"]
@@ -140,7 +140,7 @@ def _agents_run(
     """Open a device on which agents act; return their run and its description."""
     from qstep.device.acting import open_agents
     from qstep.learn.plan import Budget, planned
-    from qstep.live.run import WatchedRun
+    from qstep.live.run import WatchedAgents
     from qstep.spec.epsilon import Epsilon
     from qstep.spec.settings import AgentSettings
 
@@ -164,7 +164,7 @@ def _agents_run(
     assert acting is not None
     who = "1 agent" if acting.agents == 1 else f"{acting.agents} agents"
     what = f"{who}, {acting.algorithm.value}, {plan.config.format}"
-    return WatchedRun(device, plan), what
+    return WatchedAgents(device, plan), what
 
 
 def _host_run(
@@ -186,7 +186,7 @@ def _host_run(
     """Open a device for which the host acts; return its run and its description."""
     from qstep.device import open_device
     from qstep.learn.host import Plan
-    from qstep.live.host_run import HostRun
+    from qstep.live.run import WatchedHost
     from qstep.spec.settings import Hyperparameters
 
     only_for("device", DEVICE_ONLY)
@@ -194,5 +194,5 @@ def _host_run(
     config = host_config(name, config_file, number_format, mode)
     device = held.enter_context(open_device(url, config))
     plan = Plan(name, sync_steps=sync_steps, num_envs=num_envs)
-    run = HostRun(device, plan, Hyperparameters(alpha, gamma, mode, seed), epsilon)
+    run = WatchedHost(device, plan, Hyperparameters(alpha, gamma, mode, seed), epsilon)
     return run, f"the host acts, {config.format}"

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from qstep.device.base import Closing
-from qstep.errors import ConfigError
-from qstep.live.view import Watched, WatchedView
+from qstep.errors import ConfigError, LinkError
+from qstep.live.run import Watched
+from qstep.live.view import WatchedView
 from qstep.spec.checks import integer
 from qstep.spec.protocol import MOST_STEPS
 
@@ -185,7 +186,7 @@ class Controller(Closing):
         return done
 
     def _why(self) -> Exception:
-        return self.error or ConfigError("the controller is closed; make another")
+        return self.error or LinkError("the controller is closed; make another")
 
     def _work(self) -> None:
         try:

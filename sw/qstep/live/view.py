@@ -1,19 +1,17 @@
-"""What is shown of a run, and what a run must do to be watched; nothing here knows of a page."""
+"""What is shown of a watched run; nothing here knows of a page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.learn.point import Point
 from qstep.live.recent import Mark
-from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
-__all__ = ["Watched", "WatchedView", "changed"]
+__all__ = ["WatchedView"]
 
 
 @dataclass(frozen=True)
@@ -62,48 +60,3 @@ class WatchedView:
     def steps(self) -> int:
         """Of each agent so far."""
         return self.counters[0].steps
-
-
-def changed(
-    settings: AgentSettings, alpha: float | None, gamma: float | None, epsilon: float | None
-) -> AgentSettings:
-    """Return settings with another alpha, gamma or constant epsilon, where it is not None."""
-    own: dict[str, Any] = {"alpha": alpha, "gamma": gamma}
-    if epsilon is not None:
-        own["epsilon"] = Epsilon(epsilon)
-    return replace(settings, **{name: value for name, value in own.items() if value is not None})
-
-
-class Watched(Protocol):
-    """A run that can be watched: :class:`~qstep.live.run.WatchedRun` or one in which the host acts."""
-
-    def advance(self, steps: int) -> int:
-        """Make up to `steps` steps of each agent, 1 or more; return how many, 0 if the run is over."""
-
-    def configure(
-        self,
-        *,
-        alpha: float | None = None,
-        gamma: float | None = None,
-        epsilon: float | None = None,
-    ) -> None:
-        """Go on with another alpha, gamma or constant epsilon; None leaves it.
-
-        Raises
-        ------
-        ConfigError
-            A value is illegal; nothing is changed.
-        """
-
-    def reset(self) -> None:
-        """Go back to the beginning: settings, seed, tables and curves."""
-
-    def view(self, sample: bool = False) -> WatchedView:
-        """Return the present view.
-
-        Parameters
-        ----------
-        sample : bool
-            First append a point to the recent ones, of the steps since the previous one. This does
-            not affect the run.
-        """
