@@ -12,9 +12,8 @@ import numpy as np
 
 from qstep._io.pictures import write_pictures
 from qstep.envs.maps import map_of
-from qstep.learn.agents_plots import band
 from qstep.learn.agents_result import played
-from qstep.learn.host_plots import show_policy
+from qstep.learn.plots import band, show_policy
 from qstep.mdp.solve import solve
 from qstep.spec.config import Config
 from qstep_bench import demo

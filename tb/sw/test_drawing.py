@@ -17,7 +17,7 @@ from qstep._io import pictures as drawing
 from qstep._io.pictures import write_picture, write_pictures
 from qstep.envs.grid_map import GridMap
 from qstep.errors import DrawingError, FileFormatError
-from qstep.learn.host_plots import draw_policy
+from qstep.learn.plots import draw_policy
 
 
 @pytest.fixture

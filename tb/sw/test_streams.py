@@ -84,7 +84,7 @@ def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> 
         ("sweep gridworld --alpha 0.5 --gamma 0.9 --seeds 1 --steps 200 --jobs 1 --out {}/run",
          "qstep.learn.sweep_views.draw_map", "train the best: "),
         ("advise gridworld --width 8 --steps 500 --plot {}/a.png", "qstep.learn.advise_views.draw", ""),
-        ("agents --updates 2000 --plot {}/a.png", "qstep.learn.host_plots.draw_policy", "greedy action"),
+        ("agents --updates 2000 --plot {}/a.png", "qstep.learn.plots.draw_policy", "greedy action"),
         ("dqn cartpole --total-timesteps 300 --seeds 2 --out {}/run",
          "qstep.deep.result._draw_learning_curve", "2 seeds: "),
         ("matmul --sizes 2 --rounds 1 --plot {}/a.png", "qstep_bench.matmul.draw", "cpu: "),

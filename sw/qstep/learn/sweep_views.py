@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 from rich.table import Table
 
-from qstep.learn.agents_plots import band
+from qstep.learn.plots import band
 from qstep.learn.sweep_plan import AXES
 from qstep.learn.sweep_result import SweepResult
 from qstep.spec.discount import differs

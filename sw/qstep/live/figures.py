@@ -28,7 +28,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL, GridMap
-from qstep.learn.agents_plots import Band
+from qstep.learn.plots import Band
 from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
 from qstep.live.recent import Mark
 from qstep.spec.settings import AgentState

@@ -80,7 +80,7 @@ def command(
     """
     from qstep.envs import GridWorld, make
     from qstep.envs.maps import map_of
-    from qstep.learn.host_plots import draw_policy
+    from qstep.learn.plots import draw_policy
     from qstep.learn.table_result import optimum, optimum_in_words
     from qstep.mdp.world import World
     from qstep_bench.baselines.learning import AgentsLearning, AgentsProgress, Watch
