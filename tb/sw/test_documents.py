@@ -142,7 +142,7 @@ def test_documented_command_exists(command: str) -> None:
         ("qstep dqn coffee", "coffee: no such environment"),
         ("qstep train coffee", "coffee: no such environment"),
         ("qstep train coffee.sv", "acting.world is 'coffee.sv'; there is no such file"),
-        ("qstep profile coffee", "'coffee' is no backend"),
+        ("qstep profile coffee", "unknown backend 'coffee'"),
         ("qstep explore icebreaker coffee", "board is 'coffee'; known are icebreaker"),
     ],
 )

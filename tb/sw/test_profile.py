@@ -285,7 +285,7 @@ ABACUS = r"no device 'abacus' on this machine; it has .*cpu"
     [
         ("dictionary --seconds 0.02 --out .", FileFormatError,
          "dictionary-cprofile.prof: cannot be written: "),
-        ("abacus", QStepError, "'abacus' is no backend; there are dictionary, ref.*sim"),
+        ("abacus", QStepError, "unknown backend 'abacus'; choose from dictionary, ref.*sim"),
         ("--torch-device abacus", TorchDeviceError, ABACUS),
         ("numba --torch-device abacus", TorchDeviceError, ABACUS),
         ("torch --torch-device abacus", TorchDeviceError, ABACUS),

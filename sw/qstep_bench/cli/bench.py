@@ -1,4 +1,4 @@
-"""``qstep bench``: every way of doing a thing that this machine can run, in one table."""
+"""``qstep bench``: every backend that this machine can run, in one table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qstep_bench.systems import NAMES, TABLES
 __all__ = ["command"]
 
 
-@click.command(short_help="Time every form that this machine can run.")
+@click.command(short_help="Time every backend that this machine can run.")
 @click.option(
     "--quick", is_flag=True, help="Fewer and shorter repeats: about 30 seconds per system."
 )
@@ -56,11 +56,11 @@ def command(
     html_file: Path | None,
     reports: tuple[Path, ...],
 ) -> None:
-    """Time every way of doing a thing that this machine can run, and check the results.
+    """Time every backend that this machine can run, and check the results.
 
-    The forms of a system, usual and fast code, run in turns. For systems that fill a table, a second
+    The backends of a system, usual and fast code, run in turns. For systems that fill a table, a second
     table lists boards and serial lines too, and the line rate at which a board would be as fast as each
-    form. No hardware is measured: clocks are estimates of place and route, and line rates are computed.
+    backend. No hardware is measured: clocks are estimates of place and route; line rates are computed.
     """
     from qstep.cli._console import console, task_bar
     from qstep_bench.boards import load_reports

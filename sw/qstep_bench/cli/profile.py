@@ -56,7 +56,7 @@ def command(
 ) -> None:
     """Run a BACKEND under a profiler and say where it spends its time.
 
-    BACKEND is any form of any system of qstep bench; without one, the command lists them. pyinstrument
+    BACKEND belongs to any system of qstep bench; without one, the command lists them. pyinstrument
     writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file for
     pstats and snakeviz, and line the whole function as text.
 

@@ -1,4 +1,4 @@
-"""The systems that the benchmark compares and that ``qstep profile`` looks into.
+"""The systems that ``qstep bench`` compares and ``qstep profile`` analyses.
 
 Each system with networks or many agents is a module with a function ``benchmark(device)``; `device` is
 PyTorch's, as for :func:`qstep.deep.torch_device.choose`.
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 
 TABLES = ("gridworld", "stream")
-"""The default of ``qstep bench``: systems whose forms fill a table; only one form needs PyTorch."""
+"""The default of ``qstep bench``: systems whose backends fill a table; only one needs PyTorch."""
 
 NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn-run")
 """All systems, in listing order. The names are kept here as importing the modules takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
-"""Systems whose forms have unique names: stream's forms have the same names as the grid world's."""
+"""Systems whose backends have unique names: those of stream have the names of the grid world's."""
 
 
 def load(name: str, device: str = "cpu") -> Benchmark:
@@ -54,16 +54,16 @@ def load(name: str, device: str = "cpu") -> Benchmark:
 
 
 def find(form: str, device: str = "cpu") -> Form:
-    """Return a form of any of :data:`PROFILED` by its name.
+    """Return a backend of any of :data:`PROFILED` by its name.
 
     Raises
     ------
     ToolMissingError
-        The form, or a system that was searched for it, is absent here; the message says why.
+        The backend, or a system that was searched for it, is absent here; the message says why.
     TorchDeviceError
-        There is no such device here, or the form does not use PyTorch and `device` is not ``cpu``.
+        There is no such device here, or the backend does not use PyTorch and `device` is not ``cpu``.
     QStepError
-        There is no such form; the message names all forms.
+        The name is unknown; the message lists all backends.
     """
     known: list[str] = []
     for name in PROFILED:
@@ -79,4 +79,4 @@ def find(form: str, device: str = "cpu") -> Form:
         for absent in system.absent:
             if absent.name == form:
                 raise ToolMissingError(f"{form} is absent: {absent.reason}")
-    raise QStepError(f"{form!r} is no backend; there are {', '.join(known)}")
+    raise QStepError(f"unknown backend {form!r}; choose from {', '.join(known)}")
