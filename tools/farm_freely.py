@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import click
 
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga.board import Board, load

@@ -17,7 +17,7 @@ import click
 
 from qstep._io import cache
 from qstep._io.files import write_atomically
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.errors import QStepError
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qstep._io.files import make_room, write_atomically
-from qstep._io.scheduler import Workers
+from qstep._io.workers import Workers
 from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga.board import Board

@@ -19,7 +19,7 @@ from typing import Any
 
 from qstep._io import cache
 from qstep._io.files import write_atomically
-from qstep._io.scheduler import Workers, in_parallel
+from qstep._io.workers import Workers, in_parallel
 from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_fpga.board import Board

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from qstep._io import processes
-from qstep._io.files import write_atomically
-from qstep._io.json_text import json_text
+from qstep._io import workers as processes
+from qstep._io.files import json_text, write_atomically
 from qstep.errors import BuildError, FileFormatError, QStepError
 from qstep.golden.throughput import steps_per_clock
 from qstep.spec.config import Config

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qstep._io import cache, processes
+from qstep._io import cache
+from qstep._io import workers as processes
 from qstep._io.extras import remedy
 from qstep.errors import BuildError, ToolMissingError
 

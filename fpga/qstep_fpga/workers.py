@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qstep._io.cluster import Cluster
-from qstep._io.scheduler import Threads, Workers
+from qstep._io.workers import Threads, Workers
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from qstep._io import cache
-from qstep._io.processes import run, threads
+from qstep._io.workers import run, threads
 from qstep.errors import DeviceError
 from qstep.spec.config import Config
 from qstep_rtl import sources

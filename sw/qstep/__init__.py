@@ -18,9 +18,9 @@ from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperp
 
 if TYPE_CHECKING:
     from qstep._io.cluster import Cluster as Cluster
-    from qstep._io.scheduler import Here as Here
-    from qstep._io.scheduler import Processes as Processes
-    from qstep._io.scheduler import Workers as Workers
+    from qstep._io.workers import Here as Here
+    from qstep._io.workers import Processes as Processes
+    from qstep._io.workers import Workers as Workers
     from qstep.deep.result import NetworkResult as NetworkResult
     from qstep.deep.train import dqn as dqn
     from qstep.deep.train import pqn as pqn
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from qstep.learn.train import load as load
     from qstep.learn.train import train as train
     from qstep.mdp.memory import WorldTable as WorldTable
-    from qstep.mdp.reach import doubts as doubts
+    from qstep.mdp.solve import ValueRange as ValueRange
+    from qstep.mdp.solve import doubts as doubts
     from qstep.mdp.solve import is_quick as is_quick
-    from qstep.mdp.value_range import ValueRange as ValueRange
-    from qstep.mdp.value_range import value_range as value_range
+    from qstep.mdp.solve import value_range as value_range
     from qstep_rtl.sources import rtl_files as rtl_files
 
 __version__ = "0.1.0"
@@ -59,7 +59,7 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 
 _LOADED_WHEN_USED = {
     "qstep._io.cluster": "Cluster",
-    "qstep._io.scheduler": "Here Processes Workers",
+    "qstep._io.workers": "Here Processes Workers",
     "qstep.deep.result": "NetworkResult",
     "qstep.deep.train": "dqn pqn",
     "qstep.device.live": "LiveDevice open_live",
@@ -76,9 +76,7 @@ _LOADED_WHEN_USED = {
     "qstep.learn.table_result": "TableResult",
     "qstep.learn.train": "load train",
     "qstep.mdp.memory": "WorldTable",
-    "qstep.mdp.reach": "doubts",
-    "qstep.mdp.solve": "is_quick",
-    "qstep.mdp.value_range": "ValueRange value_range",
+    "qstep.mdp.solve": "ValueRange doubts is_quick value_range",
     "qstep_rtl.sources": "rtl_files",
 }
 """Names by module that take most of a second to load, for Numba, or belong to the hardware."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qstep.device import open_device
 from qstep.device.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
-from qstep.envs.grid_map import FREE, START
+from qstep.envs.rendering import FREE, START
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
 from qstep.learn.policy_map import learnt

@@ -19,7 +19,7 @@ from numpy.ctypeslib import ndpointer
 from numpy.typing import NDArray
 
 from qstep._io import cache
-from qstep._io.processes import run
+from qstep._io.workers import run
 from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
 from qstep_bench.baselines.learning import LEARNING, Learning

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tb.fpga.placements import BOARD, netlist, placement
 
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.cli.build import command
 from qstep.errors import BuildError, FileFormatError
 from qstep.spec.agents import Acting

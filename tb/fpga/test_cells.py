@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tb.fpga.netlists import cells
 
-from qstep._io import processes
+from qstep._io import workers as processes
 from qstep.errors import BuildError
 from qstep_sim import verilator
 

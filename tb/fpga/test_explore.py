@@ -13,7 +13,7 @@ import click.testing
 import pytest
 
 from qstep._io.cluster import Cluster
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.cli.explore import command
 from qstep.errors import BuildError, ConfigError, FileFormatError
 from qstep_fpga import tools

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep_fpga.board import Board, load
 from qstep_fpga.explore.grid import Point, grid
 from qstep_fpga.explore.sweep import explore

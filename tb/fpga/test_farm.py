@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep.errors import BuildError, ToolMissingError
 from qstep_fpga.board import load
 from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model

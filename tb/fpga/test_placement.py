@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tb.fpga.placements import BOARD, netlist, placement
 
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep_fpga import tools
 from qstep_fpga.board import load
 from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.errors import BuildError
 from qstep_fpga import report
 from qstep_fpga.board import load

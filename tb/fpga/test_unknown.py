@@ -12,7 +12,7 @@ import pytest
 from tb.fpga.netlists import cells, device_before_flip_flops
 from tb.reference_device import ReferenceDevice
 
-from qstep._io import processes
+from qstep._io import workers as processes
 from qstep.device.link.frames import encode_frame
 from qstep.device.link.records import encode_records
 from qstep.errors import BuildError

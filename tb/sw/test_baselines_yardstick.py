@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qstep._io import processes
+from qstep._io import workers as processes
 from qstep.envs.gridworld import DeterministicModel, GridWorld
 from qstep.envs.maps import MAPS
 from qstep.errors import BuildError

@@ -21,7 +21,7 @@ from rich.console import Console
 from tb.sw.counting_device import CountingDevice
 from tb.sw.made_up_board import made_up_build
 
-from qstep._io.json_text import json_text
+from qstep._io.files import json_text
 from qstep._io.pictures import write_picture
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.spec.config import Config, Link

@@ -18,8 +18,8 @@ from tb.verify.figures import Count
 from qstep._io import checkpoint as module
 from qstep._io.checkpoint import Checkpoint, load_checkpoint, read_checkpoint, save_checkpoint
 from qstep.errors import CheckpointError, FileFormatError
+from qstep.learn.evaluate import Evaluation
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
-from qstep.learn.host_evaluate import Evaluation
 from qstep.spec.config import Config
 from qstep.spec.random import NoiseState
 

@@ -10,7 +10,7 @@ import pytest
 from tb.sw.command_line import invoke, refused
 
 from qstep import cli
-from qstep.cli._json import JsonOutput
+from qstep.cli._output import JsonOutput
 from qstep.errors import ConfigError, FileFormatError, QStepError
 
 pytestmark = pytest.mark.usefixtures("own_folder")

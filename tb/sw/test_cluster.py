@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from qstep._io import extras
 from qstep._io.cluster import Cluster
-from qstep._io.scheduler import Here, Workers, in_parallel
+from qstep._io.workers import Here, Workers, in_parallel
 from qstep.cli import _qstep
 from qstep.errors import SchedulerError, ToolMissingError
 from qstep.learn.sweep import Sweep

@@ -14,7 +14,7 @@ from tb.sw.lossy_port import DirectPort
 
 import qstep
 from qstep import AgentSettings, Config, Hyperparameters, World
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep.device import Device
 from qstep.device.acting import open_agents
 from qstep.device.lane import LinkDevice

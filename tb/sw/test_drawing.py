@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from qstep._io import pictures as drawing
 from qstep._io.pictures import write_picture, write_pictures
-from qstep.envs.grid_map import GridMap
+from qstep.envs.rendering import GridMap
 from qstep.errors import DrawingError, FileFormatError
 from qstep.learn.plots import draw_policy
 

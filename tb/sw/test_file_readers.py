@@ -26,8 +26,8 @@ from tb.planted import plant_python
 from qstep._io import checkpoint, npz
 from qstep._io.checkpoint import Checkpoint
 from qstep.errors import QStepError
+from qstep.learn.evaluate import Evaluation
 from qstep.learn.host_checkpoint import PENDING_TYPES, Episode, TableCheckpoint
-from qstep.learn.host_evaluate import Evaluation
 from qstep.mdp import sources as world_file
 from qstep.mdp import transitions
 from qstep.mdp.world import World

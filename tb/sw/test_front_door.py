@@ -28,7 +28,7 @@ from qstep import (
     World,
     envs,
 )
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep.device.lane import LinkDevice
 from qstep.errors import ConfigError, NoTableError, TransitionError, WorldError
 

@@ -18,8 +18,8 @@ from tb.sw.test_live import Program
 from tb.sw.test_watch import host_run, plan_of, soon, watched
 
 from qstep.envs import GridWorld, make
-from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
+from qstep.envs.rendering import GridMap
 from qstep.errors import PrecisionWarning
 from qstep.live.controller import Controller
 from qstep.live.figures import MapPicture, TablePicture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qstep._io import processes
+from qstep._io import workers as processes
 from qstep.errors import BuildError
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from qstep._io.files import write_atomically
-from qstep._io.scheduler import Here, Processes, Threads, Workers, _completed, in_parallel
+from qstep._io.workers import Here, Processes, Threads, Workers, _completed, in_parallel
 from qstep.errors import SchedulerError
 
 

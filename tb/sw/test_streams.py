@@ -14,7 +14,7 @@ from rich.table import Table
 from qstep import cli
 from qstep._io import extras
 from qstep.cli import _console
-from qstep.cli._json import JsonOutput
+from qstep.cli._output import JsonOutput
 from qstep.errors import DrawingError, FileFormatError
 
 FULL = Path("/dev/full")

@@ -12,7 +12,7 @@ import pytest
 from tb.sw.command_line import ran, refused, told
 
 import qstep
-from qstep._io.scheduler import Here, Processes
+from qstep._io.workers import Here, Processes
 from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
 from qstep.learn.agents_result import AgentsResult, Greedy
 from qstep.learn.plan import Budget, falling_epsilon

@@ -18,10 +18,9 @@ from qstep.device.model import ModelDevice
 from qstep.envs import make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, TransitionError
 from qstep.golden.lane import Model
+from qstep.learn.evaluate import epsilon_greedy, greedy, is_success
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import TableCheckpoint
-from qstep.learn.host_evaluate import is_success
-from qstep.learn.policy import epsilon_greedy, greedy
 from qstep.mdp.solve import solve
 from qstep.spec.epsilon import EpsilonSchedule
 

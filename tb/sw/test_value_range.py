@@ -11,11 +11,10 @@ from tb.sw.command_line import invoke, ran, told
 
 import qstep
 from qstep import AgentSettings, Epsilon, World
-from qstep._io.scheduler import Here
+from qstep._io.workers import Here
 from qstep.errors import PrecisionWarning, WorldWarning
 from qstep.learn.plan import fitting_format
-from qstep.mdp.solve import solve
-from qstep.mdp.value_range import value_range
+from qstep.mdp.solve import solve, value_range
 
 FALLING = Epsilon(1, 0.05, "linear", 1000)
 UNDISCOUNTED = [AgentSettings(gamma=1.0, epsilon=FALLING)]

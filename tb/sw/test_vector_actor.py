@@ -17,10 +17,9 @@ from qstep.envs import Snake, make, table_size
 from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.learn.evaluate import Evaluation, greedy
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
-from qstep.learn.host_evaluate import Evaluation
-from qstep.learn.policy import greedy
 from qstep.spec.epsilon import EpsilonSchedule
 
 HALF = EpsilonSchedule(1.0, 0.1, 0.5)

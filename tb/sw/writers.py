@@ -21,13 +21,13 @@ from qstep._io.files import write_atomically
 from qstep._io.npz import load_arrays
 from qstep._io.pictures import write_pictures
 from qstep._io.run_folder import run_folder
-from qstep._io.scheduler import Threads
+from qstep._io.workers import Threads
 from qstep.errors import FileFormatError
 from qstep.golden.agents_fast import Trace
+from qstep.learn.agents_result import save_trace
 from qstep.learn.metrics import write_metrics
 from qstep.learn.table import load_table
 from qstep.learn.table_result import TableResult
-from qstep.learn.trace import save_trace
 from qstep_fpga import flow
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from qstep._io.scheduler import Threads, Workers, in_parallel
+from qstep._io.workers import Threads, Workers, in_parallel
 from qstep.errors import BuildError
 from qstep_fpga import fit
 from qstep_fpga.explore.grid import Point, Refused

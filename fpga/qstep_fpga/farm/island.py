@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qstep._io import cache
-from qstep._io.scheduler import Workers
+from qstep._io.workers import Workers
 from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from qstep._io.scheduler import Workers, in_parallel
+from qstep._io.workers import Workers, in_parallel
 from qstep.errors import BuildError
 
 __all__ = ["with_seeds"]

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The workers of a Dask scheduler, as :class:`qstep._io.scheduler.Workers`.
+    """The workers of a Dask scheduler, as :class:`qstep._io.workers.Workers`.
 
     If a worker dies, another one repeats its work. If all die, work continues when a new one appears.
 

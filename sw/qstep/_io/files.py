@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
+import math
 import os
 import re
 import secrets
 import stat
 from pathlib import Path
+from typing import Any
 
 from filelock import lock_descriptor
 
@@ -16,6 +19,7 @@ from qstep.errors import FileFormatError
 
 __all__ = [
     "is_linked",
+    "json_text",
     "lock",
     "make_folder",
     "make_room",
@@ -184,3 +188,22 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """Return plain values as JSON text; a float that is NaN or infinite becomes ``null``.
+
+    Examples
+    --------
+    >>> json_text({"mean": float("nan"), "low": -1.5}, indent=None)
+    '{"mean": null, "low": -1.5}'
+    """
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(own) for own in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ from typing import Any
 
 from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._hyperparameters import changed, changed_names
-from qstep.cli._json import JsonOutput
+from qstep.cli._output import JsonOutput
 from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.run import GAMES, NetworkRun
 from qstep.deep.train import network_run

@@ -14,7 +14,7 @@ import numpy as np
 from click.core import ParameterSource
 from numpy.typing import NDArray
 
-from qstep.cli._json import json_option
+from qstep.cli._output import json_option
 from qstep.errors import ConfigError, TableError
 from qstep.learn.table import policy_table
 from qstep.spec.config import Config

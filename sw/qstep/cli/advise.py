@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from qstep._io.pictures import picture_format, write_pictures
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, seed_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.spec.fixed import Rounding
 
 __all__ = ["command"]

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import BITSTREAMS, refuse, scheduler_option, seeds_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.spec.config import Config
 
 __all__ = ["command"]

@@ -11,9 +11,8 @@ import click
 
 from qstep._io.pictures import picture_format, write_pictures
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import jobs_option, scheduler_option, seeds_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
 

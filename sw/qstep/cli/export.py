@@ -9,7 +9,7 @@ import numpy as np
 
 from qstep._io.files import write_atomically
 from qstep.cli._options import agent_option, table_of
-from qstep.cli._room import room_for
+from qstep.cli._output import room_for
 from qstep.errors import TableError
 from qstep.learn.export import EXPORTERS
 from qstep.learn.table import load_table, table_config

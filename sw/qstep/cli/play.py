@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     FiniteRange,
     agent_option,
@@ -19,7 +18,7 @@ from qstep.cli._options import (
     seed_option,
     table_of,
 )
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
 from qstep.learn.table import TableWorld, load_table, table_config, table_world
 
@@ -82,7 +81,7 @@ def command(
     import numpy as np
 
     from qstep.envs import make, table_size
-    from qstep.learn.host_evaluate import MAX_SEED, evaluate
+    from qstep.learn.evaluate import MAX_SEED, evaluate
     from qstep.mdp.world import World
 
     if watch is False:
@@ -159,7 +158,7 @@ def _check_size(
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
     """Print an episode: the environment's own drawing, if it has one, and each action."""
-    from qstep.learn.policy import greedy
+    from qstep.learn.evaluate import greedy
 
     state, total, steps = int(env.reset(seed=seed)[0]), 0.0, 0
     ended = False

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import click
 
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
 from qstep.learn.result import saturated_in_words

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import config_from, config_options, refuse
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
 

@@ -11,7 +11,6 @@ import click
 
 from qstep.cli._console import console
 from qstep.cli._drive import Job, RunOptions, drive
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
     device_option,
@@ -21,6 +20,7 @@ from qstep.cli._options import (
     refuse,
     scheduler_option,
 )
+from qstep.cli._output import JsonOutput, json_option
 from qstep.learn.result import Result
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
@@ -173,7 +173,7 @@ def command(
       qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786
     """
     from qstep._io.cluster import Cluster
-    from qstep._io.scheduler import Processes, Workers
+    from qstep._io.workers import Processes, Workers
     from qstep.device import is_model
     from qstep.learn.sweep import Sweep
     from qstep.learn.sweep_plan import sweep_plan

@@ -21,7 +21,6 @@ from qstep.cli._acting import (
     use_defaults,
 )
 from qstep.cli._drive import Job, MakeRun, RunOptions, drive
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import (
     config_from,
     device_option,
@@ -29,6 +28,7 @@ from qstep.cli._options import (
     folder_options,
     metrics_option,
 )
+from qstep.cli._output import JsonOutput, json_option
 from qstep.device import is_model
 from qstep.errors import ConfigError, NoTableError
 from qstep.learn.result import Result

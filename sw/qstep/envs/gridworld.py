@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 
 from qstep._io.files import read_text
 from qstep.envs.checked import checked_action
-from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL
-from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
+from qstep.envs.rendering import (
+    FREE,
+    GOAL,
+    HOLE,
+    METADATA,
+    PLAYER,
+    START,
+    WALL,
+    checked_render_mode,
+    rendered,
+)
 from qstep.errors import EnvironmentSpaceError
 from qstep.spec.checks import shown
 

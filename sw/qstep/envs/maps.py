@@ -6,8 +6,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from qstep.envs.grid_map import GridMap
 from qstep.envs.gridworld import GridWorld
+from qstep.envs.rendering import GridMap
 
 __all__ = ["MAPS", "map_of"]
 

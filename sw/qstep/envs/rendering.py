@@ -1,18 +1,40 @@
-"""Rendering of our environments: as text, or as a picture of that text."""
+"""The letters of a map, and rendering of our environments: as text, or as a picture of that text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL
 from qstep.errors import EnvironmentSpaceError
 from qstep.spec.checks import shown
 
-__all__ = ["METADATA", "PLAYER", "checked_render_mode", "rendered"]
+__all__ = [
+    "FREE",
+    "GOAL",
+    "HOLE",
+    "METADATA",
+    "PLAYER",
+    "START",
+    "WALL",
+    "GridMap",
+    "checked_render_mode",
+    "rendered",
+]
+
+START, GOAL, HOLE, WALL, FREE = "SGH#."
+
+
+@dataclass(frozen=True, slots=True)
+class GridMap:
+    """Rows of letters, and the direction of each action as (right, up)."""
+
+    rows: tuple[str, ...]
+    moves: tuple[tuple[int, int], ...]
+
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
 """The metadata of each for Gymnasium."""

@@ -1,7 +1,7 @@
 """Actors for the learner: one environment in Python, or many compiled ones in turns.
 
-An actor makes one stretch after the other. It acts epsilon-greedily on a given table, and returns the
-transitions that the device is to learn from, in order.
+An actor acts epsilon-greedily on a given table, piece by piece, and returns the transitions that the
+device is to learn from, in order. :class:`GymActor` steps one Gymnasium environment in Python.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.learn.evaluate import MAX_SEED, Evaluation, epsilon_greedy, evaluate, is_success
 from qstep.learn.host_checkpoint import Columns, Episode
-from qstep.learn.host_evaluate import Evaluation
 from qstep.spec.epsilon import EpsilonSchedule
 
-__all__ = ["Actor", "Stretch"]
+__all__ = ["Actor", "GymActor", "Stretch"]
 
 
 class Stretch(NamedTuple):
@@ -68,3 +69,87 @@ class Actor(Protocol):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from :meth:`arrays`; raises EnvironmentSpaceError for those of other environments."""
+
+
+class GymActor:
+    """One environment, reseeded for every episode so that its state need not be saved.
+
+    Epsilon is constant within an episode, and a stretch ends with it.
+
+    Parameters
+    ----------
+    env, evaluation_env : gymnasium.Env
+        Two of the same kind, from :func:`qstep.envs.make`.
+    epsilon : EpsilonSchedule
+    horizon : int
+        Episodes that its share refers to.
+    success_reward : float or None
+        See :func:`~qstep.learn.evaluate.is_success`.
+    acting, evaluating : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        evaluation_env: gym.Env[Any, Any],
+        epsilon: EpsilonSchedule,
+        horizon: int,
+        success_reward: float | None,
+        acting: np.random.Generator,
+        evaluating: np.random.Generator,
+    ) -> None:
+        self._env, self._evaluation_env = env, evaluation_env
+        self._schedule, self._horizon = epsilon, horizon
+        self._success_reward = success_reward
+        self._acting, self._evaluating = acting, evaluating
+        self.resting = True
+        self._epsilon = self._total = 0.0
+        self._state = self._length = 0
+
+    def begin(self) -> None:
+        """Do nothing: every episode is seeded anyway."""
+
+    def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
+        """See :meth:`Actor.act`."""
+        if self.resting:
+            self._begin(done)
+        rows: list[tuple[int, int, float, int, bool]] = []
+        ended: list[Episode] = []
+        while len(rows) < steps and not ended:
+            action = epsilon_greedy(table, self._state, self._epsilon, self._acting)
+            following, paid, terminated, truncated, info = self._env.step(action)
+            reward = float(paid)
+            rows.append((self._state, action, reward, int(following), bool(terminated)))
+            self._state = int(following)
+            self._total += reward
+            self._length += 1
+            if terminated or truncated:
+                success = is_success(info, terminated, reward, self._success_reward)
+                what = (self._epsilon, self._total, self._length, terminated, success)
+                ended.append(Episode(done + 1, *what))
+        self.resting = bool(ended)
+        return Stretch(tuple(np.array(column) for column in zip(*rows, strict=True)), ended)
+
+    def explore(self, epsilon: EpsilonSchedule) -> None:
+        """See :meth:`Actor.explore`."""
+        self._schedule = epsilon
+
+    def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
+        """See :meth:`Actor.evaluate`."""
+        return evaluate(
+            self._evaluation_env, table, episodes, self._evaluating, self._success_reward, done
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return nothing."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Do nothing."""
+
+    def _begin(self, done: int) -> None:
+        self._epsilon = self._schedule.at(done, self._horizon)
+        state, _ = self._env.reset(seed=int(self._acting.integers(MAX_SEED)))
+        self._state = int(state)
+        self._total = 0.0
+        self._length = 0

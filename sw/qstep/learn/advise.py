@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.processes import threads
+from qstep._io.workers import threads
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
 from qstep.learn.plan import Budget, falling_epsilon

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep._io.files import write_atomically
+from qstep._io.npz import archived
+from qstep.golden.agents_fast import Trace
 from qstep.learn.hints import hint
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.point import Point
 from qstep.learn.table import TableWorld
 from qstep.learn.table_result import TableResult
-from qstep.learn.trace import save_trace
 from qstep.mdp.solve import best_start_value
 from qstep.mdp.world import World
+from qstep.spec.agents import Algorithm
+from qstep.spec.config import Config
 from qstep.spec.settings import AgentCounters, AgentSettings
 
 if TYPE_CHECKING:
     from qstep.golden.agents_fast import Trace
     from qstep.learn.agents import Training
 
-__all__ = ["AgentsResult", "Greedy", "played"]
+__all__ = ["AgentsResult", "Greedy", "played", "save_trace"]
 
 _EXACT = 1e-9
 """Share of the optimum: closer values are equal to it, up to the order of computation."""
@@ -312,3 +316,22 @@ def _columns(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
         "step_reward": np.array([point.mean_reward for point in points]),
         "greedy_value": np.array([point.value for point in points]),
     }
+
+
+def save_trace(path: str | Path, config: Config, lived: Sequence[Trace]) -> None:
+    """Write the steps of a run, in the order of their application, as a ``.npz`` file.
+
+    Its arrays have one length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
+    ``terminated``, ``truncated`` and ``explored``, and with Double Q-learning also ``table``.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written.
+    """
+    assert config.acting is not None
+    columns = Trace(*(np.concatenate(parts) for parts in zip(*lived, strict=True)))._asdict()
+    columns["reward"] = config.format.to_float(columns["reward"])
+    if config.acting.algorithm is not Algorithm.DOUBLE_Q_LEARNING:
+        del columns["table"]
+    write_atomically(path, archived(columns))

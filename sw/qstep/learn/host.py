@@ -27,11 +27,10 @@ from qstep.device import open_device
 from qstep.device.base import Device
 from qstep.envs import GridWorld, make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
-from qstep.learn.actor import Actor, Stretch
-from qstep.learn.gym_actor import GymActor
+from qstep.learn.actor import Actor, GymActor, Stretch
+from qstep.learn.evaluate import MAX_SEED, Evaluation, share
 from qstep.learn.hints import hint
 from qstep.learn.host_checkpoint import Columns, Episode, TableCheckpoint, episode_columns
-from qstep.learn.host_evaluate import MAX_SEED, Evaluation, share
 from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qstep._io.checkpoint import Checkpoint
 from qstep.errors import CheckpointError
-from qstep.learn.host_evaluate import Evaluation
+from qstep.learn.evaluate import Evaluation
 from qstep.spec.config import Config, checked_table
 from qstep.spec.random import NoiseState
 
@@ -46,7 +46,7 @@ class Episode:
     terminated : bool
         It terminated, and was not truncated.
     success : bool or None
-        See :func:`qstep.learn.host_evaluate.is_success`.
+        See :func:`qstep.learn.evaluate.is_success`.
     """
 
     number: int

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.checks import check_types
 from qstep.mdp.memory import WorldTable
-from qstep.mdp.reach import endless
-from qstep.mdp.value_range import value_range
+from qstep.mdp.solve import endless, value_range
 from qstep.mdp.world import World
 from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
 from qstep.spec.checks import integer, shown
@@ -151,7 +150,7 @@ def fitting_format(
 ) -> QFormat:
     """Return the 16-bit format with the most fraction bits that holds what is learned.
 
-    It holds the rewards and the values of ``qstep.mdp.value_range`` for the
+    It holds the rewards and the values of ``qstep.mdp.solve`` for the
     largest discount that is learned, plus a fourth. On-policy algorithms learn the values of the
     exploring policy: the format holds those of the last epsilon too, and those of the first one if
     that takes at most 4 fraction bits.

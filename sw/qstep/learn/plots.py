@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import START, GridMap
+from qstep.envs.rendering import START, GridMap
 from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import GOAL, HOLE, START, WALL, GridMap
+from qstep.envs.rendering import GOAL, HOLE, START, WALL, GridMap
 
 __all__ = ["COLOURS", "LETTERS", "MOST_ARROWS", "PolicyMap", "learnt"]
 

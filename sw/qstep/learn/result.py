@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.files import make_folder, read_text, write_atomically
-from qstep._io.json_text import json_text
+from qstep._io.files import json_text, make_folder, read_text, write_atomically
 from qstep._io.pictures import Draw, WritePictures, write_pictures
 from qstep.errors import FileFormatError
 from qstep.spec.fixed import QFormat

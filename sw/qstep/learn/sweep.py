@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qstep._io.checkpoint import Checkpoint
-from qstep._io.scheduler import Here, Processes, Workers, completed
+from qstep._io.workers import Here, Processes, Workers, completed
 from qstep.device import is_model
 from qstep.device.acting import open_agents
 from qstep.errors import CheckpointError, ConfigError, PrecisionWarning
@@ -108,7 +108,7 @@ def sweep(
     config : Config, optional
         That of an existing device: it sets `algorithms`, `formats`, `rounding` and `agents`.
     workers : Workers, optional
-        What computes on the model: :class:`qstep._io.scheduler.Processes`, by default one per core (a
+        What computes on the model: :class:`qstep._io.workers.Processes`, by default one per core (a
         script must then call this below ``if __name__ == "__main__"``), or
         :class:`qstep._io.cluster.Cluster`.
     progress : callable, optional
@@ -132,7 +132,7 @@ def sweep(
 
     Examples
     --------
-    >>> from qstep._io.scheduler import Here
+    >>> from qstep._io.workers import Here
     >>> result = sweep("gridworld", alphas=[0.1, 0.5], gammas=[0.9], steps=2000, workers=Here())
     >>> len(result.plan.points), len(result.plan.seeds)
     (2, 5)
@@ -207,7 +207,7 @@ class Sweep:
         self._at_once = self._agents_of_device(agents)
         if workers is not None and not callable(getattr(workers, "each", None)):
             raise ConfigError(
-                f"workers is {shown(workers)}; it must be Processes or Here of qstep._io.scheduler, "
+                f"workers is {shown(workers)}; it must be Processes or Here of qstep._io.workers, "
                 "or a Cluster of qstep._io.cluster"
             )
         self._workers = workers or Processes(os.cpu_count() or 1)

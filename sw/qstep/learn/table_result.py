@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from qstep.envs import make
 from qstep.envs.checked import FlatObservation, flattened
-from qstep.envs.grid_map import GridMap
 from qstep.envs.maps import map_of
+from qstep.envs.rendering import GridMap
 from qstep.errors import WorldError
-from qstep.learn.host_evaluate import evaluate
+from qstep.learn.evaluate import evaluate
 from qstep.learn.plots import draw_agents, draw_learning_curve, draw_policy
 from qstep.learn.result import Files, History, Result, read_results, saturated_in_words
 from qstep.learn.table import (

@@ -14,8 +14,8 @@ from qstep.envs.splitmix import SplitMix64
 from qstep.envs.vector import restore_arrays, words
 from qstep.learn.actor import Stretch
 from qstep.learn.actor_kernels import Ends, Turns, act, play, restart
+from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
 from qstep.learn.host_checkpoint import PENDING_TYPES, Columns, Episode
-from qstep.learn.host_evaluate import MAX_SEED, Evaluation, evaluation_of
 from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["VECTOR_ENVS", "VectorActor"]

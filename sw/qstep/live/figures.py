@@ -27,7 +27,7 @@ from bokeh.palettes import Category10_10, Viridis256
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import FREE, GOAL, HOLE, START, WALL, GridMap
+from qstep.envs.rendering import FREE, GOAL, HOLE, START, WALL, GridMap
 from qstep.learn.plots import Band
 from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
 from qstep.live.recent import Mark

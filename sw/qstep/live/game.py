@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.envs import make
-from qstep.learn.policy import epsilon_greedy
+from qstep.learn.evaluate import epsilon_greedy
 
 __all__ = ["Game"]
 

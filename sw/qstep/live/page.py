@@ -15,7 +15,7 @@ from bokeh.events import ConnectionLost
 from bokeh.models import Button, CustomJS, Div, RadioButtonGroup, Select, Slider, Spinner
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import HOLE, WALL, GridMap
+from qstep.envs.rendering import HOLE, WALL, GridMap
 from qstep.errors import ConfigError
 from qstep.learn.policy_map import COLOURS
 from qstep.live.controller import MOST_SPEED, Controller, Done

@@ -16,7 +16,7 @@ from bokeh.settings import settings
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 
-from qstep.envs.grid_map import GridMap
+from qstep.envs.rendering import GridMap
 from qstep.errors import ConfigError
 from qstep.live.controller import Controller
 from qstep.live.game import Game

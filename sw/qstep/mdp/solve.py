@@ -1,22 +1,119 @@
-"""Value iteration: the exact optimum of a world."""
+"""What is known of a world without learning: reachable states, its optimum, the range of its values.
+
+The optimum is exact, by value iteration.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.errors import ConfigError
-from qstep.mdp.world import World
 
-__all__ = ["Solution", "best_start_value", "is_quick", "policy_values", "solve", "start_value"]
+if TYPE_CHECKING:
+    from qstep.mdp.world import World
+
+__all__ = [
+    "Solution",
+    "ValueRange",
+    "best_start_value",
+    "doubts",
+    "endless",
+    "is_quick",
+    "policy_values",
+    "solve",
+    "start_value",
+    "success_reward",
+    "value_range",
+    "visited",
+]
+
+
+def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the result of :meth:`~qstep.mdp.world.World.visited`."""
+    leads = allowed[world.state, world.action] & ~world.terminated
+    return _reached(world.states, world.state[leads], world.next_state[leads], world.start_state)
+
+
+def endless(world: World) -> NDArray[np.intp]:
+    """Return the states that an agent can reach and from which no episode can terminate."""
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    goes_on = ~world.terminated
+    ending = np.unique(world.state[world.terminated])
+    ends = _reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
+    return np.flatnonzero(acts & ~ends)
+
+
+def _reached(
+    states: int, source: NDArray[np.int32], target: NDArray[np.int32], begin: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return the states that steps from `source` to `target` reach from those of `begin`."""
+    order = np.argsort(source, kind="stable")
+    first = np.searchsorted(source[order], np.arange(states + 1)).tolist()
+    following = target[order].tolist()
+    seen = [False] * states
+    waiting = begin.tolist()
+    for state in waiting:
+        seen[state] = True
+    while waiting:
+        state = waiting.pop()
+        for after in following[first[state] : first[state + 1]]:
+            if not seen[after]:
+                seen[after] = True
+                waiting.append(after)
+    return np.array(seen)
+
+
+def success_reward(world: World) -> float | None:
+    """Return the value of :attr:`~qstep.mdp.world.World.success_reward`."""
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    final = world.reward[world.terminated & acts[world.state]]
+    return float(final.max()) if final.size else None
+
+
+def doubts(world: World) -> list[str]:
+    """Return descriptions of sure mistakes in a world that was written by hand.
+
+    - A state that no agent can reach, although the world says how to leave it: an outcome or a
+      start state is missing.
+    - A state that an agent cannot leave, where all actions pay the same and no episode ends: usually
+      `terminated` is missing.
+    """
+    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    gets_to = acts.copy()
+    gets_to[world.next_state[acts[world.state]]] = True
+    left = np.zeros(world.states, np.bool_)
+    left[world.state[world.next_state != world.state]] = True
+    ends = np.zeros(world.states, np.bool_)
+    ends[world.state[world.terminated]] = True
+    least, most = np.full((2, world.states), np.inf)
+    np.minimum.at(least, world.state, world.reward)
+    np.minimum.at(most, world.state, -world.reward)
+
+    found = []
+    unreached = np.flatnonzero(~gets_to & left)
+    if len(unreached):
+        found.append(
+            f"state {unreached[0]} cannot be reached from a start state, though it can be left "
+            f"(states like it: {len(unreached)}); is an outcome or a start state missing?"
+        )
+    stuck = np.flatnonzero(acts & ~left & ~ends & (least == -most))
+    if len(stuck):
+        found.append(
+            f"state {stuck[0]} cannot be left, pays the same for every action and ends no episode "
+            f"(states like it: {len(stuck)}); should what leads there be terminated?"
+        )
+    return found
+
 
 _TOLERANCE = 1e-10
 """Share of the largest value: closer values tie."""
 
 _SWEEPS = 64
-"""Sweeps of value iteration before the first look at a policy's exact values; then twice as many."""
+"""Sweeps of value iteration before the first estimate of what is left; then twice as many."""
 
 _MOST_BY_CHANCE = 4096
 """Most states of a world with chance: its value equations are solved as a full matrix."""
@@ -131,3 +228,106 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
         values = values + weight * values[following]
         weight, following = weight * weight[following], following[following]
     return values
+
+
+_PRECISION = 0.01
+"""How accurate a value has to be, as a share of the largest one."""
+
+_MOST_SWEEPS, _MOST_OUTCOMES = 1 << 14, 1 << 27
+"""Most sweeps, and most outcomes in all of them: about a second."""
+
+_NOTHING = 1e-9
+"""A share of the largest value that is only rounding."""
+
+
+class ValueRange(NamedTuple):
+    """The range of rewards and values.
+
+    Attributes
+    ----------
+    low, high : float
+        0 is between them. If values have no bound, this is the range of those of `steps` steps.
+    steps : int
+        0 if values have a bound.
+    """
+
+    low: float
+    high: float
+    steps: int = 0
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return max(-self.low, self.high)
+
+    @property
+    def is_endless(self) -> bool:
+        """Values have no bound."""
+        return self.steps > 0
+
+
+def value_range(
+    world: World, discount: float, epsilon: float = 0.0, horizon: int = 1000
+) -> ValueRange:
+    """Return the range of all rewards and of the values that learning passes through, to 1 %.
+
+    Those are the values of the best epsilon-greedy policy with 1, 2, 3, ... steps to go, in the states
+    that agents reach. Value iteration from 0 passes through all of them. A long tail is extrapolated.
+
+    Parameters
+    ----------
+    world : World
+    discount : float
+        From 0 to 1, the one that is learned.
+    epsilon : float
+        0 for an algorithm that learns the greedy policy; otherwise, the largest epsilon.
+    horizon : int
+        Steps of an episode without a limit, for values that have no bound.
+    """
+    low, high = min(0.0, float(world.reward.min())), max(0.0, float(world.reward.max()))
+    reached = world.visited(np.ones((world.states, world.actions), np.bool_))
+    states, number = int(reached.sum()), np.cumsum(reached) - 1
+    # By action, then by state, so that the maximum over actions is one of whole arrays.
+    rows = np.lexsort((world.state, world.action))
+    rows = rows[reached[world.state[rows]]]
+    pair = world.action[rows] * states + number[world.state[rows]]
+    first = np.searchsorted(pair, np.arange(world.actions * states))
+    probability, ends = world.probability[rows], world.terminated[rows]
+    reward = np.add.reduceat(probability * world.reward[rows], first)
+    weight = discount * probability * ~ends
+    following = np.where(ends, 0, number[world.next_state[rows]])
+    steps = world.max_episode_steps or horizon
+    most = min(_MOST_SWEEPS, max(_SWEEPS, _MOST_OUTCOMES // len(rows)))
+    values: NDArray[np.float64] = np.zeros(states)
+    within = low, high
+    done = 0
+    while True:
+        sizes = []
+        for _ in range(max(_SWEEPS, done)):
+            q = (np.add.reduceat(weight * values[following], first) + reward).reshape(-1, states)
+            new = q.max(axis=0)
+            if epsilon:
+                new = (1 - epsilon) * new + epsilon * q.mean(axis=0)
+            change, values = new - values, new
+            sizes.append(float(abs(change).max()))
+            low, high = min(low, float(q.min())), max(high, float(q.max()))
+            done += 1
+            if done == steps:
+                within = low, high
+        scale = max(-low, high)
+        if sizes[-1] <= _NOTHING * scale:
+            return ValueRange(low, high)
+        # Each change is at most `discount` times the one before.
+        ratio = min(discount, (sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
+        down, up = min(0.0, float(change.min())), max(0.0, float(change.max()))
+        if ratio < 1 - _NOTHING:
+            left = ratio / (1 - ratio)
+            if done >= most or max(-down, up) * left <= _PRECISION * scale:
+                return ValueRange(low + down * left, high + up * left)
+        elif done >= states:  # a path to an end would have been found
+            if done < steps:
+                within = low + down * (steps - done), high + up * (steps - done)
+            return ValueRange(*within, steps)
+        elif done >= most:
+            left = states - done
+            return ValueRange(low + down * left, high + up * left)

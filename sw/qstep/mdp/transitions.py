@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.npz import load_arrays
 from qstep.errors import TransitionError
-from qstep.mdp.columns import booleans, columns, frozen, integers
+from qstep.mdp.rows import booleans, columns, frozen, integers
 from qstep.spec.config import Config, TableType, checked_config
 from qstep.spec.fixed import QFormat
 

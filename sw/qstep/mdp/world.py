@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived
 from qstep.errors import ConfigError, WorldError, WorldWarning
-from qstep.mdp.columns import frozen
 from qstep.mdp.memory import TOTAL, WorldTable, compiled, room
-from qstep.mdp.outcomes import outcome_rows, start_rows
-from qstep.mdp.reach import doubts, success_reward, visited
+from qstep.mdp.rows import frozen, outcome_rows, start_rows
+from qstep.mdp.solve import doubts, success_reward, visited
 from qstep.mdp.sources import arrays_of_file, file_arrays
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.checks import integer, shown
@@ -129,7 +128,7 @@ class World:
         Warns
         -----
         WorldWarning
-            Part of it is surely a mistake: see :func:`qstep.mdp.reach.doubts`.
+            Part of it is surely a mistake: see :func:`qstep.mdp.solve.doubts`.
 
         Examples
         --------

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.grid_map import GOAL, HOLE
 from qstep.envs.gridworld import MOVES
 from qstep.envs.maps import MAPS
+from qstep.envs.rendering import GOAL, HOLE
 
 __all__ = ["Learnt", "learn", "main", "to_array"]
 

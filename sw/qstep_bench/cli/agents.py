@@ -13,9 +13,8 @@ import click
 from qstep._io import extras
 from qstep._io.pictures import picture_format, write_pictures
 from qstep.cli._console import task_bar
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, seed_option, torch_device_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["command"]

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from qstep._io.pictures import picture_format, write_pictures
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import refuse, torch_device_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep_bench.systems import NAMES, TABLES
 
 __all__ = ["command"]

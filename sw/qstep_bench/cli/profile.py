@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from qstep._io.files import write_atomically
-from qstep.cli._json import JsonOutput, json_option
 from qstep.cli._options import FiniteRange, refuse, torch_device_option
-from qstep.cli._room import room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep_bench.machine import machine, today, versions
 from qstep_bench.profilers import TOOLS, Profile, profile
 

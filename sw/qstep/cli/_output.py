@@ -1,18 +1,41 @@
-"""The option ``--json``, shared by all commands that have it: JSON on stdout or in a file."""
+"""Where results go: ``--json``, shared by all commands that have it; folders made before the work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from qstep._io.files import write_atomically
-from qstep._io.json_text import json_text
+from qstep._io.files import json_text, make_room, write_atomically
 
-__all__ = ["JsonOutput", "json_option"]
+__all__ = ["JsonOutput", "json_option", "room_for"]
+
+
+@contextmanager
+def room_for(*files: Path | None) -> Iterator[None]:
+    """Make the folders of files that are written later; after an error, remove those that are empty.
+
+    Raises
+    ------
+    FileFormatError
+        A file cannot be written there; see :func:`qstep._io.files.make_room`.
+    """
+    wanted = [file for file in files if file is not None]
+    absent = {folder for file in wanted for folder in file.parents if not folder.exists()}
+    try:
+        for file in wanted:
+            make_room(file)
+        yield
+    except BaseException:
+        for folder in sorted(absent, key=lambda folder: len(folder.parts), reverse=True):
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+        raise
+
 
 _STDOUT = "-"
 

@@ -1,4 +1,4 @@
-"""Work on many items at a time: here, in threads, or in processes of this machine.
+"""Work on many items at a time: here, in threads, or in processes of this machine; and other programs.
 
 A function and its items go to *workers*, and results come back in any order. If a worker dies, its work
 is repeated, and finished results are kept.
@@ -9,17 +9,97 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar
 
-from qstep._io.processes import threads
-from qstep.errors import SchedulerError
+from qstep.errors import QStepError, SchedulerError
 
-__all__ = ["Here", "Processes", "Threads", "Workers", "completed", "in_parallel"]
+__all__ = ["Here", "Processes", "Threads", "Workers", "completed", "in_parallel", "run", "threads"]
+
+_LAST_WORDS = 3000
+
+_running: set[subprocess.Popen[str]] = set()
+
+
+def run(
+    command: Sequence[str | Path],
+    error: type[QStepError],
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a program to its end and return what it printed.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The program and its arguments.
+    error : type of QStepError
+        Raised, with the end of the output, if the status is not 0.
+    folder : Path, optional
+        Working folder; by default that of this process.
+    environment : mapping, optional
+        Environment variables; by default those of this process.
+    """
+    # In a process group of its own: compilers start programs too, which must end with them.
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        process_group=0 if os.name == "posix" else None,
+    ) as process:
+        _running.add(process)
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            _running.discard(process)
+    if process.returncode != 0:
+        last = said.strip()[-_LAST_WORDS:]
+        raise error(f"{Path(command[0]).name} failed with status {process.returncode}:\n{last}")
+    return said
+
+
+@contextmanager
+def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads for :func:`run`; an error stops new work, and Ctrl-C ends running programs too."""
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield pool
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, Exception):
+                for process in tuple(_running):
+                    _end(process)
+            raise
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a program and the programs that it started."""
+    if os.name != "posix":  # pragma: no cover: no process groups there
+        process.kill()
+        return
+    with suppress(ProcessLookupError):  # it ended just now
+        os.killpg(process.pid, signal.SIGKILL)
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""Greedy evaluation: how good a table is without exploring and learning."""
+"""Policies that act on a table, and their greedy evaluation: how good a table is without exploring."""
 
 from __future__ import annotations
 
@@ -10,9 +10,33 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.learn.policy import greedy
+__all__ = [
+    "Evaluation",
+    "epsilon_greedy",
+    "evaluate",
+    "evaluation_of",
+    "greedy",
+    "is_success",
+    "share",
+]
 
-__all__ = ["Evaluation", "evaluate", "evaluation_of", "is_success", "share"]
+
+def greedy(q: NDArray[Any], state: int) -> int:
+    """Return the lowest action with the maximum of a row of the table."""
+    return int(q[state].argmax())
+
+
+def epsilon_greedy(
+    q: NDArray[Any], state: int, epsilon: float, generator: np.random.Generator
+) -> int:
+    """Return a uniformly random action with probability `epsilon`, otherwise the greedy one.
+
+    Draws one number, and a second one if it explores.
+    """
+    if generator.random() < epsilon:
+        return int(generator.integers(q.shape[1]))
+    return greedy(q, state)
+
 
 MAX_SEED = 2**31
 
