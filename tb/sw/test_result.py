@@ -119,6 +119,8 @@ def test_engine_is_chosen_as_by_the_command() -> None:
 def test_what_the_host_cannot_do_is_refused() -> None:
     for given, said in (
         ({"agents": 3}, "agents is 3; it is for runs in which the device acts"),
+        ({"algorithm": "sarsa"}, "algorithm is 'sarsa'; it is for runs in which the device acts"),
+        ({"shared_table": True}, "shared_table is True; it is for runs in which the device acts"),
         ({"settings": [qstep.AgentSettings()]}, "settings are several"),
         (
             {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},

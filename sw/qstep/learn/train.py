@@ -138,9 +138,18 @@ def train(
                 raise
             act = "host"
     if act == "host":
-        for what, number in (("steps", steps), ("agents", agents), ("lanes", lanes)):
-            if number is not None:
-                raise ConfigError(f"{what} is {number}; it is for runs in which the device acts")
+        chosen = Algorithm.parse(algorithm).value
+        for what, value, usual in (
+            ("steps", steps, None),
+            ("agents", agents, None),
+            ("lanes", lanes, None),
+            ("algorithm", chosen, Algorithm.Q_LEARNING.value),
+            ("shared_table", shared_table, False),
+        ):
+            if shown(value) != shown(usual):  # any object can be given
+                raise ConfigError(
+                    f"{what} is {shown(value)}; it is for runs in which the device acts"
+                )
         if episodes is None:
             episodes = HOST_DEFAULTS.get(name_of(world), {}).get("episodes", 2000)
         run = _host_run(
