@@ -253,3 +253,12 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     ):
         with pytest.raises(error, match=said):
             qstep.train(**{"world": "FrozenLake-v1", "steps": 9, **given})  # type: ignore[arg-type]
+
+
+def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
+    big = "dqn FrozenLake-v1 --env-kwargs map_name=8x8 --num-envs 4 --out run " + SHORT
+    assert told(big)["env_kwargs"] == {"map_name": "8x8"}
+    made = qstep.load("run")
+    assert made.act(63) in range(4)  # which the small lake lacks
+    assert made.evaluate(episodes=2) == made.evaluate(gym.make("FrozenLake8x8-v1"), episodes=2)
+    refused("dqn cartpole --env-kwargs a=1", EnvironmentSpaceError, "cartpole takes none")

@@ -37,9 +37,10 @@ def train(
     others; the first seed must have started.
     """
     folder = out or Path("runs") / f"{algorithm.split()[0]}-{Path(environment).stem}"
-    preset = preset_of(environment)
+    preset = preset_of(environment, settings["env_kwargs"])
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
-    run_settings = {name: settings.pop(name) for name in ("episodes", "evaluate_every", "num_envs")}
+    own = ("episodes", "evaluate_every", "num_envs", "env_kwargs")
+    run_settings = {name: settings.pop(name) for name in own}
     changes = {name: getattr(changed(config, settings), name) for name in changed_names(settings)}
 
     def job(number: int) -> Job:

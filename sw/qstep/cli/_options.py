@@ -216,6 +216,7 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
     positive = click.IntRange(min=1)
     return stack(
         click.argument("environment", metavar="WORLD"),
+        env_kwargs_option,
         torch_device_option("cpu"),
         click.option(
             "--total-timesteps",

@@ -11,7 +11,6 @@ from typing import Any
 
 import gymnasium as gym
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.dqn import Dqn
@@ -67,6 +66,8 @@ class Preset:
         A run ends after this many, unless its steps end first.
     settings : mapping of str to Settings
         By algorithm; those that are absent use :attr:`Algorithm.settings`.
+    env_kwargs : mapping
+        Arguments of the environment.
     """
 
     make_envs: Callable[[int], Envs]
@@ -74,6 +75,7 @@ class Preset:
     solved: float | None = None
     episodes: int | None = None
     settings: Mapping[str, Settings] = field(default_factory=dict)
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,38 +199,43 @@ PRESETS = {
 }
 
 
-def preset_of(world: str | gym.Env[Any, Any]) -> Preset:
+def preset_of(
+    world: str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
+) -> Preset:
     """Return a named preset, or one without settings of its own for any other environment.
 
     Parameters
     ----------
     world : str or gymnasium.Env
         A key of :data:`PRESETS`, any name that :func:`qstep.envs.make_any` takes, or an environment from
-        ``gymnasium.make``, of which copies are made.
+        ``gymnasium.make``, of whose id and arguments copies are made.
+    env_kwargs : mapping, optional
+        Arguments of the environment, where `world` is a name.
 
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or cannot be made.
+        The environment is unknown or cannot be made, or takes no such arguments.
     """
-    if isinstance(world, str) and world in PRESETS:
+    if not isinstance(world, str):
+        spec = getattr(world, "spec", None)
+        if spec is None or env_kwargs is not None:
+            raise EnvironmentSpaceError(
+                f"environment is {shown(world)}; it must be a name, or, without env_kwargs, an "
+                "environment from gymnasium.make, of which further copies can be made"
+            )
+        given = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
+        return preset_of(spec.id, given)
+    if world in PRESETS:
+        if env_kwargs:
+            raise EnvironmentSpaceError(f"env_kwargs are {dict(env_kwargs)}; {world} takes none")
         return PRESETS[world]
-    if isinstance(world, str):
-        spec = make_vector(world, 1).spec or make_any(world).spec
-        return Preset(
-            make_envs=lambda num_envs: make_vector(world, num_envs),
-            make_env=lambda: make_any(world),
-            solved=None if spec is None else spec.reward_threshold,
-        )
-    spec = getattr(world, "spec", None)
-    if spec is None:
-        raise EnvironmentSpaceError(
-            f"environment is {shown(world)}; it must be a name, or an environment from gymnasium.make, "
-            "of which further copies can be made"
-        )
-    same_step = AutoresetMode.SAME_STEP
+    spec = (make_vector(world, 1).spec if not env_kwargs else None) or make_any(
+        world, None, env_kwargs
+    ).spec
     return Preset(
-        make_envs=lambda n: SyncVectorEnv([lambda: gym.make(spec)] * n, autoreset_mode=same_step),
-        make_env=lambda: gym.make(spec),
-        solved=spec.reward_threshold,
+        make_envs=lambda num_envs: make_vector(world, num_envs, env_kwargs),
+        make_env=lambda: make_any(world, None, env_kwargs),
+        solved=None if spec is None else spec.reward_threshold,
+        env_kwargs=dict(env_kwargs or {}),
     )

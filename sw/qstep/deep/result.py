@@ -107,7 +107,7 @@ class NetworkResult(Result):
 
     @cached_property
     def _spaces(self) -> Spaces:
-        env = preset_of(self.name).make_env()
+        env = preset_of(self.name, self.report["env_kwargs"]).make_env()
         return Spaces(env.observation_space, env.action_space)
 
     def evaluate(
@@ -120,7 +120,8 @@ class NetworkResult(Result):
         dict
             ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
         """
-        preset = preset_of(self.name if env is None else env)
+        given = self.report["env_kwargs"]
+        preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
         return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
 

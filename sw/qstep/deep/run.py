@@ -171,6 +171,7 @@ class NetworkRun:
             "algorithm": self.algorithm.name,
             "version": self.learner.VERSION,
             "environment": self.name,
+            "env_kwargs": dict(self.preset.env_kwargs),
             "device": self.learner.device.type,
             "num_envs": self.learner.num_envs,
             "most_episodes": self.episodes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -30,11 +30,12 @@ def network_run(
     episodes: int | None = None,
     evaluate_every: int | None = None,
     num_envs: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
     seed: int = 0,
     **settings: Any,
 ) -> NetworkRun:
     """Return a run; parameters as for :func:`dqn`."""
-    preset, kind = preset_of(env), ALGORITHMS[algorithm]
+    preset, kind = preset_of(env, env_kwargs), ALGORITHMS[algorithm]
     own = kind.settings_for(preset, seed)
     names = [field.name for field in fields(own.config)]
     for name in settings:
@@ -72,7 +73,7 @@ def dqn(
         Called with a :class:`~qstep.learn.run.Progress` after every step of the learner.
     metrics : Metrics, optional
     **settings
-        `seed`, `episodes`, `evaluate_every`, `num_envs`, and the fields of
+        `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of
         :class:`~qstep.deep.config.DqnConfig`; by default the environment's own.
 
     Raises

@@ -81,7 +81,9 @@ def restore_arrays(
         array[:] = checkpoint[name]
 
 
-def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
+def make_vector(
+    env_id: str, num_envs: int, env_kwargs: Mapping[str, Any] | None = None
+) -> VectorEnv[Any, Any, Any]:
     """Make N environments that reset within the step that ends an episode.
 
     QStep's environments with a compiled form step in one call, others one after the other.
@@ -92,6 +94,8 @@ def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
         As for :func:`qstep.envs.make_any`, or ``qstep/CartPole-v0``.
     num_envs : int
         1 or more.
+    env_kwargs : mapping, optional
+        As for :func:`qstep.envs.make_any`.
 
     Raises
     ------
@@ -100,10 +104,11 @@ def make_vector(env_id: str, num_envs: int) -> VectorEnv[Any, Any, Any]:
     """
     checked_num_envs(num_envs)
     spec = gym.registry.get(env_id) if env_id.startswith("qstep/") else None
-    if spec is not None and spec.vector_entry_point is not None:
+    if spec is not None and spec.vector_entry_point is not None and not env_kwargs:
         return gym.make_vec(env_id, num_envs)
     return SyncVectorEnv(
-        [lambda: make_any(env_id)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP
+        [lambda: make_any(env_id, None, env_kwargs)] * num_envs,
+        autoreset_mode=AutoresetMode.SAME_STEP,
     )
 
 
