@@ -70,7 +70,7 @@ def dqn(
     torch_device : str
         ``cpu``, ``cuda``, ``mps`` or ``auto``.
     progress : callable, optional
-        Called with a :class:`~qstep.learn.run.Progress` after every step of the learner.
+        Called with a :class:`~qstep.Progress` after every step of the learner.
     metrics : Metrics, optional
     **settings
         `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of

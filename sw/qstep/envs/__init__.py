@@ -76,7 +76,7 @@ def make(
         (``CheckedEnv``). An environment without a step limit gets
         :data:`STEP_CAP`. Observations that are a ``Tuple`` of ``Discrete`` spaces, as in
         ``Blackjack-v1``, or a ``MultiDiscrete``, become one number
-        (:class:`~qstep.envs.checked.FlatObservation`). The ids in :data:`RENAMED` work even if Gymnasium
+        (``qstep.envs.checked.FlatObservation``). The ids in :data:`RENAMED` work even if Gymnasium
         has dropped them.
     seed : int
         Seed of the first reset, 0 or more.

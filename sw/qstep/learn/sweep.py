@@ -89,11 +89,11 @@ def sweep(
     algorithms : iterable of Algorithm or str, optional
         Default: Q-learning.
     formats : iterable of QFormat or str, optional
-        Default: that of :func:`qstep.learn.plan.fitting_format`, the same for all points.
+        Default: that of :func:`~qstep.fitting_format`, the same for all points.
     seeds : iterable of int
         Each 0..2^64-1.
     steps : int, optional
-        Steps of each agent; default: :func:`qstep.learn.advise.usual_steps`.
+        Steps of each agent; default: :func:`~qstep.usual_steps`.
     rounding : Rounding or str
     random : int, optional
         Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic

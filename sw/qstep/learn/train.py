@@ -82,7 +82,7 @@ def train(
         over the first half of the run.
     number_format : QFormat or str, optional
         Default: 16 bits with as many fraction bits as the world permits
-        (:func:`qstep.learn.plan.fitting_format`).
+        (:func:`~qstep.fitting_format`).
     rounding : Rounding or str
     lanes : int, optional
         Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
@@ -92,14 +92,14 @@ def train(
     env_kwargs : mapping, optional
         Arguments of the environment, where `world` is a name: ``{"is_slippery": False}``.
     progress : callable, optional
-        Called with a :class:`~qstep.learn.run.Progress` at each evaluation, or each episode of the host.
+        Called with a :class:`~qstep.Progress` at each evaluation, or each episode of the host.
     metrics : Metrics, optional
         Receives numbers by name at each evaluation, as ``qstep train --metrics`` does.
 
     Returns
     -------
     TableResult
-        With agents, an :class:`~qstep.learn.agents_result.AgentsResult`.
+        With agents, an :class:`~qstep.AgentsResult`.
 
     Raises
     ------

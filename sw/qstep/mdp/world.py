@@ -128,7 +128,7 @@ class World:
         Warns
         -----
         WorldWarning
-            Part of it is surely a mistake: see :func:`qstep.mdp.solve.doubts`.
+            Part of it is surely a mistake: see :func:`~qstep.doubts`.
 
         Examples
         --------
