@@ -40,7 +40,7 @@ class NetworkResult(Result):
     Attributes
     ----------
     network : torch.nn.Sequential
-        On the CPU; its modules have PyTorch's names (:func:`qstep.deep.network.modules`).
+        On the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
@@ -125,7 +125,7 @@ class NetworkResult(Result):
         envs = preset.make_envs(integer("episodes", episodes, 1))
         return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
 
-    def files(self) -> Files:
+    def _files(self) -> Files:
         """Return ``network.safetensors`` and the learning curve."""
 
         def network(path: Path) -> None:

@@ -74,7 +74,7 @@ def dqn(
     metrics : Metrics, optional
     **settings
         `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of
-        :class:`~qstep.deep.config.DqnConfig`; by default the environment's own.
+        ``qstep.deep.config.DqnConfig``; by default the environment's own.
 
     Raises
     ------

@@ -94,12 +94,12 @@ class Result(ABC):
         """
 
     @abstractmethod
-    def files(self) -> Files:
+    def _files(self) -> Files:
         """Return what :meth:`save` writes beside history and report."""
 
     def plot(self) -> Figure:
         """Return the first picture, mostly the learning curve, as a Matplotlib figure."""
-        draw = next(iter(self.files().pictures.values()))
+        draw = next(iter(self._files().pictures.values()))
         assert draw is not None
         return draw()
 
@@ -126,7 +126,7 @@ class Result(ABC):
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write all but the pictures, which are named, and removed where there is nothing to draw."""
-        learned, pictures = self.files()
+        learned, pictures = self._files()
         for name, write in learned.items():
             write(folder / name)
         history = {
@@ -144,7 +144,7 @@ class Result(ABC):
 
     def draw(self, folder: Path, write: WritePictures) -> None:
         """Draw the pictures; a failure, a DrawingError, costs none of the other files."""
-        pictures = self.files().pictures
+        pictures = self._files().pictures
         write({folder / name: draw for name, draw in pictures.items() if draw is not None})
 
     def __repr__(self) -> str:

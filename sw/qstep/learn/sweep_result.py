@@ -172,7 +172,7 @@ class SweepResult(Result):
         """Play greedy episodes of :attr:`trained`."""
         return self.trained.evaluate(env, episodes, seed)
 
-    def files(self) -> Files:
+    def _files(self) -> Files:
         """Return the pictures: the two main axes, and learning curves of the best points."""
         from qstep.learn.sweep_views import draw_curves, draw_map
 

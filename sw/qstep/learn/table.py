@@ -54,7 +54,7 @@ class TableWorld:
     states, actions : int
         The table may have more rows, which are zero.
     digest : str or None
-        :attr:`World.digest <qstep.mdp.world.World.digest>` without a limit of steps; None if the
+        :attr:`qstep.World.digest` without a limit of steps; None if the
         world has no transition table.
     env_kwargs : dict
         Arguments of the environment.

@@ -139,7 +139,7 @@ class TableResult(Result):
         q = self.policy_q[self.median_agent]
         return evaluate(env, q, episodes, np.random.default_rng(seed), goal).columns
 
-    def files(self) -> Files:
+    def _files(self) -> Files:
         """Return ``table.npz``, the learning curve and, for a map, the policy."""
 
         def table(path: Path) -> None:
