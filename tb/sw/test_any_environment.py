@@ -245,6 +245,7 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     host = qstep.train(lake, act="host", episodes=5)
     assert host.table.shape == (64, 4)
     refused("train FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'")
+    refused("train snake --env-kwargs observation=flood", EnvironmentSpaceError, "its own observ")
     refused("train FrozenLake-v1 --env-kwargs slip", SystemExit, "'slip' is not KEY=VALUE")
     for given, error, said in (
         ({"world": lake, "env_kwargs": {"a": 1}}, ConfigError, "are for a world that is named"),

@@ -157,6 +157,10 @@ def make_any(
     if render_mode is not None:
         options["render_mode"] = render_mode
     if env_id == "snake":
+        if "observation" in options:
+            raise EnvironmentSpaceError(
+                f"env_kwargs are {options}; snake has its own observation, a number for a table"
+            )
         options["observation"] = "state"
     name = env_id
     if env_id not in gym.registry:
