@@ -104,6 +104,37 @@ def test_folder_of_another_version_is_refused(result: qstep.Result, tmp_path: Pa
             qstep.load(tmp_path)
 
 
+def test_folder_of_a_sweep_or_with_a_damaged_history_is_refused(
+    result: qstep.Result, tmp_path: Path
+) -> None:
+    files = result.save(tmp_path)
+    for text in (
+        '{"version": 1, "episodes": 5}',
+        '{"version": 1, "episodes": {"return": [[1], 2]}}',
+    ):
+        files["history"].write_text(text, encoding="utf-8")
+        with pytest.raises(FileFormatError, match="holds no history"):
+            qstep.load(tmp_path)
+    for text, said in (
+        ('{"version": 1}', "of a run that it does not name"),
+        ('{"version": 1, "command": "sweep", "world": "x"}', "is the report of a sweep"),
+    ):
+        files["report"].write_text(text, encoding="utf-8")
+        with pytest.raises(FileFormatError, match=said):
+            qstep.load(tmp_path)
+
+
+def test_wrong_observations_and_numbers_of_episodes_are_refused(result: qstep.Result) -> None:
+    for observation in (-1, 999, "x", 0.5):
+        with pytest.raises(
+            ConfigError, match=r"observation is .*; it must be an integer from 0 to"
+        ):
+            result.act(observation)
+    for episodes in (0, -1):
+        with pytest.raises(ConfigError, match=f"episodes is {episodes}"):
+            result.evaluate(episodes=episodes)
+
+
 def test_engine_is_chosen_as_by_the_command() -> None:
     assert qstep.train("snake", episodes=20).summary()["engine"] == "host"
     lake = gym.make("FrozenLake-v1")

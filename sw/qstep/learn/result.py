@@ -177,10 +177,18 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
             )
         found.append(tree)
     report, history = found
-    arrays = {
-        group: {name: _array(column) for name, column in columns.items()}
-        for group, columns in history.items()
-    }
+    if "world" not in report or report.get("command") == "sweep":
+        whose = report.get("command", "run that it does not name")
+        raise FileFormatError(
+            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, dqn and pqn"
+        )
+    try:
+        arrays = {
+            group: {name: _array(column) for name, column in columns.items()}
+            for group, columns in history.items()
+        }
+    except (AttributeError, TypeError, ValueError) as cause:
+        raise FileFormatError(f"{folder / _HISTORY}: holds no history: {cause}") from cause
     return report, arrays
 
 

@@ -31,6 +31,7 @@ from qstep.learn.table import (
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.agents import CIRCUITS
+from qstep.spec.checks import integer
 from qstep.spec.config import Config
 from qstep.spec.settings import AgentSettings, Hyperparameters
 
@@ -109,7 +110,8 @@ class TableResult(Result):
         """Return the greedy action of the median agent for a state or an observation."""
         if not isinstance(observation, int | np.integer) and isinstance(self._env, FlatObservation):
             observation = self._env.observation(observation)
-        return int(self.policies[self.median_agent, int(observation)])
+        state = integer("observation", observation, 0, self.config.states - 1)
+        return int(self.policies[self.median_agent, state])
 
     @property
     def _env_kwargs(self) -> Mapping[str, Any] | None:
@@ -137,6 +139,7 @@ class TableResult(Result):
         except WorldError:
             goal = None
         q = self.policy_q[self.median_agent]
+        episodes, seed = integer("episodes", episodes, 1), integer("seed", seed, 0)
         return evaluate(env, q, episodes, np.random.default_rng(seed), goal).columns
 
     def _files(self) -> Files:
