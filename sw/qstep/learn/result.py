@@ -180,7 +180,8 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
     if "world" not in report or report.get("command") == "sweep":
         whose = report.get("command", "run that it does not name")
         raise FileFormatError(
-            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, dqn and pqn"
+            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, dqn "
+            "and pqn"
         )
     try:
         arrays = {
