@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import click
@@ -32,6 +33,7 @@ _LABORATORY = "qstep_bench.cli"
 """The package with the commands of the laboratory; it is above this one and loaded only by name."""
 
 
+@cache
 def _modules() -> dict[str, str]:
     """Return the module of each command: those of both packages without a leading underscore."""
     found = {}

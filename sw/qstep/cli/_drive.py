@@ -169,8 +169,13 @@ class _Life:
         run, wait = self._run, _SAVE_SECONDS
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
         with run_bar() as bar, holding as asked_to_stop:
-            done, total, state = run.progress
-            task = bar.add_task(self._label, total=total, completed=done, state=state)
+            task = bar.add_task(self._label, state="")
+
+            def show() -> None:
+                done, total, state = run.progress
+                bar.update(task, completed=done, total=total, state=state)
+
+            show()
             shown = saved = time.monotonic()
             for line in run:
                 now, stop = time.monotonic(), asked_to_stop()
@@ -178,16 +183,14 @@ class _Life:
                     bar.console.print(line)
                 if now - shown > _REFRESH_SECONDS:
                     shown = now
-                    done, total, state = run.progress
-                    bar.update(task, completed=done, total=total, state=state)
+                    show()
                 if stop or now - saved > wait:
                     self._save()
                     saved = time.monotonic()
                     wait = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - now))
                 if stop:
                     break
-            done, total, state = run.progress
-            bar.update(task, completed=done, total=total, state=state)
+            show()
 
     def _save(self) -> None:
         if self._run.resumable:

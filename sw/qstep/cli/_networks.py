@@ -41,7 +41,8 @@ def train(
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
     own = ("episodes", "evaluate_every", "num_envs", "env_kwargs")
     run_settings = {name: settings.pop(name) for name in own}
-    changes = {name: getattr(changed(config, settings), name) for name in changed_names(settings)}
+    typed = changed(config, settings)
+    changes = {name: getattr(typed, name) for name in changed_names(settings)}
 
     def job(number: int) -> Job:
         def make(_: Mapping[str, Any]) -> NetworkRun:

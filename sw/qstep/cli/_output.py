@@ -17,7 +17,7 @@ __all__ = ["JsonOutput", "json_option", "room_for"]
 
 @contextmanager
 def room_for(*files: Path | None) -> Iterator[None]:
-    """Make the folders of files that are written later; after an error, remove those that are empty.
+    """Create the folders for files that are written later; after an error, remove the empty ones.
 
     Raises
     ------

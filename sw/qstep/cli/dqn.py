@@ -33,10 +33,10 @@ def command(form: str, **options: Any) -> None:
     actions are a Discrete. The defaults of hyperparameters are those below, except for cartpole and the
     two kinds of snake, which have their own.
 
-    The folder gets network.safetensors, history.json, learning_curve.png and, with the fast form on
-    cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the
-    same device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds,
-    the finished ones are kept. The score is that of the last network, not of the best one seen.
+    The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with the fast
+    form on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with
+    the same device and version of PyTorch; on the CPU it gives exactly the same result. With several
+    seeds, the finished ones are kept. The score is that of the last network, not of the best one seen.
 
     \b
     Examples:

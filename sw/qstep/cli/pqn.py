@@ -24,10 +24,10 @@ def command(**options: Any) -> None:
     normalisation and lambda returns, but no replay memory and no target network. The
     defaults of hyperparameters are those below, except for the two kinds of snake, which have their own.
 
-    The folder gets network.safetensors, history.json, learning_curve.png and, on cartpole and snake,
-    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
-    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
-    kept.
+    The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on cartpole
+    and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device
+    and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished
+    ones are kept.
 
     \b
     Examples:

@@ -120,7 +120,7 @@ class TrainOptions:
     default=100,
     show_default=True,
     metavar="K",
-    help="Play 100 greedy episodes and save a checkpoint every K episodes, host only.",
+    help="Play 100 greedy episodes every K episodes, host only.",
 )
 @click.option(
     "--num-envs",
@@ -162,8 +162,9 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     If the world has a transition table, agents act on the device, beside their tables, and only
     counters and tables come back: several million steps a second or more. Otherwise, and with --act
     host, the host acts and streams the transitions. The folder gets table.npz, history.json,
-    learning_curve.png, checkpoint.npz and, for a map, policy.png. The same seed gives the same tables on
-    every device. After Ctrl-C, --resume continues from the checkpoint to exactly the same result.
+    report.json, learning_curve.png, checkpoint.npz and, for a map, policy.png. The same seed gives the
+    same tables on every device. After Ctrl-C, --resume continues from the checkpoint to exactly the same
+    result.
 
     \b
     Examples:

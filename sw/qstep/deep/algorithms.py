@@ -65,7 +65,7 @@ class Preset:
     episodes : int or None
         A run ends after this many, unless its steps end first.
     settings : mapping of str to Settings
-        By algorithm; those that are absent use :attr:`Algorithm.settings`.
+        Settings per algorithm; an algorithm without any uses :attr:`Algorithm.settings`.
     env_kwargs : mapping
         Arguments of the environment.
     """

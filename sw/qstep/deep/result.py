@@ -71,7 +71,6 @@ class NetworkResult(Result):
             "engine": identity.pop("algorithm"),
             "world": identity.pop("environment"),
             **identity,
-            "most_episodes": run.episodes,
             "steps": learner.steps,
             "episodes": learner.episodes,
             "updates": learner.updates,

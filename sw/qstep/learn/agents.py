@@ -278,6 +278,7 @@ class AgentsRun:
         self._env_kwargs = env_kwargs
         self.metrics: Metrics | None = None
         self._horizon = horizon or plan.budget
+        self._device: AgentsDevice | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -285,15 +286,17 @@ class AgentsRun:
 
     def open(self, checkpoint: Checkpoint | None) -> None:
         plan = self.plan
-        device = open_agents(self.url, plan.config, plan.loaded, plan.settings)
+        self._device = open_agents(self.url, plan.config, plan.loaded, plan.settings)
         discounts = [own.discount for own in plan.settings]
-        self.training = Training(device, plan.world, discounts, plan.budget, self.trace is not None)
+        self.training = Training(
+            self._device, plan.world, discounts, plan.budget, self.trace is not None
+        )
         if checkpoint is not None:
             self.training.restore(checkpoint)
 
     def close(self) -> None:
-        if hasattr(self, "training"):
-            self.training.device.close()
+        if self._device is not None:
+            self._device.close()
 
     def __iter__(self) -> Iterator[None]:
         for point in self.training:

@@ -27,7 +27,6 @@ from qstep.spec.config import Config
 from qstep.spec.settings import AgentCounters, AgentSettings
 
 if TYPE_CHECKING:
-    from qstep.golden.agents_fast import Trace
     from qstep.learn.agents import Training
 
 __all__ = ["AgentsResult", "Greedy", "played", "save_trace"]
@@ -117,6 +116,8 @@ class AgentsResult(TableResult):
 
     Attributes
     ----------
+    report : dict of plain values
+        Only the device and the environment's arguments; :meth:`summary` computes the rest when asked.
     plan : AgentsPlan
     counters : tuple of AgentCounters
     points : tuple of Point
@@ -218,7 +219,8 @@ class AgentsResult(TableResult):
         Returns
         -------
         tuple of int or None
-            Steps at the first look of the final optimal period; None if it is not optimal at the end.
+            Steps at the first evaluation of the final optimal period; None if the last policy is not
+            optimal.
         """
         slack = [_EXACT + max(within, _EXACT) * abs(best) for best in self.optimum]
         first: list[int | None] = []
@@ -232,7 +234,7 @@ class AgentsResult(TableResult):
         return tuple(first)
 
     def summary(self) -> dict[str, Any]:
-        """Return the report, as plain values (``docs/training.md``, "The report")."""
+        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
         return self._summary
 
     @cached_property

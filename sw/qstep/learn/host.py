@@ -501,7 +501,10 @@ class HostRun:
             gamma=hyper.gamma,
             longer=f"--episodes {10 * self.plan.episodes}",
         )
-        history = {"episodes": episode_columns(found.episodes), "evaluations": _looks(found)}
+        history = {
+            "episodes": episode_columns(found.episodes),
+            "evaluations": _evaluation_columns(found),
+        }
         size = table_size(learner.env)
         return TableResult(
             self.name,
@@ -514,7 +517,7 @@ class HostRun:
         )
 
 
-def _looks(found: TableCheckpoint) -> dict[str, NDArray[Any]]:
+def _evaluation_columns(found: TableCheckpoint) -> dict[str, NDArray[Any]]:
     """Return the columns of the evaluations."""
     steps = np.cumsum([0, *(episode.length for episode in found.episodes)])
     at = [evaluation.episode for evaluation in found.evaluations]

@@ -16,6 +16,9 @@ from qstep._io.pictures import Draw, WritePictures, write_pictures
 from qstep.errors import FileFormatError
 from qstep.spec.fixed import QFormat
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["VERSION", "Files", "History", "Result", "read_results", "saturated_in_words"]
 
 VERSION = 1
@@ -69,7 +72,7 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """Return the report, as plain values (``docs/training.md``, "The report")."""
+        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
 
     @property
     def saturated(self) -> str | None:
@@ -197,7 +200,3 @@ def _array(column: list[Any]) -> NDArray[Any]:
     """Return a column as an array, with NaN for null."""
     array = np.array(column)
     return array.astype(np.float64) if array.dtype == object else array
-
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure

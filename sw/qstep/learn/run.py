@@ -1,8 +1,7 @@
 """What every run of learning has in common, so that one driver serves agents, host, networks and sweeps.
 
 A run is made from its arguments, opened (from the beginning or from a checkpoint), iterated over to its
-end, and asked for its result. Nothing else about it is known to the command line, to :func:`qstep.train`
-or to the page of ``qstep live``.
+end, and asked for its result. The command line and :func:`qstep.train` know nothing else about it.
 """
 
 from __future__ import annotations
