@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from qstep.learn.result import Result as Result
     from qstep.learn.run import Progress as Progress
     from qstep.learn.sweep import sweep as sweep
+    from qstep.learn.sweep_plan import SweepOptions as SweepOptions
     from qstep.learn.sweep_plan import SweepPlan as SweepPlan
     from qstep.learn.sweep_plan import SweepPoint as SweepPoint
     from qstep.learn.sweep_result import Learnt as Learnt
@@ -71,7 +72,7 @@ _LOADED_WHEN_USED = {
     "qstep.learn.result": "Result",
     "qstep.learn.run": "Progress",
     "qstep.learn.sweep": "sweep",
-    "qstep.learn.sweep_plan": "SweepPlan SweepPoint",
+    "qstep.learn.sweep_plan": "SweepOptions SweepPlan SweepPoint",
     "qstep.learn.sweep_result": "Learnt Score SweepResult",
     "qstep.learn.table_result": "TableResult",
     "qstep.learn.train": "load train",

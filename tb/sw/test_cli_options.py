@@ -76,7 +76,7 @@ def test_json_has_null_for_a_number_that_is_not_finite(capsys: pytest.CaptureFix
         ("sweep gridworld --jobs 2 --scheduler tcp://a:1", "--jobs is for the model on this computer"),
         ("sweep gridworld --random-seed 2", "--random-seed needs --random"),
         ("sweep gridworld --alpha 0.1,,0.2", "'0.1,,0.2' is not a list of numbers"),
-        ("sweep gridworld --algorithm sarsa,", "'sarsa,' has an empty place between commas"),
+        ("sweep gridworld --algorithm sarsa,", "'sarsa,' is not a list of names such as q-learn"),
         ("play table.npz --no-watch --delay 1", "--delay needs --watch"),
         ("bench --system farm --report x.json", "--report needs a system that fills a table"),
         ("train gridworld --config x.toml --algorithm sarsa", "--algorithm is given by --config x.toml"),

@@ -24,7 +24,7 @@ from qstep._io.workers import Here, Workers, in_parallel
 from qstep.cli import _qstep
 from qstep.errors import SchedulerError, ToolMissingError
 from qstep.learn.sweep import Sweep
-from qstep.learn.sweep_plan import sweep_plan
+from qstep.learn.sweep_plan import SweepOptions
 
 DASK = [sys.executable, "-m", "dask"]
 SECONDS = 60
@@ -59,7 +59,7 @@ def test_a_sweep_survives_a_worker_that_is_killed(
 ) -> None:
     address, workers = cluster
     given: dict[str, Any] = {"gammas": [0.9], "steps": 30_000, "seeds": range(8)}
-    plan = sweep_plan("gridworld", **given)
+    plan = SweepOptions(**given).plan("gridworld")
     sweep = Sweep(plan, workers=Cluster(address, patience=SECONDS))
     first = extras.load("distributed", "cluster").Client(address, set_as_default=False)
     with first:

@@ -119,6 +119,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Hyperparameters.rounding_for": (Hyperparameters().rounding_for, {}),
     "Hyperparameters.to_dict": (Hyperparameters().to_dict, {}),
     "Link": (Link, {}),
+    "SweepOptions": (qstep.SweepOptions, {}),
+    "SweepOptions.plan": (qstep.SweepOptions().plan, {"world": "gridworld"}),
     "QFormat": (QFormat, {"integer": 8, "fraction": 8}),
     "QFormat.parse": (QFormat.parse, {}),
     "QFormat.quantise": (lambda values: QFormat(8, 8).quantise(values), {}),
@@ -197,8 +199,9 @@ SLIPPERY = gym.make("FrozenLake-v1")
 def test_train_and_sweep_take_an_environment_that_has_a_table() -> None:
     named, given = (qstep.train(world, steps=2000) for world in ("FrozenLake-v1", SLIPPERY))
     assert np.array_equal(named.table, given.table)
-    plan = qstep.sweep(**{**QUICK, "world": SLIPPERY}).plan
-    assert plan.world.digest == World.named("FrozenLake-v1").digest
+    swept = qstep.sweep(**{**QUICK, "world": SLIPPERY}).plan.world
+    assert swept is not None
+    assert swept.digest == World.named("FrozenLake-v1").digest
 
 
 def train(**given: Any) -> object:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,8 +13,11 @@ import qstep
 from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
 
 
-@pytest.fixture(scope="module", params=["agents", "host"])
+@pytest.fixture(scope="module", params=["agents", "host", "sweep"])
 def result(request: pytest.FixtureRequest) -> qstep.Result:
+    if request.param == "sweep":
+        given: dict[str, Any] = {"alphas": [0.5, 0.1], "gammas": [0.9, 1], "seeds": [3, 4]}
+        return qstep.sweep("FrozenLake-v1", steps=100_000, workers=qstep.Here(), **given)
     if request.param == "agents":
         return qstep.train("FrozenLake-v1", steps=200_000, agents=3)
     return qstep.train("gridworld", act="host", episodes=300)
@@ -104,23 +108,26 @@ def test_folder_of_another_version_is_refused(result: qstep.Result, tmp_path: Pa
             qstep.load(tmp_path)
 
 
-def test_folder_of_a_sweep_or_with_a_damaged_history_is_refused(
+def test_folder_with_a_damaged_report_or_history_is_refused(
     result: qstep.Result, tmp_path: Path
 ) -> None:
     files = result.save(tmp_path)
+    report = files["report"].read_bytes()
+    for text, said in (
+        ('{"version": 1}', "of a run that it does not name; qstep.load reads those of train, sweep"),
+        ('{"version": 1, "command": "sweep", "world": "x"}',
+         r"does not hold a sweep of version 1 \(KeyError: 'points'\); sweep it again"),
+    ):  # fmt: skip
+        files["report"].write_text(text, encoding="utf-8")
+        with pytest.raises(FileFormatError, match=said):
+            qstep.load(tmp_path)
+    files["report"].write_bytes(report)
     for text in (
         '{"version": 1, "episodes": 5}',
         '{"version": 1, "episodes": {"return": [[1], 2]}}',
     ):
         files["history"].write_text(text, encoding="utf-8")
         with pytest.raises(FileFormatError, match="holds no history"):
-            qstep.load(tmp_path)
-    for text, said in (
-        ('{"version": 1}', "of a run that it does not name"),
-        ('{"version": 1, "command": "sweep", "world": "x"}', "is the report of a sweep"),
-    ):
-        files["report"].write_text(text, encoding="utf-8")
-        with pytest.raises(FileFormatError, match=said):
             qstep.load(tmp_path)
 
 

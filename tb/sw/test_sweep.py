@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,17 @@ from tb.sw.command_line import ran, refused, told
 
 import qstep
 from qstep._io.workers import Here, Processes
-from qstep.errors import CheckpointError, ConfigError, NoTableError, WorldError
+from qstep.errors import (
+    CheckpointError,
+    ConfigError,
+    EnvironmentSpaceError,
+    NoTableError,
+    WorldError,
+)
 from qstep.learn.agents_result import AgentsResult, Greedy
 from qstep.learn.plan import Budget, falling_epsilon
 from qstep.learn.sweep import Sweep
-from qstep.learn.sweep_plan import SweepPlan, sweep_plan
+from qstep.learn.sweep_plan import SweepOptions, SweepPlan
 from qstep.learn.sweep_result import Learnt, SweepResult
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting, Algorithm
@@ -31,10 +39,12 @@ from qstep.spec.settings import AgentCounters, AgentSettings
 LAST = (1 << 64) - 1
 
 
-def small(**given: Any) -> SweepPlan:
-    return sweep_plan(
-        **{"world": "gridworld", "gammas": [0.9], "seeds": [0, 1], "steps": 1000, **given}
-    )
+def planned(world: World | str, **options: Any) -> SweepPlan:
+    return SweepOptions(**options).plan(world)
+
+
+def small(world: str = "gridworld", **options: Any) -> SweepPlan:
+    return planned(world, **{"gammas": [0.9], "seeds": [0, 1], "steps": 1000, **options})
 
 
 def made(plan: SweepPlan, **given: Any) -> SweepResult:
@@ -113,21 +123,21 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
         max_episode_steps=40,
     )
     given: dict[str, Any] = {"alphas": [0.1, 0.3, 0.5, 0.7, 1], "gammas": [0.9], "seeds": [9]}
-    plan = sweep_plan(world, steps=400, config=config, **given)
+    plan = planned(world, steps=400, config=config, **given)
     model = made(plan)
     assert same(made(plan, device="sim"), model)
-    assert not same(made(sweep_plan(world, steps=399, config=config, **given)), model)
+    assert not same(made(planned(world, steps=399, config=config, **given)), model)
     farm = replace(config, acting=replace(acting, agents=4), lanes=2)
-    assert same(made(sweep_plan(world, steps=400, config=farm, **given)), model)
+    assert same(made(planned(world, steps=400, config=farm, **given)), model)
     said = r"formats is \['Q8.8'\]; the device of config is built with Q6.10"
     with pytest.raises(ConfigError, match=said):
-        sweep_plan(world, config=config, formats=["Q8.8"])
+        planned(world, config=config, formats=["Q8.8"])
     with pytest.raises(ConfigError, match="agents is 4; it must be 3"):
         Sweep(plan, "sim", agents=4)
     shared = replace(config, acting=replace(acting, shared_table=True))
     said = "a sweep needs agents with worlds from tables and a table each"
     with pytest.raises(ConfigError, match=said):
-        sweep_plan(world, config=shared)
+        planned(world, config=shared)
 
 
 def test_an_interrupted_sweep_goes_on_to_the_result_of_other_processes() -> None:
@@ -153,11 +163,11 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
         pass
     checkpoint = sweep.checkpoint
     if what == "missing":
-        del checkpoint.head["done"]
+        del checkpoint.head["agents"]
     elif what == "point":
-        checkpoint.head["done"][0][0] = 1
+        checkpoint.head["keys"][0] = (1, 0)
     else:
-        checkpoint.arrays["value"] = checkpoint.arrays["value"][:1]
+        checkpoint.arrays["greedy_value"] = checkpoint.arrays["greedy_value"][:1]
     fresh = Sweep(plan, workers=Here())
     with pytest.raises(CheckpointError, match="the checkpoint does not hold a sweep"):
         fresh.restore(checkpoint)
@@ -245,7 +255,7 @@ def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
     assert result.ranking == (1, 2, 3, 0)
     score = result.scores[0]
     assert (score.greedy_return, score.worst, score.best) == (0.55, 0.5, 0.6)
-    assert [own.near for own in result.scores] == [2, 2, 2, 1]
+    assert [own.near_agents for own in result.scores] == [2, 2, 2, 1]
     assert [own.near_after for own in result.scores] == [100, 300, 300, math.inf]
     assert result.best.alpha == 0.2
     assert result.summary()["points"][2]["near_after"] is None
@@ -272,7 +282,7 @@ def test_the_command_writes_pictures_and_json_and_train_repeats_the_best(tmp_pat
     ran(after, "--out", tmp_path / "run")
     table = np.load(tmp_path / "run" / "table.npz")["q_raw"]
     digest = hashlib.sha256(table.astype("<i4").tobytes()).hexdigest()
-    assert digest == best["agents"][0]["table_sha256"]
+    assert digest == best["by_seed"][0]["table_sha256"]
     assert "million steps/s" in said
     assert "million steps/s" not in swept(f"{WORDS} --resume", tmp_path / "sweep")
 
@@ -322,3 +332,85 @@ def test_train_repeats_the_best_epsilon(words: str, epsilon: Epsilon, tmp_path: 
 
 def float_or_text(word: str) -> float | str:
     return float(word) if word.replace(".", "").isdecimal() else word
+
+
+def test_arguments_of_the_environment_reach_it(tmp_path: Path) -> None:
+    dry = World.named("FrozenLake-v1", {"is_slippery": False})
+    words = "sweep FrozenLake-v1 --alpha 0.5 --gamma 0.9 --seeds 1 --steps 5000 --jobs 1"
+    report = told(f"{words} --env-kwargs is_slippery=false --out", tmp_path / "dry")
+    options: dict[str, Any] = {"alphas": [0.5], "gammas": [0.9], "seeds": [0], "steps": 5000}
+    given: dict[str, Any] = {**options, "env_kwargs": {"is_slippery": False}, "workers": Here()}
+    result = qstep.sweep("FrozenLake-v1", **given)
+    assert result.plan.world is not None
+    assert result.plan.world.digest == dry.digest
+    loaded = qstep.load(tmp_path / "dry")
+    assert isinstance(loaded, SweepResult)
+    assert loaded.learnt == result.learnt == made(planned(dry, **options)).learnt
+    assert report["env_kwargs"] == loaded.env_kwargs == {"is_slippery": False}
+    assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # it does not slip
+    with pytest.raises(ConfigError, match="they are for a world that is named"):
+        qstep.sweep(dry, **given)
+
+
+def test_report_has_the_keys_of_train() -> None:
+    swept = made(small(alphas=[0.5], seeds=[0])).summary()
+    settings = AgentSettings(0.5, 0.9, Epsilon(1, 0.05, "linear", 500))
+    alone = qstep.train("gridworld", steps=1000, agents=1, settings=settings).summary()
+    (point,) = swept["points"]
+    (agent,) = point["by_seed"]
+    own = {"steps", "seconds", "steps_per_second", "command", "world", "near_after", "optimum"}
+    for part in (swept, point, agent):
+        for name in part.keys() & alone.keys() - own:
+            assert part[name] == alone[name] or [part[name]] == alone[name], name
+    assert ([agent["optimum"]], [agent["near_after"]]) == (alone["optimum"], alone["near_after"])
+    assert point.keys() & alone.keys() >= {
+        "discount",
+        "greedy_return",
+        "greedy_success",
+        "near_agents",
+    }
+    assert agent.keys() & alone.keys() >= {
+        "greedy_length",
+        "terminations",
+        "saturations",
+        "near_after",
+    }
+
+
+def test_loaded_sweep_of_a_world_that_has_changed_or_has_no_name_cannot_act(tmp_path: Path) -> None:
+    board = tmp_path / "own.txt"
+    board.write_text("S..\n.HG\n", encoding="utf-8")
+    options: dict[str, Any] = {"gammas": [0.9], "seeds": [0], "steps": 2000, "workers": Here()}
+    qstep.sweep(str(board), **options).save(tmp_path / "named")
+    qstep.sweep(World.named(str(board)), **options).save(tmp_path / "unnamed")
+    board.write_text("S.H\n..G\n", encoding="utf-8")
+    with pytest.raises(WorldError, match="has changed since the sweep; sweep it again"):
+        qstep.load(tmp_path / "named").act(0)
+    unnamed = qstep.load(tmp_path / "unnamed")
+    assert unnamed.plot().axes
+    with pytest.raises(EnvironmentSpaceError, match="world"):
+        unnamed.act(0)
+
+
+def test_option_that_there_is_not_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"sweep has no option 'alpha'\. Did you mean alphas"):
+        qstep.sweep("gridworld", alpha=[0.5])
+
+
+def test_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import qstep\n"
+        "from qstep import Processes\n"
+        "qstep.sweep('gridworld', steps=200, workers=Processes(2))\n",
+        encoding="utf-8",
+    )
+    ended = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.count("Traceback") == 1  # that of the script, not those of its workers
+    assert ended.stderr.splitlines()[-1] == (
+        "qstep.errors.SchedulerError: no worker process could start: each imports the main module, so "
+        'a script must call this below if __name__ == "__main__":'
+    )

@@ -162,8 +162,8 @@ def test_sweep_tells_the_saturations_of_its_worst_point(windy_file: Path, tmp_pa
     axes = ["--alpha", "1", "--gamma", "0.5,1", "--format", "Q4.4", "--seeds", "2"]
     result = ran("sweep", windy_file, *axes, "--steps", "9000", "--jobs", "1", "--out", tmp_path)
     points = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["points"]
-    (worst,) = (point["agents"] for point in points if point["gamma"] == 1)
-    count = sum(agent["counters"]["saturations"] for agent in worst)
+    (worst,) = (point["by_seed"] for point in points if point["gamma"] == 1)
+    count = sum(agent["saturations"] for agent in worst)
     assert f"saturated: {count:,} of 18,000 updates" in result.stdout
     assert "more integer bits (alpha 1, gamma 1; points with saturations: 1 of 2)" in result.stdout
 

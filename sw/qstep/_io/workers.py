@@ -23,9 +23,12 @@ from concurrent.futures import (
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from qstep.errors import QStepError, SchedulerError
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
 
 __all__ = ["Here", "Processes", "Threads", "Workers", "completed", "in_parallel", "run", "threads"]
 
@@ -167,8 +170,15 @@ class Processes:
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
         """Yield results as they arrive; `function` must be a module's, and items must be picklable."""
-        with _pool(min(self.jobs, len(items)), function.__module__) as pool:
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            os._exit(1)  # a worker that imports such a script: the process that started it says so
+        with _pool(min(self.jobs, len(items)), function.__module__) as (pool, started):
             yield from _completed(pool, function, items)
+        if not started.is_set():
+            raise SchedulerError(
+                "no worker process could start: each imports the main module, so a script must call "
+                'this below if __name__ == "__main__":'
+            )
 
 
 def completed(
@@ -247,14 +257,15 @@ def _completed(
 
 
 @contextmanager
-def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
-    """Yield processes; after an error they end at once."""
+def _pool(jobs: int, module: str) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
+    """Yield processes, and an event that is set once one runs; after an error they end at once."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("forkserver")  # a forked process may inherit held locks
     context.set_forkserver_preload([module])  # imported once, not by each
-    pool = ProcessPoolExecutor(jobs, context, _begin)
+    started = context.Event()
+    pool = ProcessPoolExecutor(jobs, context, _begin, (started,))
     try:
-        yield pool
+        yield pool, started
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(multiprocessing.active_children()) - before:
@@ -263,8 +274,9 @@ def _pool(jobs: int, module: str) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
-def _begin() -> None:  # pragma: no cover: runs in processes that end without counts
+def _begin(started: Event) -> None:  # pragma: no cover: runs in processes that end without counts
     """Leave Ctrl-C to the parent process, and end whenever it ends."""
+    started.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

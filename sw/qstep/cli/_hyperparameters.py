@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from qstep.cli._options import CommaList
 from qstep.deep.config import Variant
 from qstep.spec.epsilon import EpsilonSchedule
 
@@ -28,22 +29,10 @@ _EPSILON = "epsilon_"
 """The prefix of the fields of an exploration schedule."""
 
 
-class _Sizes(click.ParamType):  # type: ignore[type-arg]  # in older Click it takes no type argument
-    """Integers with commas between them."""
-
-    name = "N,N..."
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
-        try:
-            return tuple(int(size) for size in value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of integers such as 64,64", param, ctx)
-
-
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
-    "tuple[int, ...]": _Sizes(),
+    "tuple[int, ...]": CommaList(int, "integers such as 64,64"),
     "Variant": click.Choice(get_args(Variant)),
 }
 """By annotation."""

@@ -22,6 +22,7 @@ from qstep.spec.fixed import QFormat, Rounding
 
 __all__ = [
     "BITSTREAMS",
+    "CommaList",
     "FiniteRange",
     "agent_option",
     "config_from",
@@ -58,6 +59,25 @@ class FiniteRange(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return number
+
+
+class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it takes no type argument
+    """Values with commas between them; `kind` makes each one from text, which is not empty."""
+
+    name = "list"
+
+    def __init__(self, kind: Callable[[str], Any], what: str) -> None:
+        self._kind, self._what = kind, what
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[Any, ...]:
+        words = [word.strip() for word in value.split(",")]
+        try:
+            values = tuple(map(self._kind, words))
+        except ValueError:
+            values = ()
+        if "" in words or not values:
+            self.fail(f"{value!r} is not a list of {self._what}", param, ctx)
+        return values
 
 
 def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:

@@ -11,30 +11,31 @@ import click
 
 from qstep._io.pictures import picture_format, write_pictures
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._options import jobs_option, scheduler_option, seeds_option
+from qstep.cli._options import CommaList, jobs_option, scheduler_option, seeds_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
 
 
-def _integers(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in text.split(",")) if text is not None else ()
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a list of integers such as 256,1024") from None
-
-
-def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    words = f"{what}  [default: {own}]"
-    return click.option(name, callback=_integers, metavar="N,...", help=words)
+def _axis(
+    option: str, name: str, what: str, default: str = "", shown: str = "the board's own"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        option,
+        name,
+        type=CommaList(int, "integers such as 256,1024"),
+        default=default or None,
+        metavar="N,...",
+        help=f"{what}  [default: {default or shown}]",
+    )
 
 
 @click.command(short_help="Compare sizes and speeds of many configurations.")
 @click.argument("boards", nargs=-1, metavar="[BOARD]...")
-@_axis("--states", "Rows of the table, 2..65536.", "the board's own")
-@_axis("--actions", "Columns of the table, 2..64.", "the board's own")
-@_axis("--width", "Bits of a value, 8..32.", "the board's own")
-@_axis("--loop-depth", "Depth of the dependence loop in clocks, 1..3.", "1,2,3")
+@_axis("--states", "states", "Rows of the table, 2..65536.")
+@_axis("--actions", "actions", "Columns of the table, 2..64.")
+@_axis("--width", "widths", "Bits of a value, 8..32.")
+@_axis("--loop-depth", "loop_depths", "Depth of the dependence loop in clocks, 1..3.", "1,2,3")
 @click.option(
     "--what",
     type=click.Choice(["lane", "device"]),
@@ -56,16 +57,13 @@ def _axis(name: str, what: str, own: str) -> Callable[[Callable[..., Any]], Call
 )
 def command(
     boards: tuple[str, ...],
-    states: tuple[int, ...],
-    actions: tuple[int, ...],
-    width: tuple[int, ...],
-    loop_depth: tuple[int, ...],
     what: str,
     seeds: int,
     jobs: int,
     scheduler: str | None,
     json_output: JsonOutput,
     plot_file: Path,
+    **sizes: tuple[int, ...] | None,
 ) -> None:
     """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
 
@@ -85,7 +83,7 @@ def command(
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     if not boards:
         chosen = [board for board in chosen if board.config.acting is None]
-    points = grid(chosen, states, actions, width, loop_depth or (1, 2, 3))
+    points = grid(chosen, **{name: values for name, values in sizes.items() if values is not None})
     who = workers(chosen, jobs, scheduler)
     on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 from qstep.cli._console import console
 from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._options import (
+    CommaList,
     config_from,
     device_option,
     env_kwargs_option,
@@ -22,59 +24,41 @@ from qstep.cli._options import (
 )
 from qstep.cli._output import JsonOutput, json_option
 from qstep.learn.result import Result
-from qstep.spec.epsilon import Epsilon
+from qstep.spec.epsilon import EpsilonSchedule
 from qstep.spec.fixed import Rounding
 
 if TYPE_CHECKING:
-    from qstep.mdp.world import World
+    from qstep.learn.sweep_plan import SweepOptions
 
 __all__ = ["command"]
 
-_SEEDS = 5
-
-
-def _numbers(_: click.Context, __: click.Parameter, text: str | None) -> list[float] | None:
-    try:
-        return None if text is None else [float(word) for word in text.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a list of numbers such as 0.1,0.5") from None
-
-
-def _words(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
-    words = None if text is None else [word.strip() for word in text.split(",")]
-    if words is not None and "" in words:
-        raise click.BadParameter(f"{text!r} has an empty place between commas")
-    return words
+_NUMBERS = CommaList(float, "numbers such as 0.1,0.5")
+_NAMES = CommaList(str, "names such as q-learning,sarsa")
 
 
 def _axis(
-    name: str, metavar: str, what: str, own: str, parse: Callable[..., Any] = _numbers
+    option: str, name: str, metavar: str, what: str, default: str, kind: CommaList = _NUMBERS
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    words = f"{what}  [default: {own}]"
-    return click.option(name, callback=parse, metavar=f"{metavar},...", help=words)
+    words = f"{what}  [default: {default}]"
+    return click.option(option, name, type=kind, metavar=f"{metavar},...", help=words)
 
 
 @click.command(short_help="Find the settings that learn a world best.")
 @click.argument("world")
-@_axis("--alpha", "A", "Learning rates, 0..1.", "0.01,0.03,0.1,0.3,1")
-@_axis("--gamma", "G", "Discounts, 0..1.", "0.8,0.9,0.95,0.99,0.999")
-@_axis("--epsilon-start", "E", "First epsilons, 0..1.", "1")
-@_axis("--epsilon-end", "E", "Last epsilons, 0..1.", "0.05")
-@_axis("--epsilon-share", "S", "Share of the run during which epsilon falls, 0..1.", "0.5")
+@_axis("--alpha", "alphas", "A", "Learning rates, 0..1.", "0.01,0.03,0.1,0.3,1")
+@_axis("--gamma", "gammas", "G", "Discounts, 0..1.", "0.8,0.9,0.95,0.99,0.999")
+@_axis("--epsilon-start", "start", "E", "First epsilons, 0..1.", "1")
+@_axis("--epsilon-end", "end", "E", "Last epsilons, 0..1.", "0.05")
+@_axis("--epsilon-share", "share", "S", "Share of the run during which epsilon falls, 0..1.", "0.5")
 @_axis(
     "--algorithm",
+    "algorithms",
     "NAME",
     "Any of q-learning, sarsa, expected-sarsa, double-q.",
     "q-learning",
-    _words,
+    _NAMES,
 )
-@click.option(
-    "--format",
-    "number_format",
-    callback=_words,
-    metavar="Qm.F,...",
-    help="Number formats.  [default: 16 bits that fit the world]",
-)
+@_axis("--format", "formats", "Qm.F", "Number formats.", "16 bits that fit the world", _NAMES)
 @click.option(
     "--rounding",
     type=click.Choice([mode.value for mode in Rounding]),
@@ -86,7 +70,7 @@ def _axis(
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
-    default=_SEEDS,
+    default=5,
     show_default=True,
     help="Agents per point, with SEED and the seeds after it.",
 )
@@ -127,29 +111,16 @@ def _axis(
 @json_option("all points")
 def command(
     world: str,
-    alpha: list[float] | None,
-    gamma: list[float] | None,
-    epsilon_start: list[float] | None,
-    epsilon_end: list[float] | None,
-    epsilon_share: list[float] | None,
-    algorithm: list[str] | None,
-    number_format: list[str] | None,
-    rounding: str,
-    seed: int,
-    seeds: int,
-    steps: int | None,
-    random: int | None,
-    random_seed: int,
-    env_kwargs: dict[str, Any],
     url: str,
-    config_file: Path | None,
     agents: int | None,
+    env_kwargs: dict[str, Any],
     jobs: int,
     scheduler: str | None,
     out: Path | None,
     resume: bool,
     overwrite: bool,
     json_output: JsonOutput,
+    **typed: Any,
 ) -> None:
     """Learn WORLD with every combination of settings, and rank them.
 
@@ -176,8 +147,6 @@ def command(
     from qstep._io.workers import Processes, Workers
     from qstep.device import is_model
     from qstep.learn.sweep import Sweep
-    from qstep.learn.sweep_plan import sweep_plan
-    from qstep.mdp.world import World
 
     if scheduler is not None and not is_model(url):
         raise click.UsageError(
@@ -187,47 +156,29 @@ def command(
         refuse(["jobs"], "is for the model on this computer")
     if is_model(url):
         refuse(["agents"], "is for a simulation or a board: on the model, agents run on all cores")
-    if random is None:
+    if typed["random"] is None:
         refuse(["random_seed"], "needs --random")
-    named = World.named(world, env_kwargs)
-    axes: dict[str, Any] = {"alphas": alpha, "gammas": gamma}
-    plan = sweep_plan(
-        named,
-        **{name: values for name, values in axes.items() if values is not None},
-        epsilons=_epsilons(named, steps, epsilon_start, epsilon_end, epsilon_share),
-        algorithms=algorithm,
-        formats=number_format,
-        seeds=range(seed, seed + seeds),
-        steps=steps,
-        rounding=rounding,
-        random=random,
-        random_seed=random_seed,
-        config=None if config_file is None else config_from(config_file, None, None, None, None),
-    )
+    plan = _options(**typed).plan(world, env_kwargs)
     workers: Workers = Processes(jobs) if scheduler is None else Cluster(scheduler)
-    run = Sweep(plan, url, agents, workers, world)
+    run = Sweep(plan, url, agents, workers, world, env_kwargs)
     job = Job(lambda _: run, out or Path("runs") / f"sweep-{Path(world).stem}")
     drive([job], RunOptions(resume, overwrite, json_output), _in_words)
 
 
-def _epsilons(
-    world: World,
-    steps: int | None,
-    starts: Sequence[float] | None,
-    ends: Sequence[float] | None,
-    shares: Sequence[float] | None,
-) -> list[Epsilon]:
-    """Return every combination of first epsilon, last epsilon and share of the run."""
-    from qstep.learn.advise import usual_steps
-    from qstep.learn.plan import Budget, falling_epsilon
+def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:
+    """Return what was typed; options that were not given keep their defaults."""
+    from qstep.learn.sweep_plan import SweepOptions
 
-    budget = Budget(steps=usual_steps(world) if steps is None else steps)
-    axes = (
-        [1.0] if starts is None else starts,
-        [0.05] if ends is None else ends,
-        [0.5] if shares is None else shares,
+    schedule = EpsilonSchedule()
+    shares = {name: typed.pop(name) or [default] for name, default in asdict(schedule).items()}
+    given = {name: value for name, value in typed.items() if value is not None}
+    if config_file is not None:
+        given["config"] = config_from(config_file, None, None, None, None)
+    return SweepOptions(
+        epsilons=list(itertools.starmap(EpsilonSchedule, itertools.product(*shares.values()))),
+        seeds=range(seed, seed + seeds),
+        **given,
     )
-    return [falling_epsilon(budget, *values) for values in itertools.product(*axes)]
 
 
 def _in_words(report: dict[str, Any], result: Result) -> str:

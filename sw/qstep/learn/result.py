@@ -180,11 +180,11 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
             )
         found.append(tree)
     report, history = found
-    if "world" not in report or report.get("command") == "sweep":
+    if "world" not in report:
         whose = report.get("command", "run that it does not name")
         raise FileFormatError(
-            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, dqn "
-            "and pqn"
+            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, sweep, "
+            "dqn and pqn"
         )
     try:
         arrays = {

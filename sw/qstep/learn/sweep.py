@@ -7,12 +7,9 @@ import math
 import os
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from qstep._io.checkpoint import Checkpoint
 from qstep._io.workers import Here, Processes, Workers, completed
@@ -25,14 +22,13 @@ from qstep.learn.agents_result import AgentsResult, played
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.run import Progress
-from qstep.learn.sweep_plan import ALPHAS, GAMMAS, SEEDS, SweepPlan, sweep_plan
-from qstep.learn.sweep_result import NEAR, Learnt, SweepResult
+from qstep.learn.sweep_plan import SweepOptions, SweepPlan
+from qstep.learn.sweep_result import NEAR, Learnt, SweepResult, packed, unpacked
+from qstep.learn.train import finished
 from qstep.mdp.world import World, name_of
 from qstep.spec.agents import MOST_AGENTS, Algorithm
-from qstep.spec.checks import check_callable, integer, shown
-from qstep.spec.config import Config
-from qstep.spec.epsilon import Epsilon
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.checks import check_callable, did_you_mean, integer, shown
+from qstep.spec.fixed import QFormat
 from qstep.spec.random import seed_as_first
 
 if TYPE_CHECKING:
@@ -56,21 +52,12 @@ _BATCHES = 4
 def sweep(
     world: World | str | gym.Env[Any, Any],
     *,
-    alphas: Iterable[float] = ALPHAS,
-    gammas: Iterable[float] = GAMMAS,
-    epsilons: Iterable[Epsilon | float] | None = None,
-    algorithms: Iterable[Algorithm | str] | None = None,
-    formats: Iterable[QFormat | str] | None = None,
-    seeds: Iterable[int] = SEEDS,
-    steps: int | None = None,
-    rounding: Rounding | str = Rounding.NEAREST,
-    random: int | None = None,
-    random_seed: int = 0,
     device: str = "model",
     agents: int | None = None,
-    config: Config | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
     workers: Workers | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Any,
 ) -> SweepResult:
     """Let agents learn a world with every combination of settings, once for each seed.
 
@@ -82,37 +69,21 @@ def sweep(
     ----------
     world : World, str or gymnasium.Env
         As for :func:`qstep.train`; it must have a transition table.
-    alphas, gammas : iterable of float
-        Each 0..1.
-    epsilons : iterable of Epsilon or float, optional
-        A number means constant. Default: epsilon falls from 1 to 0.05 over the first half of the run.
-    algorithms : iterable of Algorithm or str, optional
-        Default: Q-learning.
-    formats : iterable of QFormat or str, optional
-        Default: that of :func:`~qstep.fitting_format`, the same for all points.
-    seeds : iterable of int
-        Each 0..2^64-1.
-    steps : int, optional
-        Steps of each agent; default: :func:`~qstep.usual_steps`.
-    rounding : Rounding or str
-    random : int, optional
-        Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
-        scale between the least and the greatest given, and one of the given values for all else. If a
-        pair would learn another discount, gamma is the nearest that it learns.
-    random_seed : int
     device : str
         As for :func:`qstep.open`. On the model, agents run on all cores; elsewhere agents of one
         algorithm and format run together, as many at a time as the device has.
     agents : int, optional
         Agents of a device, 1..2048; default: 16, or fewer if the sweep has fewer. The model ignores it.
-    config : Config, optional
-        That of an existing device: it sets `algorithms`, `formats`, `rounding` and `agents`.
+        An existing device, whose `config` is one of the options, sets it.
+    env_kwargs : mapping, optional
+        As for :func:`qstep.train`.
     workers : Workers, optional
-        What computes on the model: :class:`qstep._io.workers.Processes`, by default one per core (a
-        script must then call this below ``if __name__ == "__main__"``), or
-        :class:`qstep._io.cluster.Cluster`.
+        What computes on the model: :class:`qstep.Processes`, by default one per core (a script must then
+        call this below ``if __name__ == "__main__":``), or :class:`qstep.Cluster`.
     progress : callable, optional
-        Called as ``progress(done, total)``, in agents, whenever some are done.
+        Called with a :class:`~qstep.Progress`, in agents, whenever some are done.
+    **options
+        What is compared: the fields of :class:`~qstep.SweepOptions`, such as `alphas`.
 
     Returns
     -------
@@ -121,9 +92,10 @@ def sweep(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        As for :func:`qstep.train`, for any of the points; if a value is illegal, nothing was started.
+        There is no such option; or as for :func:`qstep.train`, for any of the points. If a value is
+        illegal, nothing was started.
     SchedulerError
-        Workers died repeatedly, or there are none.
+        Workers died repeatedly, could not start, or there are none.
 
     Warns
     -----
@@ -132,33 +104,19 @@ def sweep(
 
     Examples
     --------
-    >>> from qstep._io.workers import Here
+    >>> from qstep import Here
     >>> result = sweep("gridworld", alphas=[0.1, 0.5], gammas=[0.9], steps=2000, workers=Here())
     >>> len(result.plan.points), len(result.plan.seeds)
     (2, 5)
     """
     check_callable("progress", progress)
-    plan = sweep_plan(
-        world,
-        alphas=alphas,
-        gammas=gammas,
-        epsilons=epsilons,
-        algorithms=algorithms,
-        formats=formats,
-        seeds=seeds,
-        steps=steps,
-        rounding=rounding,
-        random=random,
-        random_seed=random_seed,
-        config=config,
-    )
-    run = Sweep(plan, device, agents, workers, name_of(world))
-    for _ in run:
-        if progress is not None:
-            progress(len(run.done), run.total)
-    result = run.result()
-    if result.saturated is not None:
-        warnings.warn(result.saturated, PrecisionWarning, stacklevel=2)
+    names = [field.name for field in fields(SweepOptions)]
+    for name in options.keys() - names:
+        raise ConfigError(f"sweep has no option {name!r}.{did_you_mean(name, names)}")
+    plan = SweepOptions(**options).plan(world, env_kwargs)
+    run = Sweep(plan, device, agents, workers, name_of(world), env_kwargs)
+    result = finished(run, progress)
+    assert isinstance(result, SweepResult)
     return result
 
 
@@ -172,15 +130,7 @@ class _Batch:
 
 
 class Sweep:
-    """A :class:`~qstep.learn.run.Run` of all agents of a sweep.
-
-    Parameters
-    ----------
-    plan : SweepPlan
-    device, agents, workers
-        As for :func:`sweep`.
-    name : str
-        The world, for people.
+    """A :class:`~qstep.learn.run.Run` of all agents of a sweep; arguments as for :func:`sweep`.
 
     Attributes
     ----------
@@ -199,16 +149,17 @@ class Sweep:
         agents: int | None = None,
         workers: Workers | None = None,
         name: str = "",
+        env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self.plan, self.device, self.name = plan, device, name
+        self.env_kwargs = dict(env_kwargs or {})
         self.metrics: Metrics | None = None
         self.done: dict[Key, Learnt] = {}
         self.total = len(plan.points) * len(plan.seeds)
         self._at_once = self._agents_of_device(agents)
         if workers is not None and not callable(getattr(workers, "each", None)):
             raise ConfigError(
-                f"workers is {shown(workers)}; it must be Processes or Here of qstep._io.workers, "
-                "or a Cluster of qstep._io.cluster"
+                f"workers is {shown(workers)}; it must be qstep.Processes, qstep.Here or qstep.Cluster"
             )
         self._workers = workers or Processes(os.cpu_count() or 1)
         if not is_model(device):
@@ -248,9 +199,7 @@ class Sweep:
 
     @property
     def progress(self) -> Progress:
-        done = Counter(point for point, _ in self.done)
-        whole = sum(count == len(self.plan.seeds) for count in done.values())
-        return Progress(whole, len(self.plan.points), self.reached)
+        return Progress(len(self.done), self.total, "agents")
 
     @property
     def steps(self) -> int:
@@ -283,26 +232,17 @@ class Sweep:
                 yield _Batch(self.plan.part(settings, algorithm, number_format), self.device, part)
 
     def result(self) -> SweepResult:
-        seeds = range(len(self.plan.seeds))
-        learnt = tuple(
-            tuple(self.done[number, seed] for seed in seeds)
-            for number in range(len(self.plan.points))
+        points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
+        learnt = tuple(tuple(self.done[point, seed] for seed in seeds) for point in points)
+        return SweepResult(
+            self.name, self.device, self.plan, learnt, self._seconds, self._steps, self.env_kwargs
         )
-        return SweepResult(self.name, self.device, self.plan, learnt, self._seconds, self._steps)
 
     @property
     def checkpoint(self) -> Checkpoint:
         """The agents that are done so far."""
-        learnt = list(self.done.values())
-        return Checkpoint(
-            {"done": [[*key, own.to_head()] for key, own in self.done.items()]},
-            {
-                "mean_return": np.array([own.mean_return for own in learnt], np.float64),
-                "value": np.array(
-                    [own.value or (math.nan,) * len(own.mean_return) for own in learnt], np.float64
-                ),
-            },
-        )
+        rows, curves = packed(list(self.done.values()))
+        return Checkpoint({"keys": list(self.done), "agents": rows}, curves)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of the same sweep.
@@ -313,15 +253,8 @@ class Sweep:
             A part is missing or invalid.
         """
         try:
-            curves = (checkpoint.arrays[name].tolist() for name in ("mean_return", "value"))
-            done = {
-                (point, seed): Learnt.of_head(
-                    head, tuple(returns), () if head["optimum"] is None else tuple(values)
-                )
-                for (point, seed, head), returns, values in zip(
-                    checkpoint.head["done"], *curves, strict=True
-                )
-            }
+            learnt = unpacked(checkpoint.head["agents"], checkpoint.arrays, self.plan.steps)
+            done = dict(zip(map(tuple, checkpoint.head["keys"]), learnt, strict=True))
             points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
             if any(point not in points or seed not in seeds for point, seed in done):
                 raise ValueError("there is no such point or seed")

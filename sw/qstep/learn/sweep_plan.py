@@ -1,12 +1,13 @@
-"""The points of a sweep, a grid or drawn at random, checked before anything starts."""
+"""What a sweep compares: its options, and the points that they make, a grid or drawn at random."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,18 +19,14 @@ from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
-from qstep.spec.epsilon import Epsilon
+from qstep.spec.epsilon import Epsilon, EpsilonSchedule
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.settings import AgentSettings
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["ALPHAS", "AXES", "GAMMAS", "SEEDS", "SweepPlan", "SweepPoint", "sweep_plan"]
-
-ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0)
-GAMMAS = (0.8, 0.9, 0.95, 0.99, 0.999)
-SEEDS = range(5)
+__all__ = ["AXES", "SweepOptions", "SweepPlan", "SweepPoint"]
 
 AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
 """The parts of a point."""
@@ -37,8 +34,6 @@ AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
 _MOST_AGENTS = 1 << 20
 _DIGITS = 3
 """Significant digits of a drawn value."""
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +77,19 @@ class SweepPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as plain values."""
-        return {
-            "alpha": self.alpha,
-            "gamma": self.gamma,
-            "epsilon": asdict(self.epsilon),
-            "algorithm": self.algorithm.value,
-            "format": str(self.format),
-        }
+        plain = {"algorithm": self.algorithm.value, "format": str(self.format)}
+        return {"alpha": self.alpha, "gamma": self.gamma, "epsilon": asdict(self.epsilon), **plain}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Self:
+        """Return the point of :meth:`to_dict`."""
+        return cls(
+            plain["alpha"],
+            plain["gamma"],
+            Epsilon(**plain["epsilon"]),
+            Algorithm.parse(plain["algorithm"]),
+            QFormat.parse(plain["format"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +98,20 @@ class SweepPlan:
 
     Attributes
     ----------
-    world : World
+    world : World or None
+        None if the result was loaded from a folder.
     points : tuple of SweepPoint
     seeds : tuple of int
     steps : int
         Steps of each agent.
     rounding : Rounding
     config : Config or None
-        That of the device, if it exists already.
+        That of an existing device.
     is_grid : bool
         The points are all combinations, not drawn at random.
     """
 
-    world: World
+    world: World | None
     points: tuple[SweepPoint, ...]
     seeds: tuple[int, ...]
     steps: int
@@ -120,8 +122,10 @@ class SweepPlan:
     @property
     def identity(self) -> dict[str, Any]:
         """What must be equal for a checkpoint to fit the sweep; the device is not part of it."""
+        assert self.world is not None
         return {
             "command": "sweep",
+            "version": 2,
             "world": self.world.digest,
             "steps": self.steps,
             "rounding": self.rounding.value,
@@ -133,6 +137,7 @@ class SweepPlan:
         self, settings: Sequence[AgentSettings], algorithm: Algorithm, number_format: QFormat
     ) -> AgentsPlan:
         """Return the plan of one run of agents."""
+        assert self.world is not None
         config = self.config
         if config is not None and config.acting is not None:
             acting = replace(config.acting, agents=len(settings))
@@ -155,105 +160,159 @@ class SweepPlan:
         return sorted((axis for axis in AXES if count[axis] > 1), key=lambda axis: -count[axis])
 
 
-def sweep_plan(
-    world: World | str | gym.Env[Any, Any],
-    *,
-    alphas: Iterable[float] = ALPHAS,
-    gammas: Iterable[float] = GAMMAS,
-    epsilons: Iterable[Epsilon | float] | None = None,
-    algorithms: Iterable[Algorithm | str] | None = None,
-    formats: Iterable[QFormat | str] | None = None,
-    seeds: Iterable[int] = SEEDS,
-    steps: int | None = None,
-    rounding: Rounding | str = Rounding.NEAREST,
-    random: int | None = None,
-    random_seed: int = 0,
-    config: Config | None = None,
-) -> SweepPlan:
-    """Return the plan of a sweep; parameters and errors as for :func:`qstep.sweep`."""
-    named = World.of(world)
-    budget = Budget(steps=usual_steps(named) if steps is None else steps)
-    assert budget.steps is not None
-    if config is not None:
-        checked_config(config)
-        algorithms, formats, rounding = _of_device(config, algorithms, formats)
-    chosen_gammas = _axis("gammas", gammas, lambda gamma: AgentSettings(gamma=gamma).gamma)
-    if epsilons is None:
-        epsilons = [falling_epsilon(budget, 1.0, 0.05, 0.5)]
-    if algorithms is None:
-        algorithms = [Algorithm.Q_LEARNING]
-    trained: tuple[Sequence[Any], ...] = (
-        _axis("alphas", alphas, lambda alpha: AgentSettings(alpha=alpha).alpha),
-        chosen_gammas,
-        _axis("epsilons", epsilons, lambda own: own if isinstance(own, Epsilon) else Epsilon(own)),
-    )
-    chosen_algorithms = _axis("algorithms", algorithms, Algorithm.parse)
-    if formats is None:
-        on_policy = any(algorithm.is_on_policy for algorithm in chosen_algorithms)
-        settings = itertools.starmap(AgentSettings, itertools.product(*trained))
-        formats = [fitting_format(named, settings, on_policy=on_policy)]
-    axes = (
-        *trained,
-        chosen_algorithms,
-        _axis("formats", formats, lambda own: QFormat.parse(str(own))),
-    )
-    chosen_seeds = _axis("seeds", seeds, lambda seed: AgentSettings(seed=seed).seed)
-    draw_seed = AgentSettings(seed=random_seed).seed
-    points: Iterable[tuple[Any, ...]] = itertools.product(*axes)
-    count = math.prod(map(len, axes))
-    if random is not None:
-        count = integer("random", random, 1, _MOST_AGENTS)
-        points = _drawn(axes, count, draw_seed)
-    integer("number of agents, points times seeds,", count * len(chosen_seeds), 1, _MOST_AGENTS)
-    plan = SweepPlan(
-        named,
-        tuple(SweepPoint(*point) for point in points),
-        tuple(chosen_seeds),
-        budget.steps,
-        Rounding.parse(rounding),
-        config,
-        random is None,
-    )
-    warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
-    for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
-        plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
-    return plan
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """What a sweep compares, and how each agent learns.
+
+    Parameters
+    ----------
+    alphas, gammas : iterable of float
+        Each 0..1.
+    epsilons : iterable of Epsilon, EpsilonSchedule or float
+        A number means constant; the share of a schedule is that of the run. Default: epsilon falls from
+        1 to 0.05 over the first half of the run.
+    algorithms : iterable of Algorithm or str, optional
+        Default: Q-learning.
+    formats : iterable of QFormat or str, optional
+        Default: that of :func:`~qstep.fitting_format`, the same for all points.
+    seeds : iterable of int
+        Each 0..2^64-1; one agent of each point learns with each of them.
+    steps : int, optional
+        Steps of each agent; default: :func:`~qstep.usual_steps`.
+    rounding : Rounding or str
+    random : int, optional
+        Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
+        scale between the least and the greatest given, and one of the given values for all else. If a
+        pair would learn another discount, gamma is the nearest that it learns.
+    random_seed : int
+    config : Config, optional
+        That of an existing device: it sets `algorithms`, `formats` and `rounding`.
+
+    Raises
+    ------
+    ConfigError
+        A value is illegal; the message names it and the legal range.
+    """
+
+    alphas: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)
+    gammas: Sequence[float] = (0.8, 0.9, 0.95, 0.99, 0.999)
+    epsilons: Sequence[Epsilon | EpsilonSchedule | float] = (EpsilonSchedule(),)
+    algorithms: Sequence[Algorithm | str] | None = None
+    formats: Sequence[QFormat | str] | None = None
+    seeds: Sequence[int] = range(5)
+    steps: int | None = None
+    rounding: Rounding | str = Rounding.NEAREST
+    random: int | None = None
+    random_seed: int = 0
+    config: Config | None = None
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "alphas": _values("alphas", self.alphas, partial(_setting, "alpha")),
+            "gammas": _values("gammas", self.gammas, partial(_setting, "gamma")),
+            "epsilons": _values("epsilons", self.epsilons, _epsilon),
+            "seeds": _values("seeds", self.seeds, partial(_setting, "seed")),
+            "rounding": Rounding.parse(self.rounding),
+            "random_seed": _setting("seed", self.random_seed),
+        }
+        if self.algorithms is not None:
+            checked["algorithms"] = _values("algorithms", self.algorithms, Algorithm.parse)
+        if self.formats is not None:
+            checked["formats"] = _values("formats", self.formats, _format)
+        if self.steps is not None:
+            checked["steps"] = Budget(steps=self.steps).length
+        if self.random is not None:
+            checked["random"] = integer("random", self.random, 1, _MOST_AGENTS)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if self.config is not None:
+            self._take(checked_config(self.config))
+
+    def _take(self, config: Config) -> None:
+        """Set what a device was built with; refuse any other algorithm or format."""
+        acting = config.acting
+        if acting is None or not acting.is_table or (acting.shared_table and acting.agents > 1):
+            raise ConfigError(
+                f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
+                "table each"
+            )
+        for name, built in (("algorithms", acting.algorithm), ("formats", config.format)):
+            given = getattr(self, name)
+            if given not in (None, (built,)):
+                *names, device = (str(getattr(value, "value", value)) for value in (*given, built))
+                raise ConfigError(f"{name} is {names}; the device of config is built with {device}")
+            object.__setattr__(self, name, (built,))
+        object.__setattr__(self, "rounding", config.rounding)
+
+    def plan(
+        self,
+        world: World | str | gym.Env[Any, Any],
+        env_kwargs: Mapping[str, Any] | None = None,
+    ) -> SweepPlan:
+        """Return the sweep of a world; parameters and errors as for :func:`qstep.sweep`."""
+        if env_kwargs is not None and not isinstance(world, str):
+            raise ConfigError(
+                f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named"
+            )
+        world = World.of(world, env_kwargs)
+        budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
+        epsilons = [
+            falling_epsilon(budget, *astuple(own)) if isinstance(own, EpsilonSchedule) else own
+            for own in self.epsilons
+        ]
+        learned = (self.alphas, self.gammas, epsilons)
+        algorithms: Sequence[Any] = self.algorithms or (Algorithm.Q_LEARNING,)
+        formats: Sequence[Any] | None = self.formats
+        if formats is None:
+            settings = itertools.starmap(AgentSettings, itertools.product(*learned))
+            on_policy = any(algorithm.is_on_policy for algorithm in algorithms)
+            formats = (fitting_format(world, settings, on_policy=on_policy),)
+        axes: tuple[Sequence[Any], ...] = (*learned, algorithms, formats)
+        points: Iterable[tuple[Any, ...]] = itertools.product(*axes)
+        count = math.prod(map(len, axes))
+        if self.random is not None:
+            count = self.random
+            points = _drawn(axes, count, self.random_seed)
+        agents = count * len(self.seeds)
+        integer("number of agents, points times seeds,", agents, 1, _MOST_AGENTS)
+        plan = SweepPlan(
+            world,
+            tuple(itertools.starmap(SweepPoint, points)),
+            tuple(self.seeds),
+            budget.length,
+            Rounding.parse(self.rounding),
+            self.config,
+            self.random is None,
+        )
+        warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
+        for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
+            plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
+        return plan
 
 
-def _axis(name: str, values: Iterable[Any], kind: Callable[[Any], Value]) -> list[Value]:
-    """Return the values of an axis without repetition; `kind` checks each value."""
+def _values(name: str, values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return the values of an option without repetition; `kind` checks each value."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ConfigError(f"{name} is {shown(values)}; it must be a list of values")
-    found = list(dict.fromkeys(kind(value) for value in values))
+    found = tuple(dict.fromkeys(map(kind, values)))
     if not found:
         raise ConfigError(f"{name} is empty; it must have one value or more")
     return found
 
 
-def _of_device(
-    config: Config,
-    algorithms: Iterable[Algorithm | str] | None,
-    formats: Iterable[QFormat | str] | None,
-) -> tuple[list[Algorithm], list[QFormat], Rounding]:
-    """Return the values that a device was built with, and refuse any others."""
-    acting = config.acting
-    if acting is None or not acting.is_table or (acting.shared_table and acting.agents > 1):
-        raise ConfigError(
-            f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
-            "table each"
-        )
-    for name, values, own in (
-        ("algorithms", algorithms, acting.algorithm.value),
-        ("formats", formats, str(config.format)),
-    ):
-        if values is not None and [str(getattr(v, "value", v)) for v in values] != [own]:
-            raise ConfigError(
-                f"{name} is {shown(values)}; the device of config is built with {own}"
-            )
-    return [acting.algorithm], [config.format], config.rounding
+def _setting(name: str, value: Any) -> Any:
+    return getattr(AgentSettings(**{name: value}), name)
 
 
-def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterable[tuple[Any, ...]]:
+def _epsilon(value: Any) -> Epsilon | EpsilonSchedule:
+    return value if isinstance(value, Epsilon | EpsilonSchedule) else Epsilon(value)
+
+
+def _format(value: Any) -> QFormat:
+    return QFormat.parse(str(value))
+
+
+def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterator[tuple[Any, ...]]:
     """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, one value of each other axis.
 
     If a pair of alpha and gamma would learn another discount, gamma is the nearest that it learns.

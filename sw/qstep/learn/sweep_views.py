@@ -57,8 +57,8 @@ def render(result: SweepResult) -> Table:
             *([f"{point.discount:.6g}"] if learned else []),
             f"{score.greedy_return:.3f}",
             f"{score.worst:.3f}",
-            "" if score.success is None else f"{score.success:.1%}",
-            f"{score.near} of {seeds}" if result.learnt[number][0].loss else "",
+            "" if score.greedy_success is None else f"{score.greedy_success:.1%}",
+            f"{score.near_agents} of {seeds}" if result.learnt[number][0].loss else "",
             "" if math.isinf(score.near_after) else f"{score.near_after:,.0f}",
             style="bold green" if rank == 0 else None,
         )

@@ -19,7 +19,7 @@ from qstep.envs.rendering import GridMap
 from qstep.errors import WorldError
 from qstep.learn.evaluate import evaluate
 from qstep.learn.plots import draw_agents, draw_learning_curve, draw_policy
-from qstep.learn.result import Files, History, Result, read_results, saturated_in_words
+from qstep.learn.result import Files, History, Result, saturated_in_words
 from qstep.learn.table import (
     TableWorld,
     load_table,
@@ -169,9 +169,8 @@ class TableResult(Result):
         return Files({"table.npz": table}, {"learning_curve.png": curve, "policy.png": policy})
 
 
-def load_table_result(folder: Path) -> TableResult:
+def load_table_result(folder: Path, report: dict[str, Any], history: History) -> TableResult:
     """Return the result of a run with a table from its folder; errors are those of `qstep.load`."""
-    report, history = read_results(folder)
     path = folder / "table.npz"
     config, learned_with = table_settings(path)
     table = load_table(path, config)

@@ -15,7 +15,7 @@ from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import Budget, falling_epsilon, planned
-from qstep.learn.result import Result
+from qstep.learn.result import Result, read_results
 from qstep.learn.run import Progress, Run
 from qstep.learn.table_result import TableResult, load_table_result
 from qstep.mdp.world import World, name_of
@@ -245,7 +245,12 @@ def load(folder: str | Path) -> Result:
     if (folder / "network.safetensors").exists():
         loaded: Result = extras.load("qstep.deep.result", "torch").load_network(folder)
         return loaded
-    return load_table_result(folder)
+    report, history = read_results(folder)
+    if report.get("command") == "sweep":
+        from qstep.learn.sweep_result import load_sweep  # which imports this module
+
+        return load_sweep(folder, report, history)
+    return load_table_result(folder, report, history)
 
 
 def finished(
