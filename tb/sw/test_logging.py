@@ -15,7 +15,7 @@ from tb.sw.test_cli import COMMANDS
 from tb.sw.timed_port import TimedPort
 
 from qstep import cli
-from qstep.cli._verbose import verbose_option
+from qstep.cli._streams import verbose_option
 from qstep.device.lane import LinkDevice
 from qstep.device.link.exchange import RETRIES
 from qstep.device.link.session import Session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import pkgutil
+import itertools
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from qstep.cli._interrupt import TYPED, answered
-from qstep.cli._streams import guarded_streams
-from qstep.cli._verbose import verbose_option
+from qstep.cli._streams import guarded_streams, verbose_option
 from qstep.errors import QStepError, QStepWarning
 from qstep.spec.checks import did_you_mean
 
@@ -27,50 +26,37 @@ _GROUPS = {
     "Hardware": ("generate", "build", "program", "explore", "serve", "replay"),
     "Laboratory": ("demo", "bench", "agents", "profile", "matmul", "doctor"),
 }
-"""The sections of ``qstep --help``."""
+"""The commands, by the section of ``qstep --help``."""
 
 _LABORATORY = "qstep_bench.cli"
-"""The package with the commands of the laboratory; it is above this one and loaded only by name."""
+"""The package with most commands of the laboratory; it is above this one and loaded only by name."""
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """Return the module of each command: those of both packages without a leading underscore."""
-    found = {}
-    for package in (__name__, _LABORATORY):
-        spec = importlib.util.find_spec(package)
-        assert spec is not None
-        for module in pkgutil.iter_modules(spec.submodule_search_locations):
-            if not module.name.startswith("_"):
-                found[module.name] = f"{package}.{module.name}"
-    return found
+def _command(name: str) -> click.Command:
+    """Load the module of a command."""
+    here = importlib.util.find_spec(f"{__name__}.{name}")
+    module = importlib.import_module(f"{__name__ if here else _LABORATORY}.{name}")
+    command: click.Command = module.command
+    command.name = name
+    command.params.append(verbose_option())
+    return command
 
 
 class _Commands(click.Group):
     """A group whose commands are modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_modules())
+        return sorted(itertools.chain(*_GROUPS.values()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _modules().get(cmd_name)
-        if module is None:
-            return None
-        command = importlib.import_module(module).command
-        assert isinstance(command, click.Command)
-        command.name = cmd_name
-        if not any(
-            "-v" in parameter.opts for parameter in command.params
-        ):  # the module is loaded once, so the option may be there
-            command.params.append(verbose_option())
-        return command
+        return _command(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, names in _GROUPS.items():
-            commands = {name: self.get_command(ctx, name) for name in names}
             with formatter.section(group):
                 formatter.write_dl(
-                    [(n, c.get_short_help_str(formatter.width)) for n, c in commands.items() if c]
+                    [(name, _command(name).get_short_help_str(formatter.width)) for name in names]
                 )
 
     def resolve_command(
@@ -92,7 +78,7 @@ class _Commands(click.Group):
 
 @contextmanager
 def _warnings_in_words() -> Iterator[None]:
-    """Print each QStepWarning on stderr as one line, without a place in the source."""
+    """Print each QStepWarning on stderr as one line, without its position in the source."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", QStepWarning)
         show = warnings.showwarning

@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,64 +63,75 @@ def drive(
     describe: Callable[[dict[str, Any], Result], str],
     conclude: Callable[[list[dict[str, Any]]], str] | None = None,
 ) -> None:
-    """Make runs one after another and report them.
+    """Make runs one after another; report each in the words of `describe`, several by `conclude` too.
 
     A checkpoint is saved once a second, or less often if that takes longer than a twentieth of the time;
     and at the end, on Ctrl-C and when the device fails. With several jobs, resuming keeps those
     that are complete, continues the interrupted one and starts the others; the first must have started.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        One, or one per seed.
-    options : RunOptions
-    describe : callable
-        Returns the text for a report and its result.
-    conclude : callable, optional
-        Returns the text that follows those of several jobs, from their reports.
     """
     reports: list[dict[str, Any]] = []
     undrawn: list[str] = []
-
-    def tell(report: dict[str, Any], result: Result) -> None:
-        reports.append(report)
-        text = describe(report, result)
-        if len(jobs) == 1:
-            options.json_output.tell(report, lambda: click.echo(text))
-        elif not options.json_output.on_stdout:
-            click.echo(text)
-
+    several, output = len(jobs) > 1, options.json_output
     for number, job in enumerate(jobs):
-        with run_folder(job.folder, options.resume, options.overwrite) as file:
+        with (
+            run_folder(job.folder, options.resume, options.overwrite) as file,
+            room_for(output.file),
+        ):
             resumed = options.resume and (number == 0 or file.exists())
+            life = _Life(job, file, options, resumed, several, reports)
+            with life.kept() as run:
+                with life.pauses() as pause:
+                    for line in run:
+                        if pause(line):
+                            break
+                life.save()
+                result = run.result()
+                files = result.write(job.folder)
+                on_interrupt(lambda: None)  # from here on, the names of the files say what there is
+            if not run.resumable:
+                file.unlink(missing_ok=True)  # of the run that these results replace
+            found = {name: str(path) for name, path in files.items()}
+            reports.append({**result.summary(), "files": found})
+            text = partial(click.echo, describe(reports[-1], result))
+            if not several:
+                output.tell(reports[-1], text)
+            elif not output.on_stdout:
+                text()
             try:
-                _Life(job, file, options, resumed, len(jobs) > 1).lead(reports, tell)
+                result.draw(job.folder, options.write_pictures)
             except DrawingError as failure:  # it must not cost the other runs
                 undrawn.append(str(failure))
-    if len(jobs) > 1:
-        assert conclude is not None
-        options.json_output.tell(reports, lambda: click.echo(conclude(reports)))
+    if conclude is not None and several:
+        output.tell(reports, partial(click.echo, conclude(reports)))
     if undrawn:
         raise DrawingError("; ".join(undrawn))
 
 
 class _Life:
-    """One run from its first step to its files."""
+    """One run from its first step to its last checkpoint."""
 
     def __init__(
-        self, job: Job, file: Path, options: RunOptions, resumed: bool, one_of_several: bool
+        self,
+        job: Job,
+        file: Path,
+        options: RunOptions,
+        resumed: bool,
+        one_of_several: bool,
+        finished: Sequence[dict[str, Any]],
     ) -> None:
-        self._folder, self._file, self._options = job.folder, file, options
-        self._resumed = resumed
-        self._checkpoint: Checkpoint | None = None
+        self._file, self._finished = file, finished
         there: dict[str, Any] = {}
-        if resumed and not file.exists():
-            _check_resumable(job.make({}))
-        if resumed:
+        self._checkpoint: Checkpoint | None = None
+        if resumed and file.exists():
             there, self._checkpoint = read_checkpoint(file)
         self._run = job.make(there)
-        if options.resume:
-            _check_resumable(self._run)
+        if options.resume and not self._run.resumable:
+            raise ConfigError(
+                f"--resume was given; a run on {self._run.name} has no checkpoints, because a "
+                "Gymnasium environment cannot save its state"
+            )
+        if resumed and self._checkpoint is None:
+            read_checkpoint(file)  # fails, and says why
         if self._checkpoint is not None:
             check_identity(file, there, self._run.identity)
         self._metrics, self._label = options.metrics_target, self._run.name
@@ -128,56 +140,46 @@ class _Life:
             self._metrics = self._metrics and _beside(self._metrics, job.folder.name)
         self._reached: str | None = None
 
-    def lead(
-        self,
-        finished: Sequence[dict[str, Any]],
-        tell: Callable[[dict[str, Any], Result], object],
-    ) -> None:
-        """Run to the end, write the files, tell the report, draw the pictures."""
-        run, options = self._run, self._options
-        on_interrupt(lambda: self._stopped_in_words(finished))
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[Run]:
+        """Open the run, and close it at the end; save a checkpoint if Ctrl-C or a failure stops it."""
+        run, resumed = self._run, self._checkpoint is not None
+        on_interrupt(self._stopped_in_words)
         with contextlib.ExitStack() as held:
-            held.enter_context(room_for(options.json_output.file))
             held.callback(run.close)
             run.open(self._checkpoint)
-            if self._resumed:
+            if resumed:
                 self._reached = run.reached
-            run.metrics = held.enter_context(
-                write_metrics(self._metrics, run.steps if self._resumed else None)
-            )
+            metrics = write_metrics(self._metrics, run.steps if resumed else None)
+            run.metrics = held.enter_context(metrics)
             gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
             try:
-                self._iterate()
-                self._save()
-                result = run.result()
-                files = result.write(self._folder)
+                yield run
             except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
-                if not run.atomic and (self._resumed or run.progress.done):
-                    self._save()
+                if not run.atomic and (resumed or run.progress.done):
+                    self.save()
                 if not isinstance(error, KeyboardInterrupt):
                     say_stopped()
                 raise
-            on_interrupt(lambda: None)  # from here on, the names of the files say what there is
-            if not run.resumable:
-                self._file.unlink(missing_ok=True)  # of the run that these results replace
-            found = {name: str(path) for name, path in files.items()}
-            tell({**result.summary(), "files": found}, result)
-            result.draw(self._folder, options.write_pictures)
 
-    def _iterate(self) -> None:
-        """Run the remaining steps with a progress bar on stderr; save regularly."""
+    @contextlib.contextmanager
+    def pauses(self) -> Iterator[Callable[[str | None], bool]]:
+        """Show a progress bar on stderr; yield what to call after every step with the run's line.
+
+        It saves a checkpoint from time to time, and returns whether to stop.
+        """
         run, wait = self._run, _SAVE_SECONDS
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
         with run_bar() as bar, holding as asked_to_stop:
             task = bar.add_task(self._label, state="")
+            shown = saved = time.monotonic()
 
             def show() -> None:
                 done, total, state = run.progress
                 bar.update(task, completed=done, total=total, state=state)
 
-            show()
-            shown = saved = time.monotonic()
-            for line in run:
+            def pause(line: str | None) -> bool:
+                nonlocal shown, saved, wait
                 now, stop = time.monotonic(), asked_to_stop()
                 if line is not None:
                     bar.console.print(line)
@@ -185,35 +187,30 @@ class _Life:
                     shown = now
                     show()
                 if stop or now - saved > wait:
-                    self._save()
+                    self.save()
                     saved = time.monotonic()
                     wait = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - now))
-                if stop:
-                    break
+                return stop
+
+            show()
+            yield pause
             show()
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Save the run's checkpoint, if it has one."""
         if self._run.resumable:
             save_checkpoint(self._file, self._run.checkpoint, self._run.identity)
             self._reached = self._run.reached
 
-    def _stopped_in_words(self, finished: Sequence[dict[str, Any]]) -> str | None:
+    def _stopped_in_words(self) -> str | None:
         """Return how far the checkpoint is, which runs are finished, and how to resume."""
         words = "" if self._reached is None else f" after {self._reached}"
-        if finished:
-            folders = {Path(report["files"]["history"]).parent for report in finished}
+        if self._finished:
+            folders = {Path(report["files"]["history"]).parent for report in self._finished}
             words += f"; finished: {', '.join(sorted(map(str, folders)))}"
         if words and self._run.resumable:
             words += f"; to resume, run: {command_line('--resume')}"
         return words or None
-
-
-def _check_resumable(run: Run) -> None:
-    if not run.resumable:
-        raise ConfigError(
-            f"--resume was given; a run on {run.name} has no checkpoints, because a Gymnasium "
-            "environment cannot save its state"
-        )
 
 
 def _beside(target: Path, name: str) -> Path:

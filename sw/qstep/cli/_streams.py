@@ -1,4 +1,4 @@
-"""Stdout and stderr of a command: a stream that fails never ends the work.
+"""Stdout and stderr of a command: a stream that fails never ends the work; log messages of ``-v``.
 
 What cannot be written is dropped, and the command runs to its end, so that its files are complete. A
 failed stdout is then reported in one line, and the status is 1, unless its reader has left on purpose,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any, TextIO
 
 import click
 
-__all__ = ["guarded_streams"]
+__all__ = ["guarded_streams", "verbose_option"]
 
 
 _PLAIN = f"{__name__}.plain"
@@ -89,3 +90,40 @@ def _text(raw: _Forgiving, before: TextIO | Any) -> TextIO:
         errors=_PLAIN,
         line_buffering=getattr(before, "line_buffering", False) or raw.fileno() == 2,
     )
+
+
+class _Stderr(logging.Handler):
+    """Writes to the current stderr, which a progress bar may have replaced."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(self.format(record), err=True)
+
+
+def verbose_option() -> click.Option:
+    """Return the option, to be added to a command."""
+    return click.Option(
+        ["-v", "--verbose"],
+        count=True,
+        expose_value=False,
+        callback=_listen,
+        help="Log the link to a device: sessions, retries, gaps, rates; with -vv, every request.",
+    )
+
+
+def _listen(ctx: click.Context, param: click.Parameter, count: int) -> None:
+    """Show log messages until the command ends."""
+    if not count:
+        return
+    logger = logging.getLogger("qstep")
+    handler, before = _Stderr(), logger.level
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s.%(msecs)03d %(name)s: %(message)s", "%H:%M:%S")
+    )
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if count == 1 else logging.DEBUG)
+
+    def leave() -> None:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+    ctx.call_on_close(leave)

