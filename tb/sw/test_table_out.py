@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tb.sw.command_line import invoke, ran, refused, told
 
 from qstep import World
+from qstep.cli.export import to_c, to_csv, to_readmemh
 from qstep.envs import GridWorld
 from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
-from qstep.learn.export import to_c, to_csv, to_readmemh
 from qstep.learn.table import load_table, save_table
 from qstep.spec.config import Config
 from qstep.spec.fixed import QFormat

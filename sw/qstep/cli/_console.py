@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -14,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-__all__ = ["console", "run_bar", "task_bar"]
+__all__ = ["console", "run_bar", "task_bar", "task_progress"]
 
 _UNLIMITED = 1 << 16
 
@@ -50,3 +52,15 @@ def task_bar() -> Progress:
         transient=True,
         disable=not out.is_terminal,
     )
+
+
+@contextmanager
+def task_progress(name: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a :func:`task_bar` for one task; yield what takes its description and how far it is."""
+    with task_bar() as bar:
+        task = bar.add_task(name, total=None)
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{name}: {what}", completed=done, total=total)
+
+        yield progress

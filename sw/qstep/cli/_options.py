@@ -14,6 +14,7 @@ import numpy as np
 from click.core import ParameterSource
 from numpy.typing import NDArray
 
+from qstep._io.pictures import picture_format
 from qstep.cli._output import json_option
 from qstep.errors import ConfigError, TableError
 from qstep.learn.table import policy_table
@@ -34,6 +35,7 @@ __all__ = [
     "jobs_option",
     "metrics_option",
     "network_options",
+    "plot_option",
     "refuse",
     "scheduler_option",
     "seed_option",
@@ -275,6 +277,26 @@ def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
         folder_options,
         metrics_option,
         json_option("the summaries"),
+    )
+
+
+def _picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a picture of an unknown format, before the work."""
+    if path is not None:
+        picture_format(path)
+    return path
+
+
+def plot_option(what: str, default: str | None = None) -> Callable[[Decorated], Decorated]:
+    """Return the option for the file of a picture, ``plot_file`` of a command."""
+    return click.option(
+        "--plot",
+        "plot_file",
+        type=click.Path(path_type=Path),
+        callback=_picture,
+        default=default,
+        show_default=default is not None,
+        help=f"{what}: .png, .svg, .pdf or .jpg.",
     )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from qstep._io.pictures import picture_format, write_pictures
-from qstep.cli._options import FiniteRange, seed_option
+from qstep._io.pictures import write_pictures
+from qstep.cli._options import FiniteRange, plot_option, seed_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.spec.fixed import Rounding
 
@@ -44,14 +44,7 @@ __all__ = ["command"]
 )
 @seed_option
 @json_option("all trials")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    default="build/advise.png",
-    show_default=True,
-    help="Picture of the outcomes of all formats: .png, .svg, .pdf or .jpg.",
-)
+@plot_option("Picture of the outcomes of all formats", "build/advise.png")
 def command(
     world: str,
     alpha: float | None,
@@ -69,22 +62,16 @@ def command(
     (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
     WORLD is a map, a world file, or an environment with a transition table.
     """
-    from qstep.cli._console import console, task_bar
-    from qstep.learn.advise import Trial, advise
+    from qstep.cli._console import console, task_progress
+    from qstep.learn.advise import advise
     from qstep.learn.advise_views import draw, render, sentence
     from qstep.mdp.world import World
 
-    picture_format(plot_file)
     named = World.named(world)
     with (
         room_for(json_output.file, plot_file),
-        task_bar() as bar,
+        task_progress(world) as progress,
     ):
-        task = bar.add_task(world, total=None)
-
-        def progress(trial: Trial, done: int, total: int) -> None:
-            bar.update(task, description=str(trial.number_format), completed=done, total=total)
-
         advice = advise(
             named,
             alpha=alpha,

@@ -60,7 +60,7 @@ def command(
     An unknown BOARD gets the list of all boards. Finished placements are kept: an interrupted build
     continues where it stopped, and more seeds add to the finished ones.
     """
-    from qstep.cli._console import console, task_bar
+    from qstep.cli._console import console, task_progress
     from qstep_fpga.board import load
     from qstep_fpga.flow import build
     from qstep_fpga.render import render
@@ -74,13 +74,8 @@ def command(
     on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
     with (
         room_for(folder / f"{board}.json", json_output.file),
-        task_bar() as bar,
+        task_progress(board) as progress,
     ):
-        task = bar.add_task(board)
-
-        def progress(what: str, done: int, total: int) -> None:
-            bar.update(task, description=f"{board}: {what}", completed=done, total=total)
-
         report, bitstream = build(
             chosen, config, range(1, seeds + 1), who, folder, progress, accept_unmet_clock
         )

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from qstep._io.pictures import picture_format, write_pictures
+from qstep._io.pictures import write_pictures
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._options import CommaList, jobs_option, scheduler_option, seeds_option
+from qstep.cli._options import CommaList, jobs_option, plot_option, scheduler_option, seeds_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
@@ -47,14 +47,7 @@ def _axis(
 @jobs_option("Tools to run at a time.")
 @scheduler_option
 @json_option("all figures")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    default="build/explore.png",
-    show_default=True,
-    help="Picture of area against updates a second: .png, .svg, .pdf or .jpg.",
-)
+@plot_option("Picture of area against updates a second", "build/explore.png")
 def command(
     boards: tuple[str, ...],
     what: str,
@@ -71,7 +64,7 @@ def command(
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
     kept: the same command continues where it stopped, and more seeds add to the finished ones.
     """
-    from qstep.cli._console import console, task_bar
+    from qstep.cli._console import console, task_progress
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
     from qstep_fpga.explore.plot import draw
@@ -79,7 +72,6 @@ def command(
     from qstep_fpga.explore.table import render
     from qstep_fpga.workers import workers
 
-    picture_format(plot_file)
     chosen = [load(name) for name in dict.fromkeys(boards or names())]
     if not boards:
         chosen = [board for board in chosen if board.config.acting is None]
@@ -92,13 +84,8 @@ def command(
 
     with (
         room_for(json_output.file, plot_file),
-        task_bar() as bar,
+        task_progress("explore") as progress,
     ):
-        task = bar.add_task("explore")
-
-        def progress(doing: str, done: int, total: int) -> None:
-            bar.update(task, description=doing, completed=done, total=total)
-
         exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
     json_output.tell(exploration.to_dict(), lambda: console().print(render(exploration)))
     write_pictures({plot_file: partial(draw, exploration)})

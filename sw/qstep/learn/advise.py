@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +26,12 @@ from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings
 
-__all__ = [
-    "AGENTS",
-    "NARROWEST",
-    "Advice",
-    "Outcome",
-    "Trial",
-    "Zone",
-    "advise",
-    "dead_zone",
-    "usual_steps",
-]
+__all__ = ["AGENTS", "Advice", "Outcome", "Trial", "advise", "dead_zone", "usual_steps"]
 
 AGENTS = 5
 """Agents of a trial; the median one must reach the policy."""
 
-NARROWEST, WIDEST = 8, 32
+_NARROWEST, _WIDEST = 8, 32
 """Widths of a format."""
 
 _PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
@@ -54,7 +44,11 @@ _LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
 
 
 class Outcome(StrEnum):
-    """The outcome of a trial: the policy was reached, or why not."""
+    """The outcome of a trial: the policy was reached, or why not.
+
+    Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit. Not
+    enough: neither; more fraction bits, more steps or a smaller alpha are needed.
+    """
 
     REACHED = "reached"
     DEAD_ZONE = "dead zone"
@@ -66,18 +60,8 @@ class Outcome(StrEnum):
 class Trial:
     """The result of learning with a format and a rounding mode.
 
-    Attributes
-    ----------
-    number_format : QFormat
-    rounding : Rounding
-    outcome : Outcome
-        Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit.
-        Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
-    loss : float
-        How much less than the optimum the median agent's greedy policy is worth where episodes
-        start, as a share of the optimum.
-    saturated : float
-        Share of updates that saturated.
+    `loss` is how much less than the optimum the median agent's greedy policy is worth where episodes
+    start, as a share of the optimum; `saturated` is the share of updates.
     """
 
     number_format: QFormat
@@ -87,23 +71,9 @@ class Trial:
     saturated: float
 
 
-def _fraction(trial: Trial) -> int:
-    return trial.number_format.fraction
-
-
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """All trials in one world.
-
-    Attributes
-    ----------
-    alpha, gamma : float
-    steps : int
-        Steps of each agent in a trial.
-    within : float
-        Largest loss with which the policy counts as reached.
-    trials : tuple of Trial
-    """
+    """All trials in one world; with a loss up to `within`, the policy counts as reached."""
 
     alpha: float
     gamma: float
@@ -117,22 +87,22 @@ class Advice:
         return learned_discount(self.alpha, self.gamma)
 
     def contradiction(self, trial: Trial) -> Trial | None:
-        """Return what shows that a trial reached the policy by luck.
+        """Return the trial that shows that this one reached the policy by luck, if there is one.
 
-        That is the failed trial with the most fraction bits, more than `trial` has, among those with
-        the same integer bits and rounding. None if there is none, or if `trial` failed itself.
+        It failed although it has more fraction bits (the most that failed), the same integer bits and
+        the same rounding.
         """
-
-        def contradicts(other: Trial) -> bool:
-            more, less = other.number_format, trial.number_format
-            return (
-                trial.outcome is Outcome.REACHED
-                and other.outcome is not Outcome.REACHED
-                and (other.rounding, more.integer) == (trial.rounding, less.integer)
-                and more.fraction > less.fraction
-            )
-
-        return max(filter(contradicts, self.trials), key=_fraction, default=None)
+        own = trial.number_format
+        if trial.outcome is not Outcome.REACHED:
+            return None
+        failed = {
+            other.number_format.fraction: other
+            for other in self.trials
+            if other.outcome is not Outcome.REACHED
+            and (other.rounding, other.number_format.integer) == (trial.rounding, own.integer)
+            and other.number_format.fraction > own.fraction
+        }
+        return failed[max(failed)] if failed else None
 
     @property
     def narrowest(self) -> Trial | None:
@@ -142,19 +112,18 @@ class Advice:
         saturation.
         """
 
-        def lasting(trial: Trial) -> bool:
-            return trial.outcome is Outcome.REACHED and self.contradiction(trial) is None
-
         def order(trial: Trial) -> tuple[Any, ...]:
             return trial.number_format.width, _PREFERRED.index(trial.rounding), trial.saturated
 
-        return min(filter(lasting, self.trials), key=order, default=None)
+        reached = [trial for trial in self.trials if trial.outcome is Outcome.REACHED]
+        lasting = [trial for trial in reached if self.contradiction(trial) is None]
+        return min(lasting, key=order, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
 
         def plain(trial: Trial) -> dict[str, Any]:
-            zone = dead_zone(trial.number_format, trial.rounding, self.alpha).high
+            _, zone = dead_zone(trial.number_format, trial.rounding, self.alpha)
             other = self.contradiction(trial)
             return {
                 "format": str(trial.number_format),
@@ -180,24 +149,17 @@ class Advice:
         }
 
 
-class Zone(NamedTuple):
-    """Range of TD errors in real units, from `low` to `high`, that change nothing."""
-
-    low: float
-    high: float
-
-
-def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> Zone:
-    """Return the dead zone of updates.
+def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
+    """Return the range of TD errors in real units, low and high, that change nothing.
 
     With nearest rounding it is 2^-F / (2 alpha) in both directions. Rounding down has twice that upwards
     and nothing downwards; stochastic rounding has none.
     """
     half = number_format.resolution / (2 * alpha) if alpha else math.inf
     return {
-        Rounding.NEAREST: Zone(-half, half),
-        Rounding.FLOOR: Zone(0.0, 2 * half),
-        Rounding.STOCHASTIC: Zone(0.0, 0.0),
+        Rounding.NEAREST: (-half, half),
+        Rounding.FLOOR: (0.0, 2 * half),
+        Rounding.STOCHASTIC: (0.0, 0.0),
     }[rounding]
 
 
@@ -219,42 +181,18 @@ def advise(
     most_width: int = 20,
     roundings: Sequence[Rounding] = _PREFERRED,
     seed: int = 0,
-    progress: Callable[[Trial, int, int], object] | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
 ) -> Advice:
     """Let agents learn a world with all formats up to a width; compare with value iteration.
 
-    Trials run on all cores, in threads; their results do not depend on that.
+    The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
+    range from the fewest that hold the rewards to one more than the optimum needs. By default, alpha is
+    the one that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is nearest to 0.5, or
+    to 1/256 in a world with chance, where 0.5 never settles.
 
-    The integer bits range from the fewest that hold the rewards to one more than the optimum needs. The
-    algorithm is Q-learning.
-
-    Parameters
-    ----------
-    world : World
-    alpha : float, optional
-        By default, the alpha that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is
-        nearest to 0.5, or to 1/256 in a world with chance, where 0.5 never settles.
-    gamma : float
-        From 0 to below 1.
-    steps : int, optional
-        Steps of each of 5 agents in a trial; by default 300 per pair of state and action, or 16,384 with
-        chance, from 2^17 to 2^22. Epsilon falls from 1 to 0.05 during the first half.
-    most_width : int
-        8..32.
-    roundings : sequence of Rounding
-    seed : int
-    progress : callable, optional
-        Called as ``progress(trial, done, total)`` after each trial.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range, or no format of that width holds the rewards.
-
-    Warns
-    -----
-    PrecisionWarning
-        The discount that is learned differs from gamma (:mod:`qstep.spec.discount`).
+    Trials run on all cores, in threads, which does not affect their results; ``progress(format, done,
+    total)`` is called after each. ConfigError is raised if a value is out of range, or no format of the
+    width holds the rewards; PrecisionWarning says that the discount learned differs from gamma.
     """
     gamma = real("gamma", gamma)
     chance = world.has_chance
@@ -265,7 +203,7 @@ def advise(
     discount = learned_discount(alpha, gamma)
     solution = solve(world, discount)
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
-    most_width = integer("width", most_width, NARROWEST, WIDEST)
+    most_width = integer("width", most_width, _NARROWEST, _WIDEST)
     epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
     settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
     acting = world.acting(agents=AGENTS)
@@ -275,7 +213,7 @@ def advise(
     formats = [
         QFormat(bits, fraction)
         for bits in range(least, most + 1)
-        for fraction in range(max(0, NARROWEST - bits), most_width - bits + 1)
+        for fraction in range(max(0, _NARROWEST - bits), most_width - bits + 1)
     ]
     if not formats:
         raise ConfigError(
@@ -283,8 +221,6 @@ def advise(
         )
     optimum = float(world.start @ solution.values)
     within = _NEAR if chance else _EXACT
-    trials: list[Trial] = []
-    cases = list(itertools.product(roundings, formats))
 
     def trial(case: tuple[Rounding, QFormat]) -> Trial:
         rounding, number_format = case
@@ -301,15 +237,19 @@ def advise(
         elif saturated:
             outcome = Outcome.SATURATION
         else:
-            zone = dead_zone(number_format, rounding, alpha)
-            outcome = _why(world, tables[median], solution.optimal, zone, discount)
+            low, high = dead_zone(number_format, rounding, alpha)
+            error = _errors_where_wrong(world, tables[median], solution.optimal, discount)
+            stuck = high > 0 and len(error) and bool(((low <= error) & (error <= high)).all())
+            outcome = Outcome.DEAD_ZONE if stuck else Outcome.NOT_ENOUGH
         return Trial(number_format, rounding, outcome, loss, saturated)
 
+    trials: list[Trial] = []
+    cases = list(itertools.product(roundings, formats))
     with threads(os.cpu_count()) as pool:
         for found in pool.map(trial, cases):
             trials.append(found)
             if progress is not None:
-                progress(found, len(trials), len(cases))
+                progress(str(found.number_format), len(trials), len(cases))
     return Advice(alpha, gamma, steps, within, tuple(trials))
 
 
@@ -321,24 +261,14 @@ def _integer_bits(values: NDArray[np.float64]) -> int:
     return bits
 
 
-def _why(
-    world: World,
-    q: NDArray[np.float64],
-    optimal: NDArray[np.bool_],
-    zone: Zone,
-    discount: float,
-) -> Outcome:
-    """Return why a table's policy is not optimal although nothing saturated.
-
-    The reason is the dead zone if, wherever the policy differs from the optimum, the expected TD
-    errors of all actions lie in it.
-    """
+def _errors_where_wrong(
+    world: World, q: NDArray[np.float64], optimal: NDArray[np.bool_], discount: float
+) -> NDArray[np.float64]:
+    """Return the expected TD errors of all actions in the visited states whose action is not optimal."""
     greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
     wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)
     following = q.max(axis=1)[world.next_state] * ~world.terminated
-    paid = world.probability * (world.reward + discount * following)
-    target = np.add.reduceat(paid, world.first).reshape(q.shape)
-    error = (target - q)[wrong]
-    stuck = (error >= zone.low) & (error <= zone.high)
-    dead = zone.high > 0 and wrong.any() and stuck.all()
-    return Outcome.DEAD_ZONE if dead else Outcome.NOT_ENOUGH
+    weighted = world.probability * (world.reward + discount * following)
+    target = np.add.reduceat(weighted, world.first).reshape(q.shape)
+    error: NDArray[np.float64] = (target - q)[wrong]
+    return error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from rich.table import Table
@@ -56,61 +55,40 @@ def render(advice: Advice, world: str) -> Table:
 
 
 def _cell(advice: Advice, width: int, mode: Rounding) -> Text:
-    trials = [
-        trial
-        for trial in advice.trials
-        if trial.number_format.width == width and trial.rounding is mode
-    ]
+    """Return the format that is advised, or else the best of these."""
 
     def order(trial: Trial) -> tuple[bool, bool, bool, float, float]:
         failed = trial.outcome is not Outcome.REACHED
         lucky = advice.contradiction(trial) is not None
         return trial != advice.narrowest, failed, lucky, trial.loss, trial.saturated
 
-    best = min(trials, key=order)
+    trials = [trial for trial in advice.trials if trial.rounding is mode]
+    best = min((trial for trial in trials if trial.number_format.width == width), key=order)
     style = "bold green" if best == advice.narrowest else ""
     return Text(f"{best.number_format} {_reason(advice, best)}", style)
 
 
 def _reason(advice: Advice, trial: Trial) -> str:
-    zone = dead_zone(trial.number_format, trial.rounding, advice.alpha).high
-    match trial.outcome:
-        case Outcome.REACHED:
-            other = advice.contradiction(trial)
-            return f"reached, but {other.number_format} fails" if other else "reached"
-        case Outcome.DEAD_ZONE:
-            return f"dead zone {zone:.2g}, loss {trial.loss:.1%}"
-        case Outcome.SATURATION:
-            return f"saturation {trial.saturated:.1%}, loss {trial.loss:.1%}"
-        case Outcome.NOT_ENOUGH:  # pragma: no branch: the last outcome, as mypy checks
-            return f"not enough, loss {trial.loss:.1%}"
+    if trial.outcome is Outcome.REACHED:
+        other = advice.contradiction(trial)
+        return f"reached, but {other.number_format} fails" if other else "reached"
+    _, zone = dead_zone(trial.number_format, trial.rounding, advice.alpha)
+    amount = {Outcome.DEAD_ZONE: f" {zone:.2g}", Outcome.SATURATION: f" {trial.saturated:.1%}"}
+    return f"{trial.outcome}{amount.get(trial.outcome, '')}, loss {trial.loss:.1%}"
 
 
 def draw(advice: Advice, world: str) -> Figure:
     """Return a picture: outcomes over fraction and integer bits, a panel for each rounding mode."""
     modes = list(dict.fromkeys(trial.rounding for trial in advice.trials))
-    integers = [trial.number_format.integer for trial in advice.trials]
-    most = max(trial.number_format.fraction for trial in advice.trials)
-    names = list(_COLOURS)
     figure = Figure(figsize=(9, 1.2 + 1.6 * len(modes)), layout="constrained")
     panels = figure.subplots(len(modes), 1, sharex=True, squeeze=False)[:, 0]
     for axes, mode in zip(panels, modes, strict=True):
-        cells = np.full((max(integers) - min(integers) + 1, most + 1), np.nan)
-        for trial in advice.trials:
-            form = trial.number_format
-            if trial.rounding is mode:
-                cells[form.integer - min(integers), form.fraction] = names.index(trial.outcome)
-        edges = (-0.5, most + 0.5, min(integers) - 0.5, max(integers) + 0.5)
-        colours = ListedColormap(list(_COLOURS.values()))
-        axes.imshow(
-            cells,
-            cmap=colours,
-            vmin=0,
-            vmax=len(names),
-            origin="lower",
-            extent=edges,
-            aspect="auto",
-        )
+        trials = [trial for trial in advice.trials if trial.rounding is mode]
+        integers = np.array([trial.number_format.integer for trial in trials])
+        fractions = [trial.number_format.fraction for trial in trials]
+        colours = [_COLOURS[trial.outcome] for trial in trials]
+        axes.bar(fractions, 1, 1, bottom=integers - 0.5, color=colours)
+        axes.margins(0)
         axes.set_yticks(range(min(integers), max(integers) + 1))
         axes.set_ylabel(f"{mode.value}\ninteger bits")
         best = advice.narrowest

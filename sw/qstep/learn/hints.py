@@ -23,21 +23,9 @@ def hint(
 ) -> str | None:
     """Return a sentence about a run that did not learn its world; None about any other run.
 
-    Parameters
-    ----------
-    name : str
-        The world's, as typed.
-    world : World or None
-        None if it has no known table.
-    success : float or None
-        Share of the greedy episodes that reach the goal; None if there is no goal.
-    optimal : bool
-        The greedy policy is optimal for `gamma`.
-    far : bool
-        It is far below the optimum.
-    alpha, gamma : float
-    longer : str
-        The option that makes the run longer.
+    `world` is None if its table is not known; `success` is the share of greedy episodes that reach the
+    goal, None if there is no goal. The greedy policy is `optimal` for gamma, or `far` below the
+    optimum. `longer` is the option that makes the run longer.
     """
     sweep = f"; qstep sweep {name} compares alphas and gammas" if world is not None else ""
     if optimal and success == 0:

@@ -70,46 +70,26 @@ def look(
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
 ) -> Point:
-    """Return the point of a look.
+    """Return the point of a look; without a known `world`, values are unknown.
 
-    Parameters
-    ----------
-    config : Config
-    world : World or None
-        None if it has no known table, so values are unknown too.
-    discounts : sequence of float
-        The discount that each agent learns.
-    before, now : sequence of AgentCounters
-        Counters of each agent at the previous look and at this one.
-    table : ndarray of int32, shape (*Acting.tables, S, A)
-        Raw values.
+    `discounts` are what each agent learns; `before` and `now` are its counters at the previous look and
+    at this one; `table` has raw values of shape (*Acting.tables, S, A).
     """
     resolution = config.format.resolution
     means, rewards = [], []
     for old, new in zip(before, now, strict=True):
-        paid, ended = (new.return_sum - old.return_sum) * resolution, new.episodes - old.episodes
-        means.append(paid / ended if ended else float("nan"))
-        rewards.append(paid / (new.steps - old.steps))
-    return Point(
-        now[0].steps,
-        tuple(own.episodes for own in now),
-        tuple(means),
-        () if world is None else tuple(_values(config, world, discounts, table)),
-        tuple(rewards),
-    )
-
-
-def _values(
-    config: Config, world: World, discounts: Sequence[float], table: NDArray[np.int32]
-) -> list[float]:
-    """Return :attr:`Point.value`."""
-    quick = [is_quick(world, discount) for discount in discounts]
-    if not any(quick):
-        return []
-    policies = policy_table(config, table).argmax(axis=-1)
-    if len(policies) < len(discounts):  # the agents share one
-        policies = np.repeat(policies, len(discounts), axis=0)
-    return [
-        start_value(world, policy, discount) if known else math.nan
-        for policy, discount, known in zip(policies, discounts, quick, strict=True)
-    ]
+        total, ended = (new.return_sum - old.return_sum) * resolution, new.episodes - old.episodes
+        means.append(total / ended if ended else math.nan)
+        rewards.append(total / (new.steps - old.steps))
+    quick = [world is not None and is_quick(world, discount) for discount in discounts]
+    values: list[float] = []
+    if world is not None and any(quick):
+        policies = policy_table(config, table).argmax(axis=-1)
+        if len(policies) < len(discounts):  # the agents share one
+            policies = np.repeat(policies, len(discounts), axis=0)
+        values = [
+            start_value(world, policy, discount) if known else math.nan
+            for policy, discount, known in zip(policies, discounts, quick, strict=True)
+        ]
+    episodes = tuple(own.episodes for own in now)
+    return Point(now[0].steps, episodes, tuple(means), tuple(values), tuple(rewards))

@@ -36,16 +36,11 @@ def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class PolicyMap:
-    """A table on the map of its world, cell by cell.
+    """A table on the map of its world; arrays have shape (rows, columns).
 
-    Attributes
-    ----------
-    cells : ndarray of str, shape (rows, columns)
-        The letters of the map.
-    values : masked array of float64, shape (rows, columns)
-        Value of the best action; masked unless :func:`learnt`, and in holes, walls and the goal.
-    direction : ndarray of int64, shape (rows, columns, 2)
-        Direction of the greedy action: right, up.
+    `cells` has the letters of the map. `values` are those of the best action, masked unless
+    :func:`learnt`, and in holes, walls and the goal. `direction` of the greedy action is right, up, on a
+    last axis.
     """
 
     cells: NDArray[np.str_]
@@ -54,15 +49,7 @@ class PolicyMap:
 
     @classmethod
     def of(cls, grid: GridMap, q: NDArray[np.float64]) -> PolicyMap:
-        """Put a table on a map.
-
-        Parameters
-        ----------
-        grid : GridMap
-        q : ndarray of float64, shape (S, A)
-            Values in real units. States beyond the map, of a device that was built for more of
-            them, are left out.
-        """
+        """Put real values of shape (S, A) on a map; rows of states beyond it are left out."""
         cells = np.array([list(row) for row in grid.rows])
         q = q[: cells.size]
         known = learnt(q).reshape(cells.shape) & ~np.isin(cells, tuple(COLOURS))

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from qstep._io import extras
-from qstep._io.pictures import picture_format, write_pictures
+from qstep._io.pictures import write_pictures
 from qstep.cli._console import task_bar
-from qstep.cli._options import FiniteRange, seed_option, torch_device_option
+from qstep.cli._options import FiniteRange, plot_option, seed_option, torch_device_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import EnvironmentSpaceError
 
@@ -49,12 +49,7 @@ def _number(name: str, kind: Any, default: float, text: str) -> Callable[[_Comma
 @_number("--epsilon", FiniteRange(0, 1), 0.1, "Share of random actions, 0..1.")
 @seed_option
 @json_option("the result")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    help="Draw the greedy policy: .png, .svg, .pdf or .jpg.",
-)
+@plot_option("Draw the greedy policy")
 def command(
     env_id: str,
     code: str,
@@ -87,8 +82,6 @@ def command(
     grid = make(env_id, 0).unwrapped
     if not isinstance(grid, GridWorld):
         raise EnvironmentSpaceError(f"{env_id} is not a grid world; these agents need a map")
-    if plot_file is not None:
-        picture_format(plot_file)
     module = extras.load(f"qstep_bench.baselines.{_MODULES[code]}", "torch")
     device = extras.load("qstep.deep.torch_device", "torch").choose(torch_device).type
     reports: list[AgentsProgress] = []

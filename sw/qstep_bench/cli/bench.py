@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from qstep._io.pictures import picture_format, write_pictures
-from qstep.cli._options import refuse, torch_device_option
+from qstep._io.pictures import write_pictures
+from qstep.cli._options import plot_option, refuse, torch_device_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep_bench.systems import NAMES, TABLES
 
@@ -30,12 +30,7 @@ __all__ = ["command"]
 )
 @torch_device_option("cpu")
 @json_option("all repeats")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    help="Write a picture: .png, .svg, .pdf or .jpg.",
-)
+@plot_option("Write a picture")
 @click.option(
     "--html", "html_file", type=click.Path(path_type=Path), help="Write one page with everything."
 )
@@ -61,7 +56,7 @@ def command(
     table lists boards and serial lines too, and the line rate at which a board would be as fast as each
     backend. No hardware is measured: clocks are estimates of place and route; line rates are computed.
     """
-    from qstep.cli._console import console, task_bar
+    from qstep.cli._console import console, task_progress
     from qstep_bench.boards import load_reports
     from qstep_bench.html import write_page
     from qstep_bench.plot import draw
@@ -69,8 +64,6 @@ def command(
     from qstep_bench.systems import load
     from qstep_bench.table import render
 
-    if plot_file is not None:
-        picture_format(plot_file)
     if not set(names) & set(TABLES):
         refuse(["reports"], f"needs a system that fills a table: {', '.join(TABLES)}")
     builds = load_reports(reports)
@@ -78,13 +71,8 @@ def command(
     rounds, seconds = (3, 0.1) if quick else (9, 0.5)
     with (
         room_for(json_output.file, plot_file, html_file),
-        task_bar() as bar,
+        task_progress("bench") as progress,
     ):
-        task = bar.add_task("bench")
-
-        def progress(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
         report = run(systems, rounds, seconds, progress, builds)
     json_output.tell(report.to_dict(), lambda: console().print(render(report)))
     if plot_file is not None:

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from qstep._io import extras
-from qstep._io.pictures import picture_format, write_pictures
+from qstep._io.pictures import write_pictures
+from qstep.cli._options import plot_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
@@ -42,12 +43,7 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
     "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Repeats per device."
 )
 @json_option("everything")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    help="Write a picture: .png, .svg, .pdf or .jpg.",
-)
+@plot_option("Write a picture")
 def command(
     sizes: tuple[int, ...], rounds: int, json_output: JsonOutput, plot_file: Path | None
 ) -> None:
@@ -56,20 +52,13 @@ def command(
     Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
     multiplications a second, in float32.
     """
-    from qstep.cli._console import task_bar
+    from qstep.cli._console import task_progress
 
-    if plot_file is not None:
-        picture_format(plot_file)
     matmul = extras.load("qstep_bench.matmul", "torch")
     with (
         room_for(json_output.file, plot_file),
-        task_bar() as bar,
+        task_progress("matmul") as progress,
     ):
-        task = bar.add_task("matmul")
-
-        def progress(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
         report = matmul.compare(sizes, rounds, progress=progress)
     json_output.tell(asdict(report), lambda: _show(report))
     if plot_file is not None:
