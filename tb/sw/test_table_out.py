@@ -212,19 +212,39 @@ def test_play_takes_the_world_that_the_table_was_learnt_in(name: str, act: str) 
     assert "gridworld has 25 states and 4 actions; run/table.npz is a table of" in str(refused)
 
 
-def test_play_refuses_a_map_that_has_changed_unless_it_is_named() -> None:
+def test_play_refuses_a_world_that_is_not_the_one_of_the_table() -> None:
     board = Path("own.txt")
     board.write_text("S..\n.HG\n", encoding="utf-8")
-    assert invoke("train own.txt --episodes 20 --max-episode-steps 7 --out run").exit_code == 0
-    assert invoke("play run/table.npz").exit_code == 0  # a limit of steps makes no other world
+    Path("copy.txt").write_bytes(board.read_bytes())
+    ran("train own.txt --episodes 20 --max-episode-steps 7 --out run")
+    ran("play run/table.npz")  # a limit of steps makes no other world
     board.write_text("S.H\n..G\n", encoding="utf-8")
-    error = invoke("play run/table.npz").exception
-    assert isinstance(error, TableError)
-    assert str(error) == (
-        "run/table.npz: own.txt has changed since the table was learnt in it; train it again, or name "
-        "the world to play it as it is: qstep play run/table.npz own.txt"
+    changed = (
+        "^run/table.npz: own.txt has changed since the table was learnt in it; train it again$"
     )
-    assert invoke("play run/table.npz own.txt").exit_code == 0
+    refused("play run/table.npz", TableError, changed)
+    refused("play run/table.npz own.txt", TableError, changed)
+    board.rename("other.txt")
+    refused(
+        "play run/table.npz other.txt",
+        TableError,
+        "^run/table.npz: the table was learnt in own.txt; other.txt is another world of the same size: "
+        "train a table in it$",
+    )
+    assert ran("play run/table.npz copy.txt").stdout.startswith("copy.txt: 100 greedy episodes")
+
+
+def test_play_compares_the_arguments_of_the_environment() -> None:
+    ran("train FrozenLake-v1 --steps 2000 --env-kwargs is_slippery=false --out run")
+    scored = ran("play run/table.npz --episodes 3").stdout
+    for words in ("FrozenLake-v1", "--env-kwargs is_slippery=false"):
+        assert ran(f"play run/table.npz {words} --episodes 3").stdout == scored
+    refused(
+        "play run/table.npz --env-kwargs is_slippery=true",
+        TableError,
+        "the table was learnt in FrozenLake-v1 is_slippery=False; FrozenLake-v1 is_slippery=True is "
+        "another world of the same size",
+    )
 
 
 def test_play_takes_the_world_of_a_table_that_names_none(old: Path) -> None:

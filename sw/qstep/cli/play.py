@@ -66,11 +66,11 @@ def command(
 ) -> None:
     """Act greedily on a learnt table: show an episode step by step, then score many.
 
-    WORLD is by default the one in which the table was learnt, which its file names; a map or world file
-    must be where it was. Another WORLD is one that `qstep train` accepts, except a circuit: gridworld,
-    gridworld-8x8, snake, cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a
-    module registers it, also one in the current folder). The table does not change, and no action is
-    random.
+    The table's file names the world in which it was learnt; a map or world file must be where it was.
+    Give WORLD if the file names none, or if the world has moved: gridworld, gridworld-8x8, snake,
+    cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a module registers it,
+    also one in the current folder). A world with other states, transitions or rewards is refused. The
+    table does not change, and no action is random.
 
     \b
     Examples:
@@ -89,71 +89,81 @@ def command(
     config = table_config(table_file)
     q = table_of(config, load_table(table_file, config), agent, table_file)
     learnt_in = table_world(table_file)
-    env_id = world_name or _named(learnt_in, table_file)
-    if not env_kwargs and learnt_in is not None and world_name is None:
+    if world_name is None:
+        if learnt_in is None:
+            raise TableError(
+                f"{table_file}: names no world; give the one in which it was learnt: "
+                f"qstep play {table_file} WORLD"
+            )
+        world_name = learnt_in.name
+    if not env_kwargs and learnt_in is not None and world_name == learnt_in.name:
         env_kwargs = dict(learnt_in.env_kwargs)
-    env = make(env_id, seed % MAX_SEED, env_kwargs=env_kwargs)
-    size = table_size(env)
+    env = make(world_name, seed % MAX_SEED, env_kwargs=env_kwargs)
     try:
         world = World.from_env(env)
     except WorldError:
         world = None
-    if world_name is not None:
-        _check_size(size, env_id, learnt_in, q, table_file)
-    elif TableWorld.of(env_id, size, world, env_kwargs) != learnt_in:
-        raise TableError(
-            f"{table_file}: {env_id} has changed since the table was learnt in it; train it again, or "
-            f"name the world to play it as it is: qstep play {table_file} {env_id}"
-        )
+    _check_world(
+        TableWorld.of(world_name, table_size(env), world, env_kwargs), learnt_in, q, table_file
+    )
     if sys.stdout.isatty() if watch is None else watch:
         mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
-        shown = make(env_id, seed % MAX_SEED, mode, env_kwargs)
+        shown = make(world_name, seed % MAX_SEED, mode, env_kwargs)
         _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
     goal = None if world is None else world.success_reward
     with room_for(json_output.file):
         found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
         del found["episode"]
-        report = {"table": str(table_file), "env_id": env_id, "episodes": episodes, "seed": seed}
+        report = {
+            "table": str(table_file),
+            "env_id": world_name,
+            "episodes": episodes,
+            "seed": seed,
+        }
         rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
         words = (
-            f"{env_id}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
+            f"{world_name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
             f"length {found['mean_length']:.1f}"
         )
         json_output.tell({**report, **found}, lambda: click.echo(words))
 
 
-def _named(learnt_in: TableWorld | None, table_file: Path) -> str:
-    """Return the name of the world in which a table was learnt; raise TableError without one."""
-    if learnt_in is None:
-        raise TableError(
-            f"{table_file}: names no world; give the one in which it was learnt: "
-            f"qstep play {table_file} WORLD"
-        )
-    return learnt_in.name
-
-
-def _check_size(
-    size: tuple[int, int],
-    env_id: str,
-    learnt_in: TableWorld | None,
-    q: NDArray[np.int64],
-    table_file: Path,
+def _check_world(
+    world: TableWorld, learnt_in: TableWorld | None, q: NDArray[np.int64], table_file: Path
 ) -> None:
-    """Raise EnvironmentSpaceError unless a world has the size of the one that a table was learnt in.
+    """Raise an error unless a world is the one in which a table was learnt.
 
-    A file that names no world may have further rows, of a device with room for them, if they are zero.
+    If the file names none, only the size is compared. The table may then have further rows, all zero:
+    the device may have been built for more states.
     """
-    states, actions = size
-    rows, columns = q.shape
-    if learnt_in is not None:
+    if learnt_in is None:
+        rows, columns = q.shape
+        if world.states < rows and not q[world.states :].any():
+            rows = world.states
+    elif (world.name, world.env_kwargs) == (learnt_in.name, learnt_in.env_kwargs):
+        if world != learnt_in:
+            raise TableError(
+                f"{table_file}: {world.name} has changed since the table was learnt in it; train it "
+                "again"
+            )
+        return
+    else:
         rows, columns = learnt_in.states, learnt_in.actions
-    elif states < rows and not q[states:].any():
-        rows = states
-    if size != (rows, columns):
+    if (world.states, world.actions) != (rows, columns):
         raise EnvironmentSpaceError(
-            f"{env_id} has {states} states and {actions} actions; {table_file} is a table of {rows} "
-            f"states and {columns} actions"
+            f"{world.name} has {world.states} states and {world.actions} actions; {table_file} is a "
+            f"table of {rows} states and {columns} actions"
         )
+    if learnt_in is not None and world.digest != learnt_in.digest:
+        raise TableError(
+            f"{table_file}: the table was learnt in {_with_arguments(learnt_in)}; "
+            f"{_with_arguments(world)} is another world of the same size: train a table in it"
+        )
+
+
+def _with_arguments(world: TableWorld) -> str:
+    """Return a world's name with the arguments of its environment."""
+    return " ".join([world.name, *(f"{key}={value!r}" for key, value in world.env_kwargs.items())])
 
 
 def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
