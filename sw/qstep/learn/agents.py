@@ -1,8 +1,7 @@
-"""Runs agents that act beside their tables, and looks at them on the way.
+"""Runs agents that act beside their tables, and evaluates them on the way.
 
-A run is a number of steps or of episodes of each agent. It is cut into pieces, each an eighth of
-the steps so far, so that a run of a billion steps has about as many looks as one of a
-million, and the looks do not depend on the device or its speed.
+Evaluations divide a run into pieces, each an eighth of the steps so far: a run of a billion steps has
+about as many as one of a million, and they do not depend on the device or its speed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from qstep.golden.agents_fast import Trace
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan, Budget, whole_piece
-from qstep.learn.point import Point, look
+from qstep.learn.point import Point, measured
 from qstep.learn.run import Progress
 from qstep.mdp.world import World
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
@@ -42,34 +41,16 @@ _SLICE = 1 << 22
 
 
 class Training:
-    """A run; iterating over it makes the run, one point per iteration.
+    """A run of agents on an open device; each iteration makes one piece of it and yields its point.
 
-    At each point :attr:`checkpoint` holds everything that the rest of the run depends on. A run that was
+    At each point :attr:`checkpoint` holds everything that the rest of the run depends on: a run that was
     interrupted anywhere, even inside a call of the device, continues from there with the same points.
     The checkpoint leaves out a last point that only the end of the budget caused, so a longer run
     that continues from it has the points of a run that was as long from the beginning.
 
-    Parameters
-    ----------
-    device : AgentsDevice
-        At the beginning of the run, or at the end of `points`.
-    world : World or None
-        None if it has no known table, so values are unknown too.
-    discounts : sequence of float
-        The discount that each agent learns: :attr:`AgentSettings.discount`.
-    budget : Budget
-    traced : bool
-        Keep the steps of the agents.
-
-    Attributes
-    ----------
-    points : list of Point
-    seconds : float
-        Time of acting and learning in this process.
-    steps : int
-        Steps of all agents in this process.
-    lived : list of Trace
-        Piece by piece; empty unless `traced`.
+    `world` is None without a known table; values are then unknown too. `discounts` are what each agent
+    learns (:attr:`AgentSettings.discount`). :attr:`seconds` and :attr:`steps` (of all agents) count this
+    process only; :attr:`traces` are empty unless `traced`.
     """
 
     def __init__(
@@ -82,27 +63,21 @@ class Training:
     ) -> None:
         self.device, self.discounts, self.budget = device, tuple(discounts), budget
         self.points: list[Point] = []
-        self.lived: list[Trace] = []
+        self.traces: list[Trace] = []
         self._traced = traced
         self.seconds, self.steps = 0.0, 0
         self._world = world
-        self._look_from(device.counters)
-        self.checkpoint = self._taken(self._looked, np.array(device.table), whole=True)
+        self._start_piece(device.counters)
+        self.checkpoint = self._taken(self._evaluated, np.array(device.table), whole=True)
 
-    def _look_from(self, counters: Sequence[AgentCounters]) -> None:
-        """Begin the piece after the look with these counters."""
-        self._looked = counters
+    def _start_piece(self, counters: Sequence[AgentCounters]) -> None:
+        """Start the piece that follows the evaluation with these counters."""
+        self._evaluated = counters
         self._left = self.budget.piece(counters[0].steps)
 
     def __iter__(self) -> Iterator[Point]:
-        """Make the run.
-
-        Raises
-        ------
-        WorldError
-            The run is counted in episodes, and an agent's last one does not seem to end.
-        """
-        while not self.budget.spent(self._looked):
+        """Make the run; raise WorldError if it counts episodes and an agent's last one seems endless."""
+        while not self.budget.spent(self._evaluated):
             self.advance(self._left)
             yield self.points[-1]
             self._check_progress()
@@ -125,25 +100,23 @@ class Training:
                 )
 
     def advance(self, steps: int) -> int:
-        """Let every agent make up to `steps` steps, not beyond the next look; return the number made.
+        """Let every agent make up to `steps` steps, not beyond the next evaluation; return their number.
 
-        When the look is reached, its point is added to :attr:`points`.
+        At an evaluation, its point is added to :attr:`points`.
         """
         steps = min(steps, self._left)
         self._run(steps)
         self._left -= steps
-        if not self._left and not self.budget.spent(self._looked):
-            before, now = self._looked, self.device.counters
-            table = np.array(
-                self.device.table
-            )  # once per look, as a board sends it over its serial line
+        if not self._left and not self.budget.spent(self._evaluated):
+            before, now = self._evaluated, self.device.counters
+            table = np.array(self.device.table)  # once: a board sends it over its serial line
             self.points.append(
-                look(self.device.config, self._world, self.discounts, before, now, table)
+                measured(self.device.config, self._world, self.discounts, before, now, table)
             )
             done = before[0].steps
             whole = now[0].steps - done == whole_piece(done)
             self.checkpoint = self._taken(now, table, whole)
-            self._look_from(now)
+            self._start_piece(now)
         return steps
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
@@ -155,18 +128,18 @@ class Training:
         most = max(1, _SLICE // len(self.discounts))
         while piece:
             steps = min(piece, most)
-            begun = time.perf_counter()
-            lived = self.device.run(steps, trace=self._traced)
-            self.seconds += time.perf_counter() - begun
+            start = time.perf_counter()
+            trace = self.device.run(steps, trace=self._traced)
+            self.seconds += time.perf_counter() - start
             self.steps += steps * len(self.discounts)
-            if lived is not None:
-                self.lived.append(lived)
+            if trace is not None:
+                self.traces.append(trace)
             piece -= steps
 
     def _taken(
         self, counters: Sequence[AgentCounters], table: NDArray[np.int32], whole: bool
     ) -> Checkpoint:
-        """Return the checkpoint of now; without the last point unless its piece is `whole`."""
+        """Return the present checkpoint, without the last point unless its piece is `whole`."""
         points = self.points if whole else self.points[:-1]
         return Checkpoint(
             {"points": [_values_of(point) for point in points]},
@@ -174,29 +147,25 @@ class Training:
                 "table": table,
                 "states": _rows(self.device.states, np.uint64),
                 "counters": _rows(counters, np.int64),
-                "looked": _rows(counters if whole else self._looked, np.int64),
+                "looked": _rows(counters if whole else self._evaluated, np.int64),
             },
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of the same run.
 
-        Raises
-        ------
-        CheckpointError
-            A part is missing, or is not what it must be; or the run is longer than the budget.
-        DeviceError
-            The device failed.
+        Raises CheckpointError if a part is missing or wrong or the run exceeds the budget, and
+        DeviceError if the device fails.
         """
         try:
             points = [
                 Point(steps, *map(tuple, parts)) for steps, *parts in checkpoint.head["points"]
             ]
-            now, looked = (
+            now, evaluated = (
                 [AgentCounters(*row) for row in checkpoint.arrays[name].tolist()]
                 for name in ("counters", "looked")
             )
-            left = self.budget.piece(looked[0].steps) - (now[0].steps - looked[0].steps)
+            left = self.budget.piece(evaluated[0].steps) - (now[0].steps - evaluated[0].steps)
             self._check_length(points, now[0].steps, left)
             self.device.restore(
                 checkpoint.arrays["table"],
@@ -211,7 +180,7 @@ class Training:
                 f"the checkpoint does not hold a run of agents ({why})"
             ) from cause
         self.points, self.checkpoint = points, checkpoint
-        self._looked, self._left = looked, left
+        self._evaluated, self._left = evaluated, left
 
     def _check_length(self, points: Sequence[Point], steps: int, left: int) -> None:
         """Raise CheckpointError if a run of these points and `steps` is longer than the budget."""
@@ -234,33 +203,18 @@ def _rows(parts: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _state(row: list[Any]) -> AgentState:
-    word, epsilon, count, begun, state, action, explored, episode_steps = row
+    word, epsilon, count, started, state, action, explored, episode_steps = row
     return AgentState(
-        word, epsilon, count, bool(begun), state, action, bool(explored), episode_steps
+        word, epsilon, count, bool(started), state, action, bool(explored), episode_steps
     )
 
 
 class AgentsRun:
     """A :class:`~qstep.learn.run.Run` of agents that act on a device.
 
-    Parameters
-    ----------
-    name : str
-        The world, for people.
-    url : str
-        The device, as for :func:`qstep.open`.
-    plan : AgentsPlan
-    horizon : Budget, optional
-        What epsilon's share refers to, part of the run's identity. Default: the plan's budget.
-    trace : Path, optional
-        File for every step of the agents.
-    env_kwargs : mapping, optional
-        Arguments of the environment that the world was made from.
-
-    Attributes
-    ----------
-    training : Training
-        Once the run is open.
+    `horizon`, by default the plan's budget, is what epsilon's share refers to, and part of the run's
+    identity. `trace` is the file for every step of the agents. :attr:`training` exists once the run is
+    open.
     """
 
     resumable, atomic = True, False

@@ -48,14 +48,8 @@ _SAME = 1e-15
 class Greedy:
     """The exact performance of a greedy policy in an episode, computed without playing one.
 
-    Attributes
-    ----------
-    mean_return : float
-        Undiscounted.
-    success : float or None
-        Probability that an episode terminates with the highest terminal reward; None in a world without
-        termination.
-    mean_length : float
+    `mean_return` is undiscounted; `success` is the probability that an episode terminates with the
+    highest terminal reward, None in a world without termination.
     """
 
     mean_return: float
@@ -163,15 +157,15 @@ class AgentsResult(TableResult):
             points,
             training.seconds,
             training.steps,
-            None if trace is None else (trace, training.lived),
+            None if trace is None else (trace, training.traces),
         )
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write all but the pictures, and the trace."""
         files = super().write(folder)
         if self.trace is not None:
-            path, lived = self.trace
-            save_trace(path, self.config, lived)
+            path, traces = self.trace
+            save_trace(path, self.config, traces)
             files["trace"] = path
         return files
 
@@ -320,7 +314,7 @@ def _columns(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
     }
 
 
-def save_trace(path: str | Path, config: Config, lived: Sequence[Trace]) -> None:
+def save_trace(path: str | Path, config: Config, traces: Sequence[Trace]) -> None:
     """Write the steps of a run, in the order of their application, as a ``.npz`` file.
 
     Its arrays have one length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
@@ -332,7 +326,7 @@ def save_trace(path: str | Path, config: Config, lived: Sequence[Trace]) -> None
         The file cannot be written.
     """
     assert config.acting is not None
-    columns = Trace(*(np.concatenate(parts) for parts in zip(*lived, strict=True)))._asdict()
+    columns = Trace(*(np.concatenate(parts) for parts in zip(*traces, strict=True)))._asdict()
     columns["reward"] = config.format.to_float(columns["reward"])
     if config.acting.algorithm is not Algorithm.DOUBLE_Q_LEARNING:
         del columns["table"]

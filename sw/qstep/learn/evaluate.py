@@ -43,20 +43,10 @@ MAX_SEED = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Means over the episodes of one evaluation.
+    """Means over the episodes of one evaluation, which follows `episode` training episodes.
 
-    Attributes
-    ----------
-    episode : int
-        Training episodes before it.
-    mean_return : float
-        Undiscounted return.
-    success : float or None
-        Share of episodes that succeeded, 0..1; None if success is not defined. See :func:`is_success`.
-    terminated : float
-        Share of episodes that terminated and were not truncated, 0..1.
-    mean_length : float
-        Steps per episode.
+    `mean_return` is undiscounted; `success` and `terminated` are shares, 0..1, `success` None where
+    :func:`is_success` is; `mean_length` is in steps.
     """
 
     episode: int
@@ -114,22 +104,10 @@ def evaluate(
     success_reward: float | None,
     episode: int = 0,
 ) -> Evaluation:
-    """Play episodes greedily on a table.
+    """Play episodes greedily on a table of raw or real values, shape (S, A).
 
-    Parameters
-    ----------
-    env : gymnasium.Env
-        With states and actions numbered from 0; reseeded for each episode.
-    q : ndarray of integers, shape (S, A)
-        Raw or real values; only their order matters.
-    episodes : int
-        1 or more.
-    generator : numpy.random.Generator
-        Gives one environment seed per episode.
-    success_reward : float or None
-        See :func:`is_success`.
-    episode : int
-        Copied to the result.
+    `env` has states and actions numbered from 0 and is reseeded for each episode from `generator`;
+    `success_reward` is that of :func:`is_success`.
     """
     returns = np.zeros(episodes)
     lengths = np.zeros(episodes)

@@ -1,13 +1,10 @@
-"""The learner: the host acts, the device learns.
+"""The host acts, the device learns.
 
-The behaviour policy is epsilon-greedy on the table as last read from the device. Transitions are
-collected; after `sync_steps` of them the batch is streamed to the device and the table is read back. So
-acting uses a table that is at most `sync_steps` transitions old, and every device sees the same stream:
-the model, the simulation and a board end with the same table. An actor does the acting:
-:mod:`qstep.learn.actor`.
-
-A small `sync_steps` gives fresher values; a large one reads the table less often, which costs
-``states * actions`` values over the link each time. With 1 it is the textbook algorithm.
+The behaviour policy is epsilon-greedy on the table as last read from the device. After `sync_steps`
+transitions the batch is streamed to the device and the table is read back, so acting uses a table
+that is at most `sync_steps` transitions old, and the model, the simulation and a board see the same
+stream and end with the same table. With `sync_steps` 1 it is the textbook algorithm; a larger number
+reads the table less often, which costs ``states * actions`` values over the link each time.
 """
 
 from __future__ import annotations
@@ -117,8 +114,8 @@ class Plan:
 def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
     """Return the values that a run's checkpoints must share, as plain values.
 
-    The device is not among them, since every device continues with the same result. Neither is the
-    number of episodes: a longer run begins like a shorter one if epsilon falls during the same episodes.
+    Not among them: the device, since all give the same result, and the number of episodes, since a
+    longer run starts like a shorter one if epsilon falls during the same episodes.
     """
     world = make(plan.env_id, 0, env_kwargs=plan.env_kwargs).unwrapped
     own = asdict(plan)
@@ -157,39 +154,34 @@ class Learner:
     hyper : Hyperparameters
         `hyper.seed` seeds the rounding noise, exploration, environments and evaluations.
     resume : TableCheckpoint, optional
-        The checkpoint to continue from. Its run must have the same :attr:`identity`, which
+        Its run must have the same :attr:`identity`, which
         :func:`~qstep._io.checkpoint.load_checkpoint` checks.
 
     Attributes
     ----------
     checkpoint : TableCheckpoint
         The run at its latest checkpoint, ready to continue.
-    metrics : Metrics or None
-        Set before iterating; receives ``episode_return``, ``episode_length`` and ``epsilon`` of
-        every episode, and ``greedy_return``, ``greedy_length`` and, if defined, ``greedy_success`` of
-        every evaluation. A step is one of the environment; those of unfinished episodes do not count.
     result : TableCheckpoint
         The same after the last episode: all transitions are applied, and the table is evaluated.
+    metrics : Metrics or None
+        Set before iterating; a step is one of the environment, and those of unfinished episodes do not
+        count.
     saturations : int
         Updates of this learner that did not fit the device's format; 0 until the last episode is over.
     env : gymnasium.Env
         The environment, or one of the same kind as those that act.
-    identity : dict of plain values
-        See :func:`identity`.
     world : World or None
         The environment's world, if it has a transition table.
 
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown, has more states than the device's table has rows, or another
-        number of actions; or `resume` belongs to other environments.
+        The environment is unknown or does not fit the device's table, or `resume` has another kind.
     CheckpointError
         It has more episodes than the plan.
     TransitionError
-        A reward of the environment does not fit the device's format. If the environment has a transition
-        table, this is detected here, before anything is applied; otherwise when the batch with that
-        reward is due, before any of the batch is applied.
+        A reward does not fit the device's format: detected here if the environment has a transition
+        table, otherwise before anything of the batch with that reward is applied.
     """
 
     def __init__(
@@ -272,14 +264,10 @@ class Learner:
         return self._table
 
     def configure(self, hyper: Hyperparameters, epsilon: EpsilonSchedule) -> None:
-        """Go on with another learning rate, discount and exploration; the noise goes on as well.
+        """Continue with another learning rate, discount and exploration, and the same noise.
 
-        What was collected and not applied is applied with them.
-
-        Raises
-        ------
-        ConfigError
-            A value is illegal; nothing is changed.
+        Transitions that were collected and not applied are applied with them. Raises ConfigError before
+        anything is changed.
         """
         noise = self.device.status().noise
         self.device.configure(checked_hyper(hyper))
@@ -388,18 +376,7 @@ class Learner:
 class HostRun:
     """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
 
-    Parameters
-    ----------
-    url : str
-        The device, as for :func:`qstep.open`.
-    plan : Plan
-    hyper : Hyperparameters
-    config : Config
-
-    Attributes
-    ----------
-    learner : Learner
-        Once the run is open.
+    :attr:`learner` exists once the run is open.
     """
 
     resumable, atomic = True, False

@@ -1,4 +1,4 @@
-"""The parts of a run of `qstep train`: its episodes, and the point from which it continues."""
+"""The state of a run in which the host acts: its episodes, and where it can continue."""
 
 from __future__ import annotations
 
@@ -33,20 +33,8 @@ _EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float
 class Episode:
     """One training episode.
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1.
-    epsilon : float
-        The epsilon with which it explored.
-    total : float
-        Undiscounted return.
-    length : int
-        Steps.
-    terminated : bool
-        It terminated, and was not truncated.
-    success : bool or None
-        See :func:`qstep.learn.evaluate.is_success`.
+    `number` counts from 1, `total` is the undiscounted return, `length` is in steps, and `success` is
+    that of :func:`qstep.learn.evaluate.is_success`.
     """
 
     number: int
@@ -70,15 +58,15 @@ class TableCheckpoint:
     generators : tuple of dict
         States of the PCG64 generators for acting and for evaluation.
     pending : tuple of Columns
-        Transitions not yet sent to the device, stretch by stretch.
+        Batches of transitions that the device has not received.
     actor : dict of str to ndarray
         State of the environments; empty if they are reseeded for every episode.
     episode : int
         Finished training episodes.
     evaluations : tuple of Evaluation
     history : sequence of Episode
-        The first `episode` entries belong to this checkpoint. A running learner appends to the same
-        list, which makes a checkpoint cheap. Read :attr:`episodes` instead.
+        The running learner's list, which makes a checkpoint cheap: :attr:`episodes` are the first
+        `episode` entries, those of this checkpoint.
     """
 
     table: NDArray[np.int32]
@@ -112,12 +100,9 @@ class TableCheckpoint:
 
     @classmethod
     def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
-        """Return the checkpoint that :meth:`packed` packed.
+        """Return the checkpoint that :meth:`packed` packed, for a table of `config`.
 
-        Raises
-        ------
-        CheckpointError
-            A part is missing, or is not what it must be for a table of `config`.
+        Raises CheckpointError if a part is missing or wrong.
         """
         head, arrays = checkpoint.head, checkpoint.arrays
         try:

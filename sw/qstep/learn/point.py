@@ -1,4 +1,4 @@
-"""A look at a run of agents: the returns of their episodes and the values of their policies."""
+"""One evaluation of a run of agents: the returns of their episodes and the values of their policies."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from qstep.mdp.world import World
 from qstep.spec.config import Config
 from qstep.spec.settings import AgentCounters
 
-__all__ = ["Point", "look"]
+__all__ = ["Point", "measured"]
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A look at a run.
+    """An evaluation of a run of agents.
 
     Attributes
     ----------
@@ -29,15 +29,14 @@ class Point:
     episodes : tuple of int
         Of each agent so far.
     mean_return : tuple of float
-        Undiscounted return of the episodes that ended since the previous look, by agent; NaN
+        Undiscounted return of the episodes that ended since the previous evaluation, by agent; NaN
         without any.
     value : tuple of float
         Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
         (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
         agent has a value.
     mean_reward : tuple of float
-        Reward of a step since the previous look, by agent: the learning curve of a run in
-        which no episode ends.
+        Reward per step since the previous evaluation, by agent: the learning curve if no episode ends.
     """
 
     steps: int
@@ -49,7 +48,7 @@ class Point:
     @property
     def metrics(self) -> dict[str, float]:
         """Numbers for :class:`~qstep.learn.metrics.Metrics`: medians over agents and their bounds."""
-        told = {"episodes": float(min(self.episodes))}
+        numbers = {"episodes": float(min(self.episodes))}
         curves = {
             "episode_return": self.mean_return,
             "step_reward": self.mean_reward,
@@ -57,12 +56,12 @@ class Point:
         }
         for name, curve in curves.items():
             if values := [value for value in curve if not math.isnan(value)]:
-                told[name] = float(np.median(values))
-                told |= {f"{name}_low": min(values), f"{name}_high": max(values)}
-        return told
+                numbers[name] = float(np.median(values))
+                numbers |= {f"{name}_low": min(values), f"{name}_high": max(values)}
+        return numbers
 
 
-def look(
+def measured(
     config: Config,
     world: World | None,
     discounts: Sequence[float],
@@ -70,10 +69,10 @@ def look(
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
 ) -> Point:
-    """Return the point of a look; without a known `world`, values are unknown.
+    r"""Return the point between two states of the counters: at the previous evaluation, and now.
 
-    `discounts` are what each agent learns; `before` and `now` are its counters at the previous look and
-    at this one; `table` has raw values of shape (*Acting.tables, S, A).
+    Without a known `world`, values are unknown. `discounts` are what each agent learns; `table` has
+    raw values of shape (\*Acting.tables, S, A).
     """
     resolution = config.format.resolution
     means, rewards = [], []

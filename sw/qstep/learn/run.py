@@ -1,4 +1,4 @@
-"""What every run of learning has in common, so that one driver serves agents, host, networks and sweeps.
+"""What all runs have in common, so that one driver serves agents, host, networks and sweeps.
 
 A run is made from its arguments, opened (from the beginning or from a checkpoint), iterated over to its
 end, and asked for its result. The command line and :func:`qstep.train` know nothing else about it.
@@ -64,12 +64,8 @@ class Run(Protocol):
     def open(self, checkpoint: Checkpoint | None) -> None:
         """Open the device and start from the beginning, or continue from a checkpoint.
 
-        Raises
-        ------
-        CheckpointError
-            The checkpoint lacks a part, or has a wrong one.
-        DeviceError
-            The device cannot be reached, or is not built from the configuration.
+        Raises CheckpointError if the checkpoint lacks a part or has a wrong one, and DeviceError if the
+        device cannot be reached or has another configuration.
         """
 
     def close(self) -> None:

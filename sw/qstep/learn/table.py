@@ -3,7 +3,8 @@
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape (S, A), after the axes of
 agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the configuration,
 the hyperparameters or the settings of each agent, and the :class:`TableWorld` if it is known). It names
-no device and no time, so the same run gives the same bytes on every device.
+no device and no time, so the same run gives the same bytes on every device. All readers raise
+FileFormatError if the file is absent, damaged, not a ``.npz``, or lacks a part.
 """
 
 from __future__ import annotations
@@ -88,53 +89,36 @@ def save_table(
 ) -> None:
     """Write a table; an existing file is replaced completely or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; no suffix is added to its name.
-    q_raw : ndarray of int32, shape `Config.table_shape`
-        Raw values.
-    config : Config
-    learnt_with : Hyperparameters or sequence of AgentSettings
-        The latter if ``config.acting`` has agents.
-    world : TableWorld, optional
-        Left out where it is not known, as after ``qstep replay``.
+    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is left out where it
+    is not known, as after ``qstep replay``.
 
     Raises
     ------
     ConfigError
         `config` or `learnt_with` has another type.
     TableError
-        The values do not form a table of `config`.
+        The values do not form a table of `config`, shape `Config.table_shape`.
     FileFormatError
         The file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
-    told: dict[str, Any] = {"config": config.to_dict()}
+    tree: dict[str, Any] = {"config": config.to_dict()}
     if isinstance(learnt_with, Sequence):
-        told["agents"] = [asdict(own) for own in learnt_with]
+        tree["agents"] = [asdict(own) for own in learnt_with]
     else:
-        told["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
+        tree["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
     if world is not None:
-        told["world"] = asdict(world)
-    text = json.dumps(told, sort_keys=True)
+        tree["world"] = asdict(world)
+    text = json.dumps(tree, sort_keys=True)
     arrays: tuple[NDArray[Any], ...] = (q_raw, config.format.to_float(q_raw), np.array(text))
     write_atomically(path, archived(dict(zip(_ARRAYS, arrays, strict=True))))
 
 
 def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
-    """Read the raw values of a table that fits a configuration.
+    """Return the raw values of a table, int32 of shape `Config.table_shape`.
 
-    Returns
-    -------
-    ndarray of int32, shape `Config.table_shape`
-
-    Raises
-    ------
-    FileFormatError
-        The file is absent, damaged, not a ``.npz``, or lacks an array.
-    TableError
-        The table has another shape or another number format than `config`, or values out of range.
+    Raises TableError if the table has another shape or number format than `config`, or values out of
+    range.
     """
     checked_config(config)
     arrays = load_arrays(path, _ARRAYS)
@@ -159,24 +143,12 @@ def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def table_config(path: str | Path) -> Config:
-    """Return the configuration with which the table of a file was learnt.
-
-    Raises
-    ------
-    FileFormatError
-        As :func:`load_table`.
-    """
+    """Return the configuration with which the table of a file was learnt."""
     return _config(path, load_arrays(path, _ARRAYS)["config"])
 
 
 def table_settings(path: str | Path) -> tuple[Config, Hyperparameters | tuple[AgentSettings, ...]]:
-    """Return the configuration and the settings with which the table of a file was learned.
-
-    Raises
-    ------
-    FileFormatError
-        As :func:`load_table`.
-    """
+    """Return the configuration and the settings with which the table of a file was learnt."""
     text = load_arrays(path, _ARRAYS)["config"]
     config, tree = _config(path, text), json.loads(str(text))
     try:
@@ -192,13 +164,7 @@ def table_settings(path: str | Path) -> tuple[Config, Hyperparameters | tuple[Ag
 
 
 def table_world(path: str | Path) -> TableWorld | None:
-    """Return the world in which the table of a file was learnt; None if the file does not name it.
-
-    Raises
-    ------
-    FileFormatError
-        As :func:`load_table`.
-    """
+    """Return the world in which the table of a file was learnt; None if the file does not name it."""
     text = load_arrays(path, _ARRAYS)["config"]
     _config(path, text)
     found = json.loads(str(text)).get("world")

@@ -16,7 +16,7 @@ from qstep.device.acting import AgentsDevice
 from qstep.learn.agents import Training
 from qstep.learn.host import Learner, Plan
 from qstep.learn.plan import AgentsPlan, Budget
-from qstep.learn.point import Point, look
+from qstep.learn.point import Point, measured
 from qstep.learn.table import policy_table
 from qstep.live.recent import Recent
 from qstep.live.view import WatchedView
@@ -135,7 +135,7 @@ class WatchedAgents(Watched):
         optimum, end = self._optimum(self._settings[0].discount)
         if sample and counters[0].steps > self._sampled:
             discounts = self._training.discounts
-            point = look(config, self.plan.world, discounts, self._before, counters, table)
+            point = measured(config, self.plan.world, discounts, self._before, counters, table)
             self._recent.add(point, optimum)
             self._before, self._sampled = counters, counters[0].steps
         return WatchedView(
