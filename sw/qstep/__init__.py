@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from qstep.learn.sweep_plan import SweepOptions as SweepOptions
     from qstep.learn.sweep_plan import SweepPlan as SweepPlan
     from qstep.learn.sweep_plan import SweepPoint as SweepPoint
-    from qstep.learn.sweep_result import Learnt as Learnt
-    from qstep.learn.sweep_result import Score as Score
     from qstep.learn.sweep_result import SweepResult as SweepResult
     from qstep.learn.table_result import TableResult as TableResult
     from qstep.learn.train import load as load
@@ -73,7 +71,7 @@ _LOADED_WHEN_USED = {
     "qstep.learn.run": "Progress",
     "qstep.learn.sweep": "sweep",
     "qstep.learn.sweep_plan": "SweepOptions SweepPlan SweepPoint",
-    "qstep.learn.sweep_result": "Learnt Score SweepResult",
+    "qstep.learn.sweep_result": "SweepResult",
     "qstep.learn.table_result": "TableResult",
     "qstep.learn.train": "load train",
     "qstep.mdp.memory": "WorldTable",

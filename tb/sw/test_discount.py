@@ -158,7 +158,7 @@ def test_results_are_compared_with_the_optimum_of_the_learned_discount() -> None
         swept = qstep.sweep(
             *(world,), alphas=[OFF["alpha"]], gammas=[0.9], seeds=[0], steps=200, workers=Here()
         )
-    assert swept.learnt[0][0].optimum == best
+    assert swept.by_seed[0][0]["optimum"] == best
     assert swept.summary()["points"][0]["discount"] == 0.875
     assert [column.header for column in render(swept).columns][2] == "discount"
 

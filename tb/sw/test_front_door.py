@@ -150,7 +150,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 NOT_TRIED = """
     AgentCounters AgentState AgentsPlan AgentsResult Cluster Coefficients Counters Device EpsilonCode
-    Here Learnt LiveDevice Metrics NetworkResult Point Processes Progress QStepError Result Score
+    Here LiveDevice Metrics NetworkResult Point Processes Progress QStepError Result
     Status SweepPlan SweepPoint SweepResult TableResult TableType ValueRange Workers WorldTable doubts
     fitting_format
     dqn is_quick pqn rtl_files usual_steps value_range

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,14 +18,15 @@ from qstep.errors import (
     CheckpointError,
     ConfigError,
     EnvironmentSpaceError,
+    FileFormatError,
     NoTableError,
     WorldError,
 )
-from qstep.learn.agents_result import AgentsResult, Greedy
+from qstep.learn.agents_result import AgentsResult
 from qstep.learn.plan import Budget, falling_epsilon
 from qstep.learn.sweep import Sweep
 from qstep.learn.sweep_plan import SweepOptions, SweepPlan
-from qstep.learn.sweep_result import Learnt, SweepResult
+from qstep.learn.sweep_result import SweepResult
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config, Link
@@ -34,7 +34,7 @@ from qstep.spec.discount import differs
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
 from qstep.spec.random import first_word, seed_as_first
-from qstep.spec.settings import AgentCounters, AgentSettings
+from qstep.spec.settings import AgentSettings
 
 LAST = (1 << 64) - 1
 
@@ -56,7 +56,10 @@ def made(plan: SweepPlan, **given: Any) -> SweepResult:
 
 def same(left: SweepResult, right: SweepResult) -> bool:
     """Compare results; a NaN is equal to a NaN."""
-    return repr(left.learnt) == repr(right.learnt)
+    curves = [result.history["evaluations"] for result in (left, right)]
+    return left.by_seed == right.by_seed and all(
+        np.array_equal(curves[0][name], curves[1][name], equal_nan=True) for name in curves[0]
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 7, LAST])
@@ -77,8 +80,10 @@ def test_each_point_is_what_train_learns_alone() -> None:
     )
     result = made(plan)
     assert len(plan.points) == 16
-    for point, row in zip(plan.points, result.learnt, strict=True):
-        for seed, learnt in zip(plan.seeds, row, strict=True):
+    curves = result.history["evaluations"]
+    for number, point in enumerate(plan.points):
+        for place, seed in enumerate(plan.seeds):
+            learned = result.by_seed[number][place]
             alone = qstep.train(
                 "gridworld",
                 steps=1000,
@@ -90,16 +95,20 @@ def test_each_point_is_what_train_learns_alone() -> None:
             )
             assert isinstance(alone, AgentsResult)
             raw = alone.table.astype("<i4").tobytes()
-            assert learnt.table_sha256 == hashlib.sha256(raw).hexdigest()
-            assert learnt.counters == alone.counters[0]
-            assert learnt.value == tuple(look.value[0] for look in alone.points)
-            returns = [look.mean_return[0] for look in alone.points]
-            assert np.array_equal(learnt.mean_return, returns, equal_nan=True)
-            assert (learnt.optimum,) == alone.optimum
-            assert learnt.near_after == alone.optimal_after(0.01)[0]
-            assert learnt.greedy.mean_return == alone.summary()["greedy_return"]
-            assert [look.steps for look in alone.points] == result.looks
-    digests = {learnt.table_sha256 for row in result.learnt for learnt in row}
+            assert learned["table_sha256"] == hashlib.sha256(raw).hexdigest()
+            for name, column in alone.history["evaluations"].items():
+                if name in ("episode_return", "greedy_value"):
+                    own = curves[name][:, number, place]
+                    assert np.array_equal(own, column[:, 0], equal_nan=True)
+            assert np.array_equal(curves["steps"], alone.history["evaluations"]["steps"])
+            report = alone.summary()
+            assert [learned["optimum"]] == report["optimum"]
+            assert [learned["near_after"]] == report["near_after"]
+            assert learned["return_sum"] == alone.counters[0].return_sum
+            for name in ("greedy_return", "greedy_success", "greedy_length", "terminations",
+                         "truncations", "saturations"):  # fmt: skip
+                assert learned[name] == report[name]
+    digests = {learned["table_sha256"] for row in result.by_seed for learned in row}
     assert len(digests) == 32
 
 
@@ -165,7 +174,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(what: str) -> None:
     if what == "missing":
         del checkpoint.head["agents"]
     elif what == "point":
-        checkpoint.head["keys"][0] = (1, 0)
+        checkpoint.head["agents"][0][0] = 1
     else:
         checkpoint.arrays["greedy_value"] = checkpoint.arrays["greedy_value"][:1]
     fresh = Sweep(plan, workers=Here())
@@ -241,8 +250,9 @@ def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
 
 
 def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
-    def learnt(total: float, near: int | None) -> Learnt:
-        return Learnt((), (), 1.0, near, Greedy(total, total, 8.0), AgentCounters(), "")
+    def learnt(total: float, near: int | None) -> dict[str, Any]:
+        found = {"greedy_return": total, "greedy_success": total, "near_after": near}
+        return {**found, "saturations": 0}
 
     plan = small(alphas=[0.1, 0.2, 0.3, 0.4])
     rows = (
@@ -251,14 +261,14 @@ def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
         (learnt(0.7, 200), learnt(0.7 + 1e-12, 300)),
         (learnt(0.7, 200), learnt(0.7, None)),
     )
-    result = SweepResult("lake", "model", plan, rows, 1.0, 1)
+    result = SweepResult("lake", "model", plan, rows, {}, 1.0, 1, {})
     assert result.ranking == (1, 2, 3, 0)
-    score = result.scores[0]
-    assert (score.greedy_return, score.worst, score.best) == (0.55, 0.5, 0.6)
-    assert [own.near_agents for own in result.scores] == [2, 2, 2, 1]
-    assert [own.near_after for own in result.scores] == [100, 300, 300, math.inf]
+    score = result.points[0]
+    assert [score[name] for name in ("greedy_return", "worst", "best")] == [0.55, 0.5, 0.6]
+    assert [own["near_agents"] for own in result.points] == [2, 2, 2, 1]
+    assert [own["near_after"] for own in result.points] == [100, 300, 300, None]
     assert result.best.alpha == 0.2
-    assert result.summary()["points"][2]["near_after"] is None
+    assert [own["number"] for own in result.summary()["points"]] == [1, 2, 3, 0]
 
 
 WORDS = "gridworld --alpha 0.1,0.5 --gamma 0.9 --algorithm q-learning,sarsa --steps 1000 --seeds 2"
@@ -345,7 +355,8 @@ def test_arguments_of_the_environment_reach_it(tmp_path: Path) -> None:
     assert result.plan.world.digest == dry.digest
     loaded = qstep.load(tmp_path / "dry")
     assert isinstance(loaded, SweepResult)
-    assert loaded.learnt == result.learnt == made(planned(dry, **options)).learnt
+    assert same(loaded, result)
+    assert same(result, made(planned(dry, **options)))
     assert report["env_kwargs"] == loaded.env_kwargs == {"is_slippery": False}
     assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # it does not slip
     with pytest.raises(ConfigError, match="they are for a world that is named"):
@@ -390,6 +401,17 @@ def test_loaded_sweep_of_a_world_that_has_changed_or_has_no_name_cannot_act(tmp_
     assert unnamed.plot().axes
     with pytest.raises(EnvironmentSpaceError, match="world"):
         unnamed.act(0)
+
+
+def test_folder_whose_report_and_history_differ_is_refused(tmp_path: Path) -> None:
+    files = made(small(alphas=[0.1, 0.5])).save(tmp_path)
+    history = json.loads(files["history"].read_bytes())
+    curves = history["evaluations"]["greedy_value"]
+    history["evaluations"]["greedy_value"] = [points[:1] for points in curves]
+    files["history"].write_text(json.dumps(history), encoding="utf-8")
+    said = rf"does not hold a sweep .*the curves are not of shape \({len(curves)}, 2, 2\)"
+    with pytest.raises(FileFormatError, match=said):
+        qstep.load(tmp_path)
 
 
 def test_option_that_there_is_not_is_named() -> None:

@@ -75,7 +75,7 @@ def test_sweep_takes_a_format_that_holds_the_largest_discount() -> None:
         *(windy(),), alphas=[0.5], gammas=[0.9, 1.0], seeds=[0], steps=1 << 17, workers=Here()
     )
     assert {str(point.format) for point in result.plan.points} == {"Q6.10"}
-    assert [row[0].greedy.mean_return for row in result.learnt] == [-15, -15]
+    assert [row[0]["greedy_return"] for row in result.by_seed] == [-15, -15]
 
 
 @pytest.mark.parametrize("name", ["gridworld", "FrozenLake-v1", "CliffWalking-v1", "Taxi-v3"])

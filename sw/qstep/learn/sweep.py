@@ -8,22 +8,24 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qstep._io.checkpoint import Checkpoint
 from qstep._io.workers import Here, Processes, Workers, completed
 from qstep.device import is_model
-from qstep.device.acting import open_agents
 from qstep.errors import CheckpointError, ConfigError, PrecisionWarning
 from qstep.golden.agents_fast import LANES
-from qstep.learn.agents import Training
-from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.agents import AgentsRun
+from qstep.learn.agents_result import played
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.run import Progress
 from qstep.learn.sweep_plan import SweepOptions, SweepPlan
-from qstep.learn.sweep_result import NEAR, Learnt, SweepResult, packed, unpacked
+from qstep.learn.sweep_result import CURVES, SweepResult
 from qstep.learn.train import finished
 from qstep.mdp.world import World, name_of
 from qstep.spec.agents import MOST_AGENTS, Algorithm
@@ -38,6 +40,9 @@ __all__ = ["Sweep", "sweep"]
 
 Key = tuple[int, int]
 """An agent: the numbers of its point and of its seed in the plan."""
+
+_NEAR = 0.01
+"""How far below the optimum, as a share of it, a policy may be worth to count as near."""
 
 _AGENTS = 16
 """Default number of agents of a run on a simulation or a board."""
@@ -120,6 +125,14 @@ def sweep(
     return result
 
 
+class _Agent(NamedTuple):
+    """What an agent learned: plain values for the report, and curves by evaluation."""
+
+    row: dict[str, Any]
+    episode_return: NDArray[np.float64]
+    greedy_value: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Agents that run together; the agents of `part` beyond `keys` are padding."""
@@ -130,15 +143,7 @@ class _Batch:
 
 
 class Sweep:
-    """A :class:`~qstep.learn.run.Run` of all agents of a sweep; arguments as for :func:`sweep`.
-
-    Attributes
-    ----------
-    done : dict of (int, int) to Learnt
-        By the numbers of point and seed in the plan.
-    total : int
-        Agents in all.
-    """
+    """A :class:`~qstep.learn.run.Run` of all agents of a sweep; arguments as for :func:`sweep`."""
 
     resumable, atomic = True, False
 
@@ -154,7 +159,7 @@ class Sweep:
         self.plan, self.device, self.name = plan, device, name
         self.env_kwargs = dict(env_kwargs or {})
         self.metrics: Metrics | None = None
-        self.done: dict[Key, Learnt] = {}
+        self.done: dict[Key, _Agent] = {}
         self.total = len(plan.points) * len(plan.seeds)
         self._at_once = self._agents_of_device(agents)
         if workers is not None and not callable(getattr(workers, "each", None)):
@@ -188,14 +193,14 @@ class Sweep:
 
     def __iter__(self) -> Iterator[None]:
         begun = time.perf_counter()
-        for _, learnt in completed(_learnt, list(self._batches()), self._workers):
-            self._keep(learnt)
+        for _, found in completed(_learned, list(self._batches()), self._workers):
+            self._keep(found)
             self._seconds = time.perf_counter() - begun
             yield
 
-    def _keep(self, learnt: dict[Key, Learnt]) -> None:
-        self.done |= learnt
-        self._steps += self.plan.steps * len(learnt)
+    def _keep(self, found: dict[Key, _Agent]) -> None:
+        self.done |= found
+        self._steps += self.plan.steps * len(found)
 
     @property
     def progress(self) -> Progress:
@@ -232,29 +237,41 @@ class Sweep:
                 yield _Batch(self.plan.part(settings, algorithm, number_format), self.device, part)
 
     def result(self) -> SweepResult:
-        points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
-        learnt = tuple(tuple(self.done[point, seed] for seed in seeds) for point in points)
+        plan = self.plan
+        points, seeds = range(len(plan.points)), range(len(plan.seeds))
+        agents = [self.done[point, seed] for point in points for seed in seeds]
+        evaluations = {"steps": np.array(plan.evaluations)}
+        for name in CURVES:
+            curves = np.array([getattr(agent, name) for agent in agents])
+            evaluations[name] = curves.T.reshape(-1, len(points), len(seeds))
         return SweepResult(
-            self.name, self.device, self.plan, learnt, self._seconds, self._steps, self.env_kwargs
+            self.name,
+            self.device,
+            plan,
+            [[self.done[point, seed].row for seed in seeds] for point in points],
+            {"evaluations": evaluations},
+            self._seconds,
+            self._steps,
+            self.env_kwargs,
         )
 
     @property
     def checkpoint(self) -> Checkpoint:
         """The agents that are done so far."""
-        rows, curves = packed(list(self.done.values()))
-        return Checkpoint({"keys": list(self.done), "agents": rows}, curves)
+        agents = list(self.done.values())
+        return Checkpoint(
+            {"agents": [[*key, agent.row] for key, agent in self.done.items()]},
+            {name: np.array([getattr(agent, name) for agent in agents]) for name in CURVES},
+        )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a checkpoint of the same sweep.
-
-        Raises
-        ------
-        CheckpointError
-            A part is missing or invalid.
-        """
+        """Continue from a checkpoint of the same sweep; raise CheckpointError if it is none."""
         try:
-            learnt = unpacked(checkpoint.head["agents"], checkpoint.arrays, self.plan.steps)
-            done = dict(zip(map(tuple, checkpoint.head["keys"]), learnt, strict=True))
+            curves = (checkpoint.arrays[name] for name in CURVES)
+            done = {
+                (point, seed): _Agent(row, *own)
+                for (point, seed, row), *own in zip(checkpoint.head["agents"], *curves, strict=True)
+            }
             points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
             if any(point not in points or seed not in seeds for point, seed in done):
                 raise ValueError("there is no such point or seed")
@@ -264,34 +281,40 @@ class Sweep:
         self.done = done
 
 
-def _learnt(batch: _Batch) -> dict[Key, Learnt]:
+def _learned(batch: _Batch) -> dict[Key, _Agent]:
     """Run a batch, in a worker."""
-    part, agents = batch.part, len(batch.part.settings)
+    part, run = batch.part, AgentsRun("", batch.device, batch.part)
     assert part.world is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrecisionWarning)  # the plan has given them
-        device = open_agents(batch.device, part.config, part.loaded, part.settings)
     try:
-        training = Training(
-            device, part.world, [own.discount for own in part.settings], part.budget
-        )
-        for _ in training:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)  # the plan has given them
+            run.open(None)
+        for _ in run:
             pass
-        result = AgentsResult.of("", batch.device, part, training)
+        result = run.result()
     finally:
-        device.close()
-    known = [not math.isnan(best) for best in result.optimum] or [False] * agents
-    near = result.optimal_after(NEAR) or (None,) * agents
+        run.close()
+    agents = len(part.settings)
+    evaluations = result.history["evaluations"]
+    returns, values = (evaluations[name] for name in CURVES)
+    if not values.size:
+        values = np.full(returns.shape, np.nan)
+    optimum = result.optimum or (math.nan,) * agents
+    near = result.optimal_after(_NEAR) or (None,) * agents
     tables = result.table.reshape(agents, -1).astype("<i4")
-    return {
-        key: Learnt(
-            tuple(point.mean_return[agent] for point in result.points),
-            tuple(point.value[agent] for point in result.points) if known[agent] else (),
-            result.optimum[agent] if known[agent] else None,
-            near[agent],
-            played(part.world, result.policies[agent]),
-            result.counters[agent],
-            hashlib.sha256(tables[agent].tobytes()).hexdigest(),
-        )
-        for agent, key in enumerate(batch.keys)
-    }
+    found = {}
+    for agent, key in enumerate(batch.keys):
+        greedy = played(part.world, result.policies[agent])
+        counters = asdict(result.counters[agent])
+        del counters["steps"]
+        row = {
+            "greedy_return": greedy.mean_return,
+            "greedy_success": greedy.success,
+            "greedy_length": greedy.mean_length,
+            "optimum": None if math.isnan(optimum[agent]) else optimum[agent],
+            "near_after": near[agent],
+            **counters,
+            "table_sha256": hashlib.sha256(tables[agent].tobytes()).hexdigest(),
+        }
+        found[key] = _Agent(row, returns[:, agent], values[:, agent])
+    return found

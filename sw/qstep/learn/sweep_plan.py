@@ -100,6 +100,8 @@ class SweepPlan:
     ----------
     world : World or None
         None if the result was loaded from a folder.
+    digest : str
+        :attr:`qstep.World.digest` of the world.
     points : tuple of SweepPoint
     seeds : tuple of int
     steps : int
@@ -112,6 +114,7 @@ class SweepPlan:
     """
 
     world: World | None
+    digest: str
     points: tuple[SweepPoint, ...]
     seeds: tuple[int, ...]
     steps: int
@@ -122,11 +125,10 @@ class SweepPlan:
     @property
     def identity(self) -> dict[str, Any]:
         """What must be equal for a checkpoint to fit the sweep; the device is not part of it."""
-        assert self.world is not None
         return {
             "command": "sweep",
             "version": 2,
-            "world": self.world.digest,
+            "world": self.digest,
             "steps": self.steps,
             "rounding": self.rounding.value,
             "seeds": list(self.seeds),
@@ -152,6 +154,14 @@ class SweepPlan:
             rounding=self.rounding,
             config=config,
         )
+
+    @property
+    def evaluations(self) -> list[int]:
+        """The steps after which each agent is evaluated."""
+        budget, found = Budget(steps=self.steps), [0]
+        while found[-1] < self.steps:
+            found.append(found[-1] + budget.piece(found[-1]))
+        return found[1:]
 
     @property
     def varying(self) -> list[str]:
@@ -277,6 +287,7 @@ class SweepOptions:
         integer("number of agents, points times seeds,", agents, 1, _MOST_AGENTS)
         plan = SweepPlan(
             world,
+            world.digest,
             tuple(itertools.starmap(SweepPoint, points)),
             tuple(self.seeds),
             budget.length,

@@ -2,161 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.learn.agents import AgentsRun
-from qstep.learn.agents_result import AgentsResult, Greedy
-from qstep.learn.plan import Budget
+from qstep.learn.agents_result import AgentsResult
 from qstep.learn.result import VERSION, Files, History, Result, saturated_in_words
 from qstep.learn.sweep_plan import SweepPlan, SweepPoint
 from qstep.learn.train import finished
 from qstep.mdp.world import World
-from qstep.spec.fixed import Rounding
-from qstep.spec.settings import AgentCounters
+from qstep.spec.fixed import QFormat, Rounding
 
-__all__ = ["CURVES", "NEAR", "Learnt", "Score", "SweepResult", "load_sweep", "packed", "unpacked"]
-
-NEAR = 0.01
-"""How far below the optimum, as a share of it, a policy may be worth to count as near."""
+__all__ = ["CURVES", "SweepResult", "load_sweep"]
 
 CURVES = ("episode_return", "greedy_value")
-"""The names of :attr:`Learnt.mean_return` and :attr:`Learnt.value` in files."""
-
-_COUNTERS = ("terminations", "truncations", "saturations", "return_sum")
 
 _TIE = 1e-9
-"""Returns closer than this are equally good."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """The result of one agent.
-
-    Attributes
-    ----------
-    mean_return : tuple of float
-        By evaluation: mean return, while exploring, of the episodes that ended since the one before;
-        NaN if none ended.
-    value : tuple of float
-        By evaluation: exact discounted value of its greedy policy where episodes start; empty if that
-        takes too long to compute.
-    optimum : float or None
-        Value of the optimal policy there.
-    near_after : int or None
-        Steps after which the value of its policy came within 1 % of that and stayed there.
-    greedy : Greedy
-        Exact results of its last policy in an episode.
-    counters : AgentCounters
-    table_sha256 : str
-        Hash of its tables as little-endian int32.
-    """
-
-    mean_return: tuple[float, ...]
-    value: tuple[float, ...]
-    optimum: float | None
-    near_after: int | None
-    greedy: Greedy
-    counters: AgentCounters
-    table_sha256: str
-
-    @property
-    def loss(self) -> list[float]:
-        """How much less than the optimum the policy is worth, as a share of it, by evaluation."""
-        best = self.optimum
-        if best is None:
-            return []
-        return [max(0.0, best - value) / max(abs(best), _TIE) for value in self.value]
-
-
-def packed(learnt: Sequence[Learnt]) -> tuple[list[dict[str, Any]], dict[str, NDArray[np.float64]]]:
-    """Return agents as plain values, and their curves as arrays of shape (agents, evaluations)."""
-    rows = [
-        {
-            "greedy_return": own.greedy.mean_return,
-            "greedy_success": own.greedy.success,
-            "greedy_length": own.greedy.mean_length,
-            "optimum": own.optimum,
-            "near_after": own.near_after,
-            **{name: getattr(own.counters, name) for name in _COUNTERS},
-            "table_sha256": own.table_sha256,
-        }
-        for own in learnt
-    ]
-    values = [own.value or (math.nan,) * len(own.mean_return) for own in learnt]
-    curves = zip(CURVES, ([own.mean_return for own in learnt], values), strict=True)
-    return rows, {name: np.array(curve, np.float64) for name, curve in curves}
-
-
-def unpacked(
-    rows: Iterable[Mapping[str, Any]], curves: Mapping[str, NDArray[np.float64]], steps: int
-) -> list[Learnt]:
-    """Return the agents of :func:`packed`, which made `steps` steps each."""
-    returns, values = (curves[name].tolist() for name in CURVES)
-    return [
-        Learnt(
-            tuple(mean_return),
-            () if row["optimum"] is None else tuple(value),
-            row["optimum"],
-            row["near_after"],
-            Greedy(row["greedy_return"], row["greedy_success"], row["greedy_length"]),
-            AgentCounters(steps, *(row[name] for name in _COUNTERS)),
-            row["table_sha256"],
-        )
-        for row, mean_return, value in zip(rows, returns, values, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The score of a point over its seeds.
-
-    Attributes
-    ----------
-    greedy_return : float
-        Mean of the undiscounted returns of the last greedy policies, exact.
-    worst, best : float
-        The least and the greatest of these returns.
-    greedy_success : float or None
-        Mean probability of success.
-    near_agents : int
-        Agents whose policies came within 1 % of the optimum and stayed.
-    near_after : float
-        Median of their steps until then; infinite if most never came near.
-    """
-
-    greedy_return: float
-    worst: float
-    best: float
-    greedy_success: float | None
-    near_agents: int
-    near_after: float
-
-    @classmethod
-    def of(cls, learnt: Sequence[Learnt]) -> Self:
-        """Summarise the agents of a point."""
-        returns = [own.greedy.mean_return for own in learnt]
-        successes = [own.greedy.success for own in learnt if own.greedy.success is not None]
-        near = [own.near_after for own in learnt if own.near_after is not None]
-        return cls(
-            statistics.fmean(returns),
-            min(returns),
-            max(returns),
-            statistics.fmean(successes) if successes else None,
-            len(near),
-            statistics.median_high([*near, *[math.inf] * (len(learnt) - len(near))]),
-        )
+"""Returns closer than this, as a share of the largest, are equally good."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,8 +39,16 @@ class SweepResult(Result):
     ----------
     device : str
     plan : SweepPlan
-    learnt : tuple of tuple of Learnt
-        By point and by seed.
+    by_seed : list of list of dict
+        By point and by seed, what an agent learned, as in the report: ``greedy_return``,
+        ``greedy_success`` and ``greedy_length`` of its last policy, exact; ``optimum``, the value of the
+        optimal policy where episodes start, None if that takes too long to compute; ``near_after``, the
+        steps after which the value of its policy came within 1 % of that and stayed there, or None;
+        counters; and ``table_sha256``, the hash of its tables as little-endian int32.
+    history : History
+        Evaluations: ``steps``; of shape (evaluations, points, seeds), ``episode_return`` is the mean
+        return, while exploring, of the episodes since the previous evaluation, NaN if none ended, and
+        ``greedy_value`` the exact discounted value of the greedy policy, NaN if it is not known.
     seconds : float
         Time in this process, including the start of workers, and evaluations.
     steps : int
@@ -180,21 +60,11 @@ class SweepResult(Result):
     name: str
     device: str
     plan: SweepPlan
-    learnt: tuple[tuple[Learnt, ...], ...]
+    by_seed: Sequence[Sequence[Mapping[str, Any]]]
+    history: History
     seconds: float
     steps: int
-    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def history(self) -> History:  # type: ignore[override]  # computed when it is read
-        """Evaluations: ``steps``; of shape (evaluations, points, seeds) the rest.
-
-        That is ``episode_return`` and ``greedy_value``, which is NaN where it is not known.
-        """
-        _, curves = packed([*itertools.chain(*self.learnt)])
-        shape = (-1, len(self.plan.points), len(self.plan.seeds))
-        columns = {name: curve.T.reshape(shape) for name, curve in curves.items()}
-        return {"evaluations": {"steps": np.array(self.looks), **columns}}
+    env_kwargs: Mapping[str, Any]
 
     @cached_property
     def trained(self) -> AgentsResult:
@@ -208,11 +78,12 @@ class SweepResult(Result):
         point, plan = self.best, self.plan
         if plan.world is None:
             plan = replace(plan, world=World.named(self.name, self.env_kwargs))
+            assert plan.world is not None
+            if plan.world.digest != plan.digest:
+                raise WorldError(f"{self.name}: has changed since the sweep; sweep it again")
         part = plan.part([point.settings(plan.seeds[0])], point.algorithm, point.format)
         result = finished(AgentsRun(self.name, "model", part, env_kwargs=self.env_kwargs))
         assert isinstance(result, AgentsResult)
-        if result.counters[0] != self.learnt[self.ranking[0]][0].counters:
-            raise WorldError(f"{self.name}: has changed since the sweep; sweep it again")
         return result
 
     def act(self, observation: Any) -> int:
@@ -231,53 +102,59 @@ class SweepResult(Result):
         return Files({}, {name: partial(draw, self) for name, draw in pictures.items()})
 
     def __repr__(self) -> str:
-        return f"<SweepResult {self.name}: {len(self.learnt)} points, {len(self.plan.seeds)} seeds>"
-
-    @property
-    def looks(self) -> list[int]:
-        """The steps after which each evaluation was made."""
-        budget, found = Budget(steps=self.plan.steps), [0]
-        while found[-1] < self.plan.steps:
-            found.append(found[-1] + budget.piece(found[-1]))
-        return found[1:]
+        counts = f"{len(self.plan.points)} points, {len(self.plan.seeds)} seeds"
+        return f"<SweepResult {self.name}: {counts}>"
 
     @cached_property
-    def scores(self) -> tuple[Score, ...]:
-        """The scores, by point."""
-        return tuple(Score.of(own) for own in self.learnt)
+    def loss(self) -> NDArray[np.float64]:
+        """How much less than the optimum policies are worth, as a share of it, shaped as in history."""
+        best = np.array([[agent["optimum"] for agent in row] for row in self.by_seed], np.float64)
+        value = self.history["evaluations"]["greedy_value"]
+        return np.maximum(0.0, best - value) / np.maximum(abs(best), _TIE)
+
+    @cached_property
+    def points(self) -> tuple[dict[str, Any], ...]:
+        """Points in the order of the plan, as in the report: settings, and scores over the seeds."""
+        return tuple(
+            {
+                "number": number,
+                **point.to_dict(),
+                "discount": point.discount,
+                **_score(agents),
+                "by_seed": list(agents),
+            }
+            for number, (point, agents) in enumerate(
+                zip(self.plan.points, self.by_seed, strict=True)
+            )
+        )
 
     @cached_property
     def ranking(self) -> tuple[int, ...]:
         """Points, best first: by greedy return; in a tie, the one that came near the optimum sooner."""
-        scale = max(1.0, *(abs(score.greedy_return) for score in self.scores))
-        order = [
-            (-round(score.greedy_return / (scale * _TIE)), score.near_after, number)
-            for number, score in enumerate(self.scores)
-        ]
-        return tuple(number for *_, number in sorted(order))
+        scale = _TIE * max(1.0, *(abs(point["greedy_return"]) for point in self.points))
+
+        def order(point: dict[str, Any]) -> tuple[int, float]:
+            after = point["near_after"]
+            return -round(point["greedy_return"] / scale), math.inf if after is None else after
+
+        return tuple(point["number"] for point in sorted(self.points, key=order))
 
     @property
     def best(self) -> SweepPoint:
         """The first of :attr:`ranking`."""
         return self.plan.points[self.ranking[0]]
 
-    @cached_property
-    def saturations(self) -> tuple[int, ...]:
-        """Updates of all agents of a point that did not fit its format, by point."""
-        return tuple(sum(own.counters.saturations for own in row) for row in self.learnt)
-
     @property
     def saturated(self) -> str | None:
         """A sentence about the saturations of the point with the most; None without any."""
-        most = max(self.saturations)
-        if not most:
+        worst = max(self.points, key=itemgetter("saturations"))
+        if not worst["saturations"]:
             return None
-        point = self.plan.points[self.saturations.index(most)]
         updates = self.plan.steps * len(self.plan.seeds)
-        points = sum(count > 0 for count in self.saturations)
-        words = saturated_in_words(most, updates, point.format)
-        which = f"alpha {point.alpha:g}, gamma {point.gamma:g}"
-        return f"{words} ({which}; points with saturations: {points} of {len(self.learnt)})"
+        words = saturated_in_words(worst["saturations"], updates, QFormat.parse(worst["format"]))
+        which = f"alpha {worst['alpha']:g}, gamma {worst['gamma']:g}"
+        count = sum(point["saturations"] > 0 for point in self.points)
+        return f"{words} ({which}; points with saturations: {count} of {len(self.points)})"
 
     def summary(self) -> dict[str, Any]:
         """Return the report, points best first; keys as in that of :func:`qstep.train`."""
@@ -286,13 +163,14 @@ class SweepResult(Result):
             "command": "sweep",
             "engine": "agents",
             "world": self.name,
+            "world_digest": plan.digest,
             "device": self.device,
             "env_kwargs": dict(self.env_kwargs),
             "steps_per_agent": plan.steps,
             "rounding": plan.rounding.value,
             "seeds": list(plan.seeds),
             "is_grid": plan.is_grid,
-            "points": [self._point(number) for number in self.ranking],
+            "points": [self.points[number] for number in self.ranking],
             "steps": self.steps,
             "seconds": self.seconds,
             "steps_per_second": self.steps / self.seconds if self.steps else None,
@@ -308,58 +186,67 @@ class SweepResult(Result):
             end, share = epsilon.end, epsilon.over / plan.steps
             if int(share * plan.steps) < epsilon.over:  # the quotient was rounded down
                 share = math.nextafter(share, 1)
-        options: dict[str, Any] = {
-            "agents": 1,
-            "steps": plan.steps,
-            "algorithm": point.algorithm.value,
-            "format": point.format,
-            "rounding": plan.rounding.value,
-            "alpha": point.alpha,
-            "gamma": point.gamma,
-            "epsilon-start": start,
-            "epsilon-end": end,
-            "epsilon-share": share,
-            "seed": plan.seeds[0],
-        }
-        words = [f"--{option} {value}" for option, value in options.items()]
-        return " ".join(["qstep train", self.name, *words])
+        return (
+            f"qstep train {self.name} --agents 1 --steps {plan.steps} "
+            f"--algorithm {point.algorithm.value} --format {point.format} "
+            f"--rounding {plan.rounding.value} --alpha {point.alpha} --gamma {point.gamma} "
+            f"--epsilon-start {start} --epsilon-end {end} --epsilon-share {share} "
+            f"--seed {plan.seeds[0]}"
+        )
 
-    def _point(self, number: int) -> dict[str, Any]:
-        """Return a point as plain values; `number` is its position in the history's arrays."""
-        point = self.plan.points[number]
-        agents, _ = packed(self.learnt[number])
-        score = asdict(self.scores[number])
-        if math.isinf(score["near_after"]):
-            score["near_after"] = None
-        settings = {**point.to_dict(), "discount": point.discount}
-        return {"number": number, **settings, **score, "by_seed": agents}
+
+def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Summarise the agents of a point.
+
+    ``near_after`` is the median, None if most never came near.
+    """
+    returns = [agent["greedy_return"] for agent in agents]
+    successes = [agent["greedy_success"] for agent in agents if agent["greedy_success"] is not None]
+    near = sorted(agent["near_after"] for agent in agents if agent["near_after"] is not None)
+    middle = len(agents) // 2
+    return {
+        "greedy_return": statistics.fmean(returns),
+        "worst": min(returns),
+        "best": max(returns),
+        "greedy_success": statistics.fmean(successes) if successes else None,
+        "near_agents": len(near),
+        "near_after": near[middle] if middle < len(near) else None,
+        "saturations": sum(agent["saturations"] for agent in agents),
+    }
 
 
 def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepResult:
     """Return the result of a sweep from its folder; errors are those of `qstep.load`."""
     try:
         points = sorted(report["points"], key=itemgetter("number"))
-        columns = history["evaluations"]
-        seeds, steps = tuple(report["seeds"]), report["steps_per_agent"]
-        learnt = tuple(
-            tuple(
-                unpacked(point["by_seed"], {name: columns[name][:, n].T for name in CURVES}, steps)
-            )
-            for n, point in enumerate(points)
+        plan = SweepPlan(
+            None,
+            report["world_digest"],
+            tuple(map(SweepPoint.from_dict, points)),
+            tuple(report["seeds"]),
+            report["steps_per_agent"],
+            Rounding.parse(report["rounding"]),
+            None,
+            report["is_grid"],
         )
-        rounding = Rounding.parse(report["rounding"])
-        plain = tuple(map(SweepPoint.from_dict, points))
-        return SweepResult(
+        columns = history["evaluations"]
+        shape = (len(columns["steps"]), len(plan.points), len(plan.seeds))
+        if any(columns[name].shape != shape for name in CURVES):
+            raise ValueError(f"the curves are not of shape {shape}")
+        result = SweepResult(
             report["world"],
             report["device"],
-            SweepPlan(None, plain, seeds, steps, rounding, None, report["is_grid"]),
-            learnt,
+            plan,
+            [point["by_seed"] for point in points],
+            history,
             report["seconds"],
             report["steps"],
             report["env_kwargs"],
         )
+        result.summary()
     except (ConfigError, LookupError, TypeError, ValueError) as cause:
         why = f"{type(cause).__name__}: {cause}"
         raise FileFormatError(
             f"{folder}: does not hold a sweep of version {VERSION} ({why}); sweep it again"
         ) from cause
+    return result

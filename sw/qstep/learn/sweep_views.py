@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from qstep.learn.plots import band
-from qstep.learn.sweep_plan import AXES
+from qstep.learn.sweep_plan import AXES, SweepPlan
 from qstep.learn.sweep_result import SweepResult
 from qstep.spec.discount import differs
 
@@ -33,12 +32,11 @@ def render(result: SweepResult) -> Table:
     """Return a table of the best points and the axes on which they differ."""
     plan = result.plan
     axes = [axis for axis in AXES if axis in plan.varying] or list(AXES[:2])
-    fixed = [f"{axis} {plan.points[0].words(axis)}" for axis in AXES if axis not in axes]
+    fixed = [f"; {axis} {plan.points[0].words(axis)}" for axis in AXES if axis not in axes]
     seeds, count = len(plan.seeds), len(plan.points)
     more = f" The best {_ROWS} of {count} points." if count > _ROWS else ""
     table = Table(
-        title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds"
-        + "".join(f"; {f}" for f in fixed),
+        title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds{''.join(fixed)}",
         caption="Return: of an episode of the greedy policy, exact, mean over seeds, and the worst. "
         f"Near: within 1 % of the optimum, and after how many steps (median).{more}",
     )
@@ -46,23 +44,26 @@ def render(result: SweepResult) -> Table:
         is_text = axis in ("algorithm", "epsilon")
         table.add_column(axis, justify="left" if is_text else "right", no_wrap=True)
     learned = any(differs(point.alpha, point.gamma) for point in plan.points)
-    if learned:
-        table.add_column("discount", justify="right")
-    for name in ("return", "worst", "success", "near", "after"):
+    for name in (*["discount"] * learned, "return", "worst", "success", "near", "after"):
         table.add_column(name, justify="right")
     for rank, number in enumerate(result.ranking[:_ROWS]):
-        score, point = result.scores[number], plan.points[number]
+        point, score = plan.points[number], result.points[number]
+        success, after = score["greedy_success"], score["near_after"]
         table.add_row(
             *(point.words(axis) for axis in axes),
-            *([f"{point.discount:.6g}"] if learned else []),
-            f"{score.greedy_return:.3f}",
-            f"{score.worst:.3f}",
-            "" if score.greedy_success is None else f"{score.greedy_success:.1%}",
-            f"{score.near_agents} of {seeds}" if result.learnt[number][0].loss else "",
-            "" if math.isinf(score.near_after) else f"{score.near_after:,.0f}",
+            *[f"{point.discount:.6g}"] * learned,
+            f"{score['greedy_return']:.3f}",
+            f"{score['worst']:.3f}",
+            "" if success is None else f"{success:.1%}",
+            f"{score['near_agents']} of {seeds}" if _has_optimum(result, number) else "",
+            "" if after is None else f"{after:,.0f}",
             style="bold green" if rank == 0 else None,
         )
     return table
+
+
+def _has_optimum(result: SweepResult, number: int) -> bool:
+    return any(agent["optimum"] is not None for agent in result.by_seed[number])
 
 
 def draw_map(result: SweepResult) -> Figure:
@@ -70,30 +71,32 @@ def draw_map(result: SweepResult) -> Figure:
 
     If points are equal on both axes, the best one counts. Points drawn at random are dots.
     """
-    first, second = [*result.plan.varying, *(axis for axis in AXES)][:2]
-    if first == second:  # only this axis varies
-        second = next(axis for axis in AXES if axis != first)
-    first, second = sorted((first, second), key=AXES.index)
-    known = any(own.loss for row in result.learnt for own in row)
+    varying = result.plan.varying
+    main = list(dict.fromkeys([*varying, *AXES]))[:2]
+    names = sorted(main, key=AXES.index)
+    known = any(_has_optimum(result, number) for number in result.ranking)
     figure = Figure(figsize=(11 if known else 6, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if known else 1, sharey=True, squeeze=False)[0]
     draw = _heat if result.plan.is_grid else _dots
-    returns = [score.greedy_return for score in result.scores]
-    draw(panels[0], result, (first, second), returns, None, "{:.3g}".format)
+    draw(panels[0], result, names, _column(result, "greedy_return"), None, "{:.3g}".format)
     panels[0].set_title("greedy return, mean over seeds")
     if known:
-        near = [score.near_after for score in result.scores]
-        draw(panels[1], result, (first, second), near, LogNorm(), _short)
+        draw(panels[1], result, names, _column(result, "near_after"), LogNorm(), _short)
         panels[1].set_title("steps to 1 % of the optimum, median")
     for axes in panels:
-        axes.set_xlabel(first)
-    panels[0].set_ylabel(second)
-    others = [axis for axis in result.plan.varying if axis not in (first, second)]
-    best = f"; the best over {', '.join(others)}" if others and result.plan.is_grid else ""
+        axes.set_xlabel(names[0])
+    panels[0].set_ylabel(names[1])
+    others = ", ".join(axis for axis in varying if axis not in names)
+    best = f"; the best over {others}" if others and result.plan.is_grid else ""
     figure.suptitle(
-        f"{result.name}: {len(result.plan.points)} points, {len(result.plan.seeds)} seeds{best}"
+        f"{result.name}: {len(result.points)} points, {len(result.plan.seeds)} seeds{best}"
     )
     return figure
+
+
+def _column(result: SweepResult, name: str) -> NDArray[np.float64]:
+    """Return a score of all points, with NaN for None."""
+    return np.array([point[name] for point in result.points], np.float64)
 
 
 def _short(steps: float, _: object = None) -> str:
@@ -101,80 +104,64 @@ def _short(steps: float, _: object = None) -> str:
     return str(EngFormatter(sep="")(float(f"{steps:.3g}")))
 
 
+def _categories(plan: SweepPlan, name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the index of each point's value on an axis, and the text of each value, in order."""
+    texts = {getattr(point, name): point.words(name) for point in plan.points}
+    values: list[Any] = sorted(texts) if name in ("alpha", "gamma") else list(texts)
+    index = [values.index(getattr(point, name)) for point in plan.points]
+    return np.array(index), [texts[value] for value in values]
+
+
 def _heat(
     axes: Axes,
     result: SweepResult,
-    names: tuple[str, str],
-    values: list[float],
+    names: list[str],
+    values: NDArray[np.float64],
     norm: Normalize | None,
     words: Callable[[float], str],
 ) -> None:
-    points = result.plan.points
-    marks: list[list[Any]] = [[], []]
-    for own, name in zip(marks, names, strict=True):
-        own += dict.fromkeys(getattr(point, name) for point in points)
-        if all(isinstance(mark, float) for mark in own):
-            own.sort()
-    cells = np.full((len(marks[1]), len(marks[0])), np.nan)
-    # From worst to best, so the best of the points in a cell is written last.
-    for number in reversed(result.ranking):
-        across, up = (
-            own.index(getattr(points[number], name)) for own, name in zip(marks, names, strict=True)
-        )
-        cells[up, across] = values[number] if math.isfinite(values[number]) else np.nan
+    (across, columns), (up, rows) = (_categories(result.plan, name) for name in names)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    cells = np.full((len(rows), len(columns)), np.nan)
+    order = list(reversed(result.ranking))  # the best of the points in a cell is written last
+    cells[up[order], across[order]] = values[order]
     axes.set_facecolor(_NEVER)
-    image = axes.imshow(
-        cells,
-        norm=norm,
-        origin="lower",
-        aspect="auto",
-        cmap="viridis" if norm is None else "viridis_r",
-    )
+    colours = "viridis" if norm is None else "viridis_r"
+    image = axes.imshow(cells, norm=norm, origin="lower", aspect="auto", cmap=colours)
     shades = np.ma.getdata(image.norm(cells))
-    for (up, across), value in np.ndenumerate(cells):
+    for (row, column), value in np.ndenumerate(cells):
         # The low end of the first map is dark; the second map is reversed.
-        dark = not math.isnan(value) and (shades[up, across] < 0.6) == (norm is None)
-        text = "never" if math.isnan(value) else words(value)
-        axes.text(
-            across, up, text, ha="center", va="center", fontsize=8, color="w" if dark else "k"
-        )
-    ways = (axes.set_xticks, axes.set_yticks)
-    for own, name, set_ticks in zip(marks, names, ways, strict=True):
-        texts = {getattr(point, name): point.words(name) for point in points}
-        set_ticks(range(len(own)), [texts[mark] for mark in own])
+        dark = not np.isnan(value) and (shades[row, column] < 0.6) == (norm is None)
+        text = "never" if np.isnan(value) else words(value)
+        colour = "w" if dark else "k"
+        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 
 def _dots(
     axes: Axes,
     result: SweepResult,
-    names: tuple[str, str],
-    values: list[float],
+    names: list[str],
+    values: NDArray[np.float64],
     norm: Normalize | None,
     words: Callable[..., str],
 ) -> None:
-    places: list[list[Any]] = []
+    positions: list[NDArray[Any]] = []
     for name, set_ticks in zip(names, (axes.set_xticks, axes.set_yticks), strict=True):
-        given = [getattr(point, name) for point in result.plan.points]
-        if not isinstance(given[0], float):  # by name, in the order of the points
-            texts = [point.words(name) for point in result.plan.points]
-            ticks = list(dict.fromkeys(texts))
-            set_ticks(range(len(ticks)), ticks)
-            given = [ticks.index(text) for text in texts]
-        places.append(given)
-    never = [number for number, value in enumerate(values) if not math.isfinite(value)]
-    there = [number for number in reversed(result.ranking) if number not in set(never)]
-    across, up = (np.array(place) for place in places)
-    axes.scatter(across[never], up[never], c=_NEVER, edgecolors="k", linewidths=0.5, label="never")
-    dots = axes.scatter(
-        across[there],
-        up[there],
-        c=[values[number] for number in there],
-        norm=norm,
-        cmap="viridis" if norm is None else "viridis_r",
-        edgecolors="k",
-        linewidths=0.5,
-    )
-    if there:
+        if name in ("alpha", "gamma"):
+            positions.append(np.array([getattr(point, name) for point in result.plan.points]))
+        else:
+            index, texts = _categories(result.plan, name)
+            set_ticks(range(len(texts)), texts)
+            positions.append(index)
+    across, up = positions
+    never = np.isnan(values)
+    edge: dict[str, Any] = {"edgecolors": "k", "linewidths": 0.5}
+    axes.scatter(across[never], up[never], c=_NEVER, label="never", **edge)
+    order = [number for number in reversed(result.ranking) if not never[number]]
+    colours = "viridis" if norm is None else "viridis_r"
+    dots = axes.scatter(across[order], up[order], c=values[order], norm=norm, cmap=colours, **edge)
+    if order:
         bar = axes.figure.colorbar(dots, ax=axes, format=words)
         bar.ax.yaxis.set_minor_formatter(words)
     best = result.ranking[0]
@@ -186,20 +173,19 @@ def _dots(
 
 def draw_curves(result: SweepResult) -> Figure:
     """Return a picture: learning curves of the best points, medians over seeds with bands of all."""
-    looks = np.array(result.looks)
+    evaluations = result.history["evaluations"]
     shown = result.ranking[:_CURVES]
-    valued = any(result.learnt[number][0].loss for number in shown)
+    valued = any(_has_optimum(result, number) for number in shown)
     figure = Figure(figsize=(8, 7 if valued else 4.5), layout="constrained")
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     names = [axis for axis in AXES if axis in result.plan.varying] or ["alpha", "gamma"]
-    for place, number in enumerate(shown):
-        point = result.plan.points[number]
+    for rank, number in enumerate(shown):
+        point, colour = result.plan.points[number], f"C{rank}"
         label = ", ".join(f"{axis} {point.words(axis)}" for axis in names)
-        returns: NDArray[np.float64] = np.array([own.mean_return for own in result.learnt[number]])
-        band(panels[0], looks, returns.T, f"C{place}", label)
-        if result.learnt[number][0].loss:
-            losses = np.array([own.loss for own in result.learnt[number]])
-            band(panels[-1], looks, losses.T, f"C{place}", label)
+        returns = evaluations["episode_return"][:, number]
+        band(panels[0], evaluations["steps"], returns, colour, label)
+        if _has_optimum(result, number):
+            band(panels[-1], evaluations["steps"], result.loss[:, number], colour, label)
     panels[0].set_ylabel("return of an episode, exploring")
     if valued:
         panels[1].set_ylabel("loss of the greedy policy")
@@ -212,6 +198,6 @@ def draw_curves(result: SweepResult) -> Figure:
     panels[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
-    which = f"the best {len(shown)} of {len(result.learnt)} points"
+    which = f"the best {len(shown)} of {len(result.points)} points"
     figure.suptitle(f"{result.name}: {which}, medians and bands of {len(result.plan.seeds)} seeds")
     return figure
