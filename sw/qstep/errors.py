@@ -13,6 +13,7 @@ __all__ = [
     "DeviceError",
     "DrawingError",
     "EnvironmentSpaceError",
+    "EpisodeError",
     "FileFormatError",
     "LinkError",
     "NoTableError",
@@ -43,7 +44,7 @@ class QStepWarning(UserWarning):
 
 
 class ConfigError(QStepError, ValueError):
-    """A value of a :class:`~qstep.Config` or of its hyperparameters is illegal."""
+    """A setting or an argument is illegal: of a :class:`~qstep.Config`, a run or an environment."""
 
 
 class TransitionError(QStepError, ValueError):
@@ -51,7 +52,7 @@ class TransitionError(QStepError, ValueError):
 
 
 class WorldError(QStepError, ValueError):
-    """A world is malformed, cannot be derived from an environment, or does not fit a configuration."""
+    """A world or a map is malformed, cannot be derived from an environment, or does not fit."""
 
 
 class NoTableError(WorldError):
@@ -88,6 +89,10 @@ class SchedulerError(QStepError, RuntimeError):
 
 class EnvironmentSpaceError(QStepError, ValueError):
     """An environment is unknown, its spaces do not fit, or its results contradict them."""
+
+
+class EpisodeError(QStepError, RuntimeError):
+    """A step outside an episode: before the first reset, or after the end without a reset."""
 
 
 class ToolMissingError(QStepError, RuntimeError):

@@ -186,9 +186,7 @@ def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:
         type(make_vector(name, 2)).__name__ for name in ("qstep/Snake-v0", "snake", "gridworld")
     ]
     assert names == ["SnakeVectorEnv", "SyncVectorEnv", "SyncVectorEnv"]
-    with pytest.raises(
-        EnvironmentSpaceError, match="num_envs is 0; it must be an integer, 1 or more"
-    ):
+    with pytest.raises(ConfigError, match="num_envs is 0; it must be an integer, 1 or more"):
         make_vector("gridworld", 0)
 
 
@@ -245,12 +243,12 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     host = qstep.train(lake, act="host", episodes=5)
     assert host.table.shape == (64, 4)
     refused("train FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'")
-    refused("train snake --env-kwargs observation=flood", EnvironmentSpaceError, "its own observ")
+    refused("train snake --env-kwargs observation=flood", ConfigError, "its own observ")
     refused("train FrozenLake-v1 --env-kwargs slip", SystemExit, "'slip' is not KEY=VALUE")
     for given, error, said in (
         ({"world": lake, "env_kwargs": {"a": 1}}, ConfigError, "are for a world that is named"),
-        ({"env_kwargs": 5}, EnvironmentSpaceError, "env_kwargs is 5; it must be a mapping"),
-        ({"world": "a.txt", "env_kwargs": {"a": 1}}, EnvironmentSpaceError, "which takes none"),
+        ({"env_kwargs": 5}, ConfigError, "env_kwargs is 5; it must be a mapping"),
+        ({"world": "a.txt", "env_kwargs": {"a": 1}}, ConfigError, "which takes none"),
     ):
         with pytest.raises(error, match=said):
             qstep.train(**{"world": "FrozenLake-v1", "steps": 9, **given})  # type: ignore[arg-type]
@@ -262,4 +260,4 @@ def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
     made = qstep.load("run")
     assert made.act(63) in range(4)  # which the small lake lacks
     assert made.evaluate(episodes=2) == made.evaluate(gym.make("FrozenLake8x8-v1"), episodes=2)
-    refused("dqn cartpole --env-kwargs a=1", EnvironmentSpaceError, "cartpole takes none")
+    refused("dqn cartpole --env-kwargs a=1", ConfigError, "cartpole takes none")

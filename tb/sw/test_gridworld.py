@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qstep.envs import MAPS, GridWorld, make
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import FileFormatError, QStepError, WorldError
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 
@@ -122,14 +122,14 @@ def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) 
     ],
 )
 def test_bad_map_is_refused_with_line_and_column(text: str, message: str) -> None:
-    with pytest.raises(EnvironmentSpaceError) as caught:
+    with pytest.raises(WorldError) as caught:
         GridWorld(text)
     assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 def test_only_a_line_feed_or_a_carriage_return_ends_a_line(separator: str) -> None:
-    with pytest.raises(EnvironmentSpaceError) as caught:
+    with pytest.raises(WorldError) as caught:
         GridWorld(f"S.{separator}.G")
     assert str(caught.value).startswith(f"map, line 1, column 3: {separator!r} is no cell")
     for end in ("\n", "\r", "\r\n"):
@@ -149,24 +149,26 @@ def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("content", "error", "text"),
     [
-        (None, r"board\.txt: cannot be read as a map"),
-        (b"\xff\xff", r"board\.txt: cannot be read as a map"),
-        (b"S?\n", r"board\.txt, line 1, column 2: '\?' is no cell"),
+        (None, FileFormatError, r"board\.txt: cannot be read as a map"),
+        (b"\xff\xff", FileFormatError, r"board\.txt: cannot be read as a map"),
+        (b"S?\n", WorldError, r"board\.txt, line 1, column 2: '\?' is no cell"),
     ],
     ids=["absent", "no-text", "no-cell"],
 )
-def test_map_file_of_no_map_is_refused(tmp_path: Path, content: bytes | None, text: str) -> None:
+def test_map_file_of_no_map_is_refused(
+    tmp_path: Path, content: bytes | None, error: type[QStepError], text: str
+) -> None:
     path = tmp_path / "board.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(EnvironmentSpaceError, match=text):
+    with pytest.raises(error, match=text):
         make(str(path), 0)
 
 
 @pytest.mark.parametrize("text", [["S.", "..G"], None, b"SG"], ids=repr)
 def test_map_that_is_no_text_is_refused(text: Any) -> None:
     said = r"map is .*; it must be text, one line for each"
-    with pytest.raises(EnvironmentSpaceError, match=said):
+    with pytest.raises(WorldError, match=said):
         GridWorld(text)

@@ -15,7 +15,7 @@ from tb.sw.vector_steps import poles
 from qstep.envs import IDS, CartPoleTable, GridWorld, Snake
 from qstep.envs.snake_rules import Observation
 from qstep.envs.vector import led_to
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EpisodeError
 
 
 @pytest.mark.parametrize("env_id", IDS.values())
@@ -89,7 +89,7 @@ def test_pole_is_drawn_where_it_stands() -> None:
 def test_unknown_render_mode_is_refused(kind: Any) -> None:
     options = {"text": "SG"} if kind is GridWorld else {}
     said = "render_mode is 'human'; it must be None or one of ansi, rgb_array"
-    with pytest.raises(EnvironmentSpaceError, match=said):
+    with pytest.raises(ConfigError, match=said):
         kind(**options, render_mode="human")
 
 
@@ -150,5 +150,5 @@ def test_what_was_returned_is_not_changed_by_later_steps() -> None:
 
 
 def test_step_needs_an_episode() -> None:
-    with pytest.raises(EnvironmentSpaceError, match="no episode has begun; call reset before"):
+    with pytest.raises(EpisodeError, match="no episode has begun; call reset before"):
         gym.make_vec("qstep/CartPole-v0", 1).step([0])

@@ -13,7 +13,7 @@ from qstep.envs import Snake, make, table_size
 from qstep.envs.snake_rules import Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EnvironmentSpaceError, EpisodeError
 
 STRAIGHT, RIGHT, LEFT = range(3)
 
@@ -234,7 +234,7 @@ def test_flood_fill_counts_near_cells(form: Make, body: list[Cell], expected: li
 def test_bad_placement_is_refused(form: Make, body: list[Cell], food: Cell, message: str) -> None:
     game = form("state")
     before = game.body(), game.food()
-    with pytest.raises(EnvironmentSpaceError, match=message):
+    with pytest.raises(ConfigError, match=message):
         game.place(body, food)
     assert (game.body(), game.food()) == before
 
@@ -250,19 +250,19 @@ def test_action_out_of_range_is_refused_and_nothing_moves(form: Make, action: in
 
 def test_step_needs_an_episode() -> None:
     snake = Snake()
-    with pytest.raises(EnvironmentSpaceError, match="the episode is over; call reset"):
+    with pytest.raises(EpisodeError, match="the episode is over; call reset"):
         snake.step(STRAIGHT)
     snake.reset()
     snake.place([(0, 5), (1, 5), (2, 5)], (9, 9))
     snake.step(STRAIGHT)
-    with pytest.raises(EnvironmentSpaceError, match="the episode is over; call reset"):
+    with pytest.raises(EpisodeError, match="the episode is over; call reset"):
         snake.step(STRAIGHT)
 
 
 @pytest.mark.parametrize("form_of", [Snake, lambda kind: SnakeVectorEnv(1, kind)])
 def test_unknown_observation_is_refused(form_of: Callable[[Any], Any]) -> None:
     message = "observation is 'pixels'; it must be one of state, features, flood"
-    with pytest.raises(EnvironmentSpaceError, match=message):
+    with pytest.raises(ConfigError, match=message):
         form_of("pixels")
 
 
@@ -305,7 +305,7 @@ def test_seed_gives_the_episode_and_reset_without_one_goes_on() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1 << 64, True, 0.5, "x"])
 def test_bad_seed_is_refused(seed: Any) -> None:
-    with pytest.raises(EnvironmentSpaceError, match=rf"seed is {seed!r}; .* from 0 to 2\^64-1"):
+    with pytest.raises(ConfigError, match=rf"seed is {seed!r}; .* from 0 to 2\^64-1"):
         Snake().reset(seed=seed)
 
 

@@ -166,14 +166,16 @@ def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, A
         yield name, there, here
 
 
-def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection[str] = ()) -> None:
-    """Compare the parts of a checkpoint with those of a valid one.
+def check_parts(
+    there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
+) -> None:
+    """Compare the parts of a checkpoint, its head or its arrays, with those of a valid one.
 
     Parameters
     ----------
-    checkpoint : Checkpoint
+    there : mapping
         May have more parts.
-    like : Checkpoint
+    here : mapping
     any_length : collection of str
         Names of arrays that may have any number of rows.
 
@@ -182,13 +184,6 @@ def check_parts(checkpoint: Checkpoint, like: Checkpoint, any_length: Collection
     CheckpointError
         A part is missing, or is of another type or shape; the message names it.
     """
-    _check_all(checkpoint.head, like.head)
-    _check_all(checkpoint.arrays, like.arrays, any_length)
-
-
-def _check_all(
-    there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
-) -> None:
     for name, part in here.items():
         if name not in there:
             raise CheckpointError(f"the checkpoint has no {name!r}")
@@ -196,7 +191,7 @@ def _check_all(
         if found != wanted:
             raise CheckpointError(f"{name} of the checkpoint is {found}; it must be {wanted}")
         if isinstance(part, dict):
-            _check_all(there[name], part)
+            check_parts(there[name], part)
 
 
 def _what(part: Any, any_length: bool) -> str:

@@ -23,7 +23,7 @@ from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_rules import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.vector import make_vector
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.checks import shown
 from qstep.spec.epsilon import EpsilonSchedule
 
@@ -215,7 +215,9 @@ def preset_of(
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or cannot be made, or takes no such arguments.
+        The environment is unknown or cannot be made.
+    ConfigError
+        It takes no such arguments.
     """
     if not isinstance(world, str):
         spec = getattr(world, "spec", None)
@@ -228,7 +230,7 @@ def preset_of(
         return preset_of(spec.id, given)
     if world in PRESETS:
         if env_kwargs:
-            raise EnvironmentSpaceError(f"env_kwargs are {dict(env_kwargs)}; {world} takes none")
+            raise ConfigError(f"env_kwargs are {dict(env_kwargs)}; {world} takes none")
         return PRESETS[world]
     spec = (make_vector(world, 1).spec if not env_kwargs else None) or make_any(
         world, None, env_kwargs

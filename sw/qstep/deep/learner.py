@@ -275,7 +275,9 @@ class VectorLearner(Learner):
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        check_parts(checkpoint, self.checkpoint())
+        own = self.checkpoint()
+        check_parts(checkpoint.head, own.head)
+        check_parts(checkpoint.arrays, own.arrays)
         head, arrays = checkpoint.head, checkpoint.arrays
         try:
             self.generator.bit_generator.state = head["generator"]

@@ -271,7 +271,8 @@ class NetworkRun:
             A part is missing, or has another type or shape; then nothing has changed.
         """
         own = self._own()
-        check_parts(checkpoint, own, any_length=own.arrays)
+        check_parts(checkpoint.head, own.head)
+        check_parts(checkpoint.arrays, own.arrays, any_length=own.arrays)
         self.learner.restore(checkpoint)  # this checks the learner's parts
         self.returns = [
             (int(f), total) for f, total in checkpoint.arrays["history.returns"].tolist()

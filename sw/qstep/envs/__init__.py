@@ -19,7 +19,7 @@ from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
 from qstep.envs.registration import IDS
 from qstep.envs.snake import Snake
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.agents import CIRCUITS
 from qstep.spec.checks import did_you_mean, integer, shown
 
@@ -88,10 +88,12 @@ def make(
     Raises
     ------
     ConfigError
-        The seed is not an integer, or is negative.
+        The seed is not an integer, or is negative; a render mode or an argument is refused.
     EnvironmentSpaceError
         The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
-        names the space. A map is malformed.
+        names the space.
+    WorldError, FileFormatError
+        A map is malformed, or its file cannot be read.
     """
     seed = integer("seed", seed, 0)
     env = flattened(make_any(env_id, render_mode, env_kwargs))
@@ -122,7 +124,9 @@ def make_any(
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or cannot be made; a map is malformed.
+        The environment is unknown or cannot be made.
+    ConfigError, WorldError, FileFormatError
+        As for :func:`make`.
     """
     if not isinstance(env_id, str):
         raise EnvironmentSpaceError(
@@ -131,19 +135,19 @@ def make_any(
     if env_kwargs is not None and not (
         isinstance(env_kwargs, Mapping) and all(isinstance(name, str) for name in env_kwargs)
     ):
-        raise EnvironmentSpaceError(
+        raise ConfigError(
             f"env_kwargs is {shown(env_kwargs)}; it must be a mapping of names to values"
         )
     kind = Path(env_id).suffix.lower()
     if env_kwargs and kind in (".txt", ".npz"):
-        raise EnvironmentSpaceError(
+        raise ConfigError(
             f"env_kwargs are {dict(env_kwargs)}; {env_id} is a file, which takes none"
         )
     if kind == ".txt":
         return GridWorld.from_file(env_id, render_mode)
     if kind == ".npz":
         if render_mode is not None:
-            raise EnvironmentSpaceError(f"render_mode is {render_mode!r}; a world file has none")
+            raise ConfigError(f"render_mode is {render_mode!r}; a world file has none")
         env: gym.Env[Any, Any] = importlib.import_module(_WORLD_FILES).from_file(env_id, STEP_CAP)
         return env
     if env_id.endswith(CIRCUITS):
@@ -158,7 +162,7 @@ def make_any(
         options["render_mode"] = render_mode
     if env_id == "snake":
         if "observation" in options:
-            raise EnvironmentSpaceError(
+            raise ConfigError(
                 f"env_kwargs are {options}; snake has its own observation, a number for a table"
             )
         options["observation"] = "state"

@@ -46,7 +46,7 @@ class CartPoleTable(gym.Env[Any, Any]):
 
     Raises
     ------
-    EnvironmentSpaceError
+    ConfigError
         There is no such render mode.
     """
 

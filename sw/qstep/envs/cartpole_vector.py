@@ -37,7 +37,7 @@ class CartPoleVectorEnv(CompiledVectorEnv):
 
     Raises
     ------
-    EnvironmentSpaceError
+    ConfigError
         `num_envs` is out of its range.
 
     Examples

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from qstep.envs.vector import check_action, checked_actions, restore_arrays, words
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import EpisodeError
 
 __all__ = ["CompiledVectorEnv"]
 
@@ -77,7 +77,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
 
         Raises
         ------
-        EnvironmentSpaceError
+        ConfigError
             The seed is out of range; nothing is changed.
         """
         if seed is None and not self._begun:
@@ -112,10 +112,12 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
         Raises
         ------
         EnvironmentSpaceError
-            Shape, type or a value is wrong, or no episode has begun; nothing is changed.
+            Shape, type or a value is wrong; nothing is changed.
+        EpisodeError
+            No episode has begun.
         """
         if not self._begun:
-            raise EnvironmentSpaceError("no episode has begun; call reset before the first step")
+            raise EpisodeError("no episode has begun; call reset before the first step")
         given = checked_actions(actions, self.num_envs)
         self._actions[:] = given
         check_action(self._advance(), given, self._choices)
@@ -139,7 +141,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]], ABC):
 
         Raises
         ------
-        EnvironmentSpaceError
+        CheckpointError
             An array is missing, or has another number of environments or another type; nothing is
             changed.
         """

@@ -24,7 +24,7 @@ from qstep.envs.rendering import (
     checked_render_mode,
     rendered,
 )
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import FileFormatError, WorldError
 from qstep.spec.checks import shown
 
 __all__ = ["DeterministicModel", "GridWorld"]
@@ -94,9 +94,10 @@ class GridWorld(gym.Env[Any, Any]):
 
     Raises
     ------
-    EnvironmentSpaceError
-        The text is not a map; the message names the line and the column, both counted from 1. There is
-        no such render mode.
+    WorldError
+        The text is not a map; the message names the line and the column, both counted from 1.
+    ConfigError
+        There is no such render mode.
 
     Examples
     --------
@@ -112,9 +113,7 @@ class GridWorld(gym.Env[Any, Any]):
     def __init__(self, text: str, source: str = "map", render_mode: str | None = None) -> None:
         self.render_mode = checked_render_mode(render_mode)
         if not isinstance(text, str):
-            raise EnvironmentSpaceError(
-                f"{source} is {shown(text)}; it must be text, one line for each row"
-            )
+            raise WorldError(f"{source} is {shown(text)}; it must be text, one line for each row")
         self.rows = _parse(text, source)
         self.shape = (len(self.rows), len(self.rows[0]))
         cells = "".join(self.rows)
@@ -135,13 +134,15 @@ class GridWorld(gym.Env[Any, Any]):
 
         Raises
         ------
-        EnvironmentSpaceError
-            The file cannot be read as text, or its text is not a map.
+        FileFormatError
+            The file cannot be read as text.
+        WorldError
+            Its text is not a map.
         """
         try:
             text = read_text(path, _MOST_BYTES)
         except (OSError, ValueError, TypeError) as cause:
-            raise EnvironmentSpaceError(f"{path}: cannot be read as a map: {cause}") from cause
+            raise FileFormatError(f"{path}: cannot be read as a map: {cause}") from cause
         return cls(text, str(path), render_mode)
 
     def reset(
@@ -186,20 +187,20 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
     if len(rows) > 1 and not rows[-1]:
         rows = rows[:-1]  # the last line has an end
     if not rows[0]:
-        raise EnvironmentSpaceError(f"{source}, line 1, column 1: the map is empty")
+        raise WorldError(f"{source}, line 1, column 1: the map is empty")
     started = False
     for line, row in enumerate(rows, start=1):
         for column, cell in enumerate(row, start=1):
             where = f"{source}, line {line}, column {column}"
             if cell not in (START, GOAL, HOLE, WALL, FREE):
-                raise EnvironmentSpaceError(
+                raise WorldError(
                     f"{where}: {cell!r} is no cell; S is start, G goal, H hole, # wall, . free"
                 )
             if cell == START and started:
-                raise EnvironmentSpaceError(f"{where}: a second start S; a map has exactly one")
+                raise WorldError(f"{where}: a second start S; a map has exactly one")
             started = started or cell == START
         if len(row) != len(rows[0]):
-            raise EnvironmentSpaceError(
+            raise WorldError(
                 f"{source}, line {line}, column {min(len(row), len(rows[0])) + 1}: the line has "
                 f"{len(row)} cells and line 1 has {len(rows[0])}; all must be equally long"
             )
@@ -207,11 +208,9 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
     cells = "".join(rows)
     for needed, name in ((START, "start S"), (GOAL, "goal G")):
         if needed not in cells:
-            raise EnvironmentSpaceError(f"{end}: the map ends without a {name}")
+            raise WorldError(f"{end}: the map ends without a {name}")
     if len(cells) > MAX_CELLS:
-        raise EnvironmentSpaceError(
-            f"{end}: the map has {len(cells)} cells; at most {MAX_CELLS} fit"
-        )
+        raise WorldError(f"{end}: the map has {len(cells)} cells; at most {MAX_CELLS} fit")
     return rows
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError
 from qstep.spec.checks import shown
 
 __all__ = [
@@ -60,10 +60,10 @@ _COLOURS = {
 
 
 def checked_render_mode(render_mode: str | None) -> str | None:
-    """Return the render mode; raises EnvironmentSpaceError if it does not exist."""
+    """Return the render mode; raises ConfigError if it does not exist."""
     modes = METADATA["render_modes"]
     if render_mode is not None and render_mode not in modes:
-        raise EnvironmentSpaceError(
+        raise ConfigError(
             f"render_mode is {shown(render_mode)}; it must be None or one of {', '.join(modes)}"
         )
     return render_mode

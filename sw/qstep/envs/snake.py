@@ -32,7 +32,7 @@ from qstep.envs.snake_rules import (
     checked_placement,
 )
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import EpisodeError
 
 __all__ = ["Snake"]
 
@@ -94,7 +94,7 @@ class Snake(gym.Env[Any, Any]):
 
     Raises
     ------
-    EnvironmentSpaceError
+    ConfigError
         `observation` or `render_mode` is none of these.
 
     Examples
@@ -157,11 +157,13 @@ class Snake(gym.Env[Any, Any]):
         Raises
         ------
         EnvironmentSpaceError
-            The action is not 0, 1 or 2, or the episode is over.
+            The action is not 0, 1 or 2.
+        EpisodeError
+            The episode is over.
         """
         action = checked_action(action, ACTIONS)
         if self._over:
-            raise EnvironmentSpaceError("the episode is over; call reset before the next step")
+            raise EpisodeError("the episode is over; call reset before the next step")
         cell = self._target(action)
         if self._deadly(cell):
             self._over = True
@@ -205,7 +207,7 @@ class Snake(gym.Env[Any, Any]):
 
         Raises
         ------
-        EnvironmentSpaceError
+        ConfigError
             This is not a legal snake, or the food is on it or off the grid.
         """
         self.direction = checked_placement(body, food)

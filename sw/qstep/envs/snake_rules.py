@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError
 
 __all__ = [
     "ACTIONS",
@@ -74,36 +74,34 @@ DIRECTION_FEATURE = (4, 6, 3, 5)
 
 
 def checked_observation(observation: Observation) -> Observation:
-    """Return the kind of observation; raises EnvironmentSpaceError if it does not exist."""
+    """Return the kind of observation; raises ConfigError if it does not exist."""
     kinds = get_args(Observation)
     if observation not in kinds:
-        raise EnvironmentSpaceError(
-            f"observation is {observation!r}; it must be one of {', '.join(kinds)}"
-        )
+        raise ConfigError(f"observation is {observation!r}; it must be one of {', '.join(kinds)}")
     return observation
 
 
 def checked_placement(body: Sequence[Cell], food: Cell) -> int:
-    """Return the direction of a snake; raises EnvironmentSpaceError if it or its food is impossible."""
+    """Return the direction of a snake; raises ConfigError if it or its food is impossible."""
     if len(body) < START_LENGTH:
-        raise EnvironmentSpaceError(
+        raise ConfigError(
             f"the body has {len(body)} cells; it must have {START_LENGTH} to {SIDE * SIDE - 1}"
         )
     for cell in (*body, food):
         if not all(0 <= k < SIDE for k in cell):
-            raise EnvironmentSpaceError(
+            raise ConfigError(
                 f"cell {cell} is off the grid; row and column are from 0 to {SIDE - 1}"
             )
     steps = [(a[0] - b[0], a[1] - b[1]) for a, b in pairwise(body)]
     for k, step in enumerate(steps):
         if step not in MOVES:
-            raise EnvironmentSpaceError(
+            raise ConfigError(
                 f"the body goes from {body[k]} to {body[k + 1]}; its cells must be side by side"
             )
     for k, cell in enumerate((*body, food)):
         if cell in body[:k]:
             what = "the food" if k == len(body) else "the body a second time"
-            raise EnvironmentSpaceError(f"cell {cell} holds the body and {what}; only one fits")
+            raise ConfigError(f"cell {cell} holds the body and {what}; only one fits")
     return MOVES.index(steps[0])
 
 

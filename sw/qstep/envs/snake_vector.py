@@ -47,7 +47,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
     Raises
     ------
-    EnvironmentSpaceError
+    ConfigError
         A parameter is out of range.
 
     Examples

@@ -8,7 +8,7 @@ favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in
 
 from __future__ import annotations
 
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError
 from qstep.spec.random import GOLDEN, mixed
 
 __all__ = ["SplitMix64"]
@@ -32,13 +32,13 @@ class SplitMix64:
 
     Raises
     ------
-    EnvironmentSpaceError
+    ConfigError
         The seed is not an integer in that range.
     """
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MASK64:
-            raise EnvironmentSpaceError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
+            raise ConfigError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
         self.word = mixed(seed)
 
     def below(self, bound: int) -> int:

@@ -10,9 +10,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
+from qstep._io.checkpoint import check_parts
 from qstep.envs import make_any
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 
 __all__ = [
     "check_action",
@@ -28,9 +29,9 @@ __all__ = [
 
 
 def checked_num_envs(num_envs: int) -> int:
-    """Return the number of environments; raises EnvironmentSpaceError unless it is 1 or more."""
+    """Return the number of environments; raises ConfigError unless it is 1 or more."""
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-        raise EnvironmentSpaceError(f"num_envs is {num_envs!r}; it must be an integer, 1 or more")
+        raise ConfigError(f"num_envs is {num_envs!r}; it must be an integer, 1 or more")
     return num_envs
 
 
@@ -65,18 +66,10 @@ def restore_arrays(
 
     Raises
     ------
-    EnvironmentSpaceError
+    CheckpointError
         An array is missing, or has another number of environments or another type.
     """
-    for name, array in arrays.items():
-        if name not in checkpoint:
-            raise EnvironmentSpaceError(f"the checkpoint has no {name!r}")
-        given = checkpoint[name]
-        if (given.dtype, given.shape) != (array.dtype, array.shape):
-            raise EnvironmentSpaceError(
-                f"{name} of the checkpoint is {given.dtype} of shape {given.shape}; it must be "
-                f"{array.dtype} of shape {array.shape}"
-            )
+    check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
 
@@ -100,7 +93,9 @@ def make_vector(
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or cannot be made, or the number is out of range.
+        The environment is unknown or cannot be made.
+    ConfigError
+        The number is out of range.
     """
     checked_num_envs(num_envs)
     spec = gym.registry.get(env_id) if env_id.startswith("qstep/") else None

@@ -68,7 +68,7 @@ class Actor(Protocol):
         """Return copies of the state between two stretches, for :meth:`restore`."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from :meth:`arrays`; raises EnvironmentSpaceError for those of other environments."""
+        """Continue from :meth:`arrays`; raises CheckpointError for those of other environments."""
 
 
 class GymActor:

@@ -176,9 +176,9 @@ class Learner:
     Raises
     ------
     EnvironmentSpaceError
-        The environment is unknown or does not fit the device's table, or `resume` has another kind.
+        The environment is unknown or does not fit the device's table.
     CheckpointError
-        It has more episodes than the plan.
+        `resume` belongs to other environments, or has more episodes than the plan.
     TransitionError
         A reward does not fit the device's format: detected here if the environment has a transition
         table, otherwise before anything of the batch with that reward is applied.

@@ -119,7 +119,7 @@ class VectorActor:
 
         Raises
         ------
-        EnvironmentSpaceError
+        CheckpointError
             An array is missing, or has another number of environments or another type; nothing is
             changed.
         """
