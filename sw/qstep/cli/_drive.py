@@ -88,19 +88,19 @@ def drive(
                 result = run.result()
                 files = result.write(job.folder)
                 on_interrupt(lambda: None)  # from here on, the names of the files say what there is
-            if not run.resumable:
-                file.unlink(missing_ok=True)  # of the run that these results replace
-            found = {name: str(path) for name, path in files.items()}
-            reports.append({**result.summary(), "files": found})
-            text = partial(click.echo, describe(reports[-1], result))
-            if not several:
-                output.tell(reports[-1], text)
-            elif not output.on_stdout:
-                text()
-            try:
-                result.draw(job.folder, options.write_pictures)
-            except DrawingError as failure:  # it must not cost the other runs
-                undrawn.append(str(failure))
+                if not run.resumable:
+                    file.unlink(missing_ok=True)  # of the run that these results replace
+                found = {name: str(path) for name, path in files.items()}
+                reports.append({**result.summary(), "files": found})
+                text = partial(click.echo, describe(reports[-1], result))
+                if not several:
+                    output.tell(reports[-1], text)
+                elif not output.on_stdout:
+                    text()
+                try:
+                    result.draw(job.folder, options.write_pictures)
+                except DrawingError as failure:  # it must not cost the other runs
+                    undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, partial(click.echo, conclude(reports)))
     if undrawn:
