@@ -12,7 +12,7 @@ from torch import Tensor
 from qstep.deep import torch_device
 from qstep.deep.algorithms import ALGORITHMS, PRESETS
 from qstep.deep.run import NetworkRun
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Form
 
@@ -44,9 +44,7 @@ class Training:
     def __init__(self, name: str, algorithm: str, device: torch.device) -> None:
         settings = ALGORITHMS[algorithm].settings_for(PRESETS[name], 0)
         self._name, self._algorithm, self._device = name, algorithm, device
-        config: Any = replace(
-            settings.config, total_timesteps=_ENDLESS, epsilon=EpsilonSchedule(0.05, 0.05, 0.0)
-        )
+        config: Any = replace(settings.config, total_timesteps=_ENDLESS, epsilon=Epsilon(0.05))
         self.config = config
         rollout = getattr(config, "num_steps", 1)
         self.least = 1 if algorithm == "dqn plain" else rollout * settings.num_envs

@@ -17,13 +17,13 @@ from tb.sw.drowsy_world import SLEEP
 from qstep.device.agents import LinkAgents
 from qstep.errors import ConfigError, WorldSilentError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.plan import Budget, falling_epsilon, planned
+from qstep.learn.plan import Budget, planned
 from qstep.learn.table import load_table
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
-from qstep.spec.epsilon import Epsilon
+from qstep.spec.epsilon import FALLING, Epsilon
 from qstep.spec.settings import AgentSettings
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
@@ -179,7 +179,7 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
     plan = planned(
         "gridworld",
         budget=Budget(4000),
-        settings=AgentSettings(epsilon=falling_epsilon(Budget(4000), 1, 0.05, 0.5)),
+        settings=AgentSettings(epsilon=FALLING),
         agents=3,
         number_format="Q8.8",
     )

@@ -21,7 +21,7 @@ from qstep.deep.network import modules, play
 from qstep.deep.replay import Replay
 from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -58,7 +58,7 @@ def plain_returns() -> list[float]:
     config = replace(
         PRESETS["cartpole"].settings["dqn"].config, total_timesteps=3_000, batch_size=64,
         gradient_steps=8, learning_starts=200, gamma=0.95, reward_scale=0.05, tau=0.2,
-        learning_rate=4e-3, epsilon=EpsilonSchedule(1, 0.02, 0.4)
+        learning_rate=4e-3, epsilon=Epsilon(1, 0.02, "linear", 0.4, "run")
     )  # fmt: skip
     made = PlainDqn(gym.make("CartPole-v1"), config, CPU, num_envs=32)
     returns = [r for _ in range(config.total_timesteps) for r in made.step().episode_return]
@@ -203,14 +203,14 @@ def test_target_network_follows_by_its_rate() -> None:
 
 
 def test_learning_rate_and_epsilon_go_by_steps() -> None:
-    falling = EpsilonSchedule(1, 0, 0.5)
+    falling = Epsilon(1, 0, "linear", 0.5, "run")
     config = DqnConfig(1000, learning_rate=1.0, final_learning_rate=0.5, epsilon=falling)
     assert [config.learning_rate_at(f) for f in (0, 500, 1000, 2000)] == [1.0, 0.75, 0.5, 0.5]
     assert [config.epsilon.at(f, config.total_timesteps) for f in (0, 250, 500)] == [1.0, 0.5, 0.0]
 
 
 def test_no_exploration_is_greedy() -> None:
-    made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
+    made = learner(replace(SMALL, epsilon=Epsilon(0, 0, "linear", 0, "run")))
     network = made.online.to_modules()
     seen = made.observation
     with torch.no_grad():

@@ -14,7 +14,7 @@ from qstep.deep.fast import network, q_loss
 from qstep.deep.fast.network import products, through_copies
 from qstep.deep.fast.q_loss import TorchHead
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -25,7 +25,9 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
     name = torch_device.present()[0]
     if name == "cpu":
         pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
-    config = replace(SMALL, variant=variant, prioritised=True, epsilon=EpsilonSchedule(1, 1, 0))
+    config = replace(
+        SMALL, variant=variant, prioritised=True, epsilon=Epsilon(1, 1, "linear", 0, "run")
+    )
     there = Dqn(CartPoleVectorEnv(8), config, torch_device.choose(name))
     here = learner(config)
     for made in (there, here):

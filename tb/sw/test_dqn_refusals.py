@@ -106,7 +106,7 @@ def stateless(mode: AutoresetMode) -> SyncVectorEnv:
          r"hidden is \(\); it must be the units of one layer or more"),
         (lambda: small(hidden="64"), ConfigError, "hidden is '64'; it must be the units of one layer"),
         (lambda: small(gamma="x"), ConfigError, "gamma is 'x'; it must be a number from 0 to 1"),
-        (lambda: small(epsilon=0.1), ConfigError, r"epsilon is 0\.1; it must be an EpsilonSchedule"),
+        (lambda: small(epsilon=0.1), ConfigError, r"epsilon is 0\.1; it must be an Epsilon"),
         (lambda: small(hidden=(8, 0)), ConfigError,
          "a layer of hidden is 0; it must be an integer from 1 to"),
         (lambda: small(variant="triple"), ConfigError,

@@ -4,7 +4,7 @@ import pytest
 
 from qstep.errors import ConfigError
 from qstep.golden.agents import ActingModel
-from qstep.spec.epsilon import Epsilon, threshold
+from qstep.spec.epsilon import FALLING, KINDS, Epsilon, threshold
 from qstep.spec.settings import AgentSettings, AgentState
 
 
@@ -57,12 +57,28 @@ def test_threshold_of_one_is_never_reached_by_a_draw() -> None:
     [
         ({"start": 1.5}, "epsilon start is 1.5; it must be from 0 to 1"),
         ({"kind": "cosine"}, "epsilon kind is 'cosine'; it must be one of constant, linear, expon"),
-        ({"unit": "years"}, "epsilon unit is 'years'; it must be one of steps, episodes"),
+        ({"unit": "years"}, "epsilon unit is 'years'; it must be one of steps, episodes, run"),
         ({"over": 0}, "epsilon over is 0; it must be an integer from 1 to 4294967296"),
-        ({"start": 0.1, "end": 0.2, "kind": "linear"},
-         "epsilon end is 0.2; it must not be above epsilon start, 0.1"),
+        *(({"over": share, "unit": "run"}, f"epsilon share is {share}; it must be from 0 to 1")
+          for share in (-0.1, 1.1, float("nan"))),
+        *(({"start": 0.1, "end": 0.2, "kind": kind},
+           "epsilon end is 0.2; it must not be above epsilon start, 0.1") for kind in KINDS),
     ],
 )  # fmt: skip
 def test_bad_schedules_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Epsilon(**options)  # type: ignore[arg-type]
+
+
+def test_share_of_a_run_is_counted() -> None:
+    assert FALLING.counted(101, "episodes") == Epsilon(1.0, 0.05, "linear", 50, "episodes")
+    assert Epsilon(1.0, 0.5, "linear", 0.1, "run").counted(9, "steps") == Epsilon(0.5)
+    assert Epsilon(0.5, unit="run").counted(9, "steps") == Epsilon(0.5)
+    with pytest.raises(
+        ConfigError, match=r"share is 0\.5, which is 4294967297 .* 4294967296 steps at"
+    ):
+        FALLING.counted((1 << 33) + 2, "steps")
+    with pytest.raises(
+        ConfigError, match=r"epsilon unit is 'run'; a device counts steps or episodes"
+    ):
+        FALLING.code  # noqa: B018

@@ -19,7 +19,7 @@ from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -72,7 +72,7 @@ def test_rollout_keeps_what_the_environments_showed() -> None:
 
 
 def test_no_exploration_is_greedy() -> None:
-    made = learner(replace(SMALL, epsilon=EpsilonSchedule(0, 0, 0)))
+    made = learner(replace(SMALL, epsilon=Epsilon(0, 0, "linear", 0, "run")))
     fresh = made.to_modules()
     made.step()
     with torch.no_grad():
@@ -108,13 +108,15 @@ def test_a_longer_gradient_is_shortened(most: float) -> None:
 
 def cartpole_score() -> float:
     """Return the greedy score of PQN after 40,000 steps: 441 with this seed, 20 before the first."""
-    config = PqnConfig(total_timesteps=40_000, epsilon=EpsilonSchedule(1.0, 0.05, 0.5), seed=1)
+    config = PqnConfig(
+        total_timesteps=40_000, epsilon=Epsilon(1.0, 0.05, "linear", 0.5, "run"), seed=1
+    )
     return greedy_score(Pqn(CartPoleVectorEnv(32), config, CPU), CartPoleVectorEnv(50))
 
 
 def snake_score() -> float:
     """Return the greedy score of PQN after 80,000 steps: 18.8 with this seed, 0 before the first."""
-    schedule = EpsilonSchedule(1.0, 0.0, 0.5)
+    schedule = Epsilon(1.0, 0.0, "linear", 0.5, "run")
     config = replace(
         PRESETS["snake"].settings["pqn"].config,
         total_timesteps=80_000,

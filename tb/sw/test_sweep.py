@@ -23,7 +23,6 @@ from qstep.errors import (
     WorldError,
 )
 from qstep.learn.agents_result import AgentsResult
-from qstep.learn.plan import Budget, falling_epsilon
 from qstep.learn.sweep import Sweep
 from qstep.learn.sweep_plan import SweepOptions, SweepPlan
 from qstep.learn.sweep_result import SweepResult
@@ -337,7 +336,7 @@ def test_train_repeats_the_best_epsilon(words: str, epsilon: Epsilon, tmp_path: 
     after = told(f"sweep {words} --out", tmp_path / "s")["train"].split()
     options = dict(zip(after[3::2], map(float_or_text, after[4::2]), strict=True))
     start, end, share = (options[f"--epsilon-{part}"] for part in ("start", "end", "share"))
-    assert falling_epsilon(Budget(100), start, end, share) == epsilon
+    assert Epsilon(start, end, "linear", share, "run").counted(100, "steps") == epsilon
 
 
 def float_or_text(word: str) -> float | str:

@@ -22,7 +22,7 @@ from qstep.learn.evaluate import epsilon_greedy, greedy, is_success
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import TableCheckpoint
 from qstep.mdp.solve import solve
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
 
@@ -115,7 +115,7 @@ def test_table_is_the_interpreter_s_after_the_same_transitions(rounding: Roundin
 
 @pytest.mark.parametrize("sync_steps", [1, 64])
 def test_policy_acts_on_the_table_as_last_read(sync_steps: int) -> None:
-    plan = replace(SHORT, epsilon=EpsilonSchedule(0.0, 0.0, 0.0), sync_steps=sync_steps)
+    plan = replace(SHORT, epsilon=Epsilon(0.0, 0.0, "linear", 0.0, "run"), sync_steps=sync_steps)
     device = trained(plan).device
     table = np.zeros((25, 4), np.int32)
     for batch, following in zip(device.batches, device.tables, strict=True):
@@ -197,12 +197,11 @@ COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
         (lambda: Plan(make("gridworld", 0)), ConfigError,  # type: ignore[arg-type]
          r"env_id is <.*; it must be the name of an environment"),
         (lambda: replace(SHORT, epsilon=0.1), ConfigError,  # type: ignore[arg-type]
-         r"epsilon is 0\.1; it must be an EpsilonSchedule"),
-        *((lambda name=name, value=value: EpsilonSchedule(**{name: value}), ConfigError,
-           f"epsilon {name} is {value}; it must be from 0 to 1")
-          for name in ("start", "end", "share") for value in (-0.1, 1.1, float("nan"))),
-        (lambda: EpsilonSchedule(0.1, 0.9), ConfigError,
-         r"epsilon end is 0\.9; it must not be above epsilon start, 0\.1"),
+         r"epsilon is 0\.1; it must be an Epsilon"),
+        *((lambda kind=kind, unit=unit: replace(SHORT, epsilon=Epsilon(1, 0, kind, 1, unit)),
+           ConfigError,
+           rf"epsilon is {kind} by {unit}; where the host acts .* must be constant, or linear by a")
+          for kind, unit in (("exponential", "run"), ("linear", "steps"), ("linear", "episodes"))),
         (lambda: trained(SHORT, device=Spy(Config(24, 4))), EnvironmentSpaceError,
          r"25 states and 4 actions; .* has 24 and 4"),
         (lambda: trained(replace(SHORT, episodes=2), resume=trained(SHORT).checkpoint),
@@ -328,11 +327,11 @@ def test_finished_run_has_nothing_left_to_do() -> None:
 
 
 def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:
-    schedule = EpsilonSchedule(0.9, 0.1, 0.5)
+    schedule = Epsilon(0.9, 0.1, "linear", 0.5, "run")
     assert [schedule.at(k, of=8) for k in (0, 1, 2, 3, 4, 7)] == pytest.approx(
         [0.9, 0.7, 0.5, 0.3, 0.1, 0.1]
     )
-    assert EpsilonSchedule(0.9, 0.1, 0.0).at(0, of=8) == 0.1
+    assert Epsilon(0.9, 0.1, "linear", 0.0, "run").at(0, of=8) == 0.1
 
 
 def test_greedy_takes_the_lowest_of_tied_actions_and_epsilon_is_the_share_of_random_ones() -> None:

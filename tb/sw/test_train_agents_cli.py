@@ -29,11 +29,11 @@ from qstep.errors import (
 from qstep.golden.agents import ActingModel
 from qstep.learn.agents import Training
 from qstep.learn.agents_result import AgentsResult, played
-from qstep.learn.plan import Budget, falling_epsilon, fitting_format, planned
+from qstep.learn.plan import Budget, fitting_format, planned
 from qstep.learn.table import load_table, table_config
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
-from qstep.spec.epsilon import Epsilon
+from qstep.spec.epsilon import FALLING, Epsilon
 from qstep.spec.settings import AgentSettings
 
 FILES = {
@@ -70,7 +70,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def plain_table(name: str, **options: Any) -> NDArray[np.int32]:
     """Return what the plain model learns in 4000 steps of 3 agents with the command's defaults."""
-    epsilon = falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)
+    epsilon = FALLING.counted(4000, "steps")
     plan = planned(
         name,
         budget=Budget(4000),
@@ -409,7 +409,7 @@ def test_python_call_learns_the_same(whole: Path) -> None:
         "gridworld",
         steps=4000,
         agents=3,
-        settings=AgentSettings(0.5, 0.9, falling_epsilon(Budget(4000), 1.0, 0.05, 0.5)),
+        settings=AgentSettings(0.5, 0.9, FALLING),
         progress=seen.append,
     )
     assert isinstance(result, AgentsResult)

@@ -20,9 +20,9 @@ from qstep.errors import CheckpointError, ConfigError
 from qstep.learn.evaluate import Evaluation, greedy
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
-HALF = EpsilonSchedule(1.0, 0.1, 0.5)
+HALF = Epsilon(1.0, 0.1, "linear", 0.5, "run")
 PLANS = [
     Plan("snake", 150, HALF, 64, evaluate_every=40, evaluate_episodes=5, num_envs=3),
     Plan("cartpole", 90, HALF, 100, evaluate_every=25, evaluate_episodes=5, num_envs=7),
@@ -159,7 +159,7 @@ def test_compiled_actor_goes_as_a_plain_loop(plan: Plan) -> None:
     ("other", "seed"),
     [
         ({"num_envs": 2}, 0),
-        ({"epsilon": EpsilonSchedule(0.9, 0.1, 0.5)}, 0),
+        ({"epsilon": Epsilon(0.9, 0.1, "linear", 0.5, "run")}, 0),
         ({"epsilon_episodes": 151}, 0),
         ({}, 1),
     ],

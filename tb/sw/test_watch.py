@@ -27,7 +27,7 @@ from qstep.live.recent import MOST_POINTS, Mark
 from qstep.live.run import WatchedAgents, WatchedHost
 from qstep.live.view import WatchedView
 from qstep.spec.config import Config
-from qstep.spec.epsilon import Epsilon, EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings, Hyperparameters
@@ -426,7 +426,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
     run, device, hyper = host_run(world, num_envs=num_envs)
     plain = open_device("model", device.config)
     plan = Plan(
-        *(world, 40, EpsilonSchedule(0.2, 0.2, 0), 7),
+        *(world, 40, Epsilon(0.2), 7),
         evaluate_every=15,
         evaluate_episodes=2,
         num_envs=num_envs,

@@ -9,14 +9,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import Field, asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar, get_args
 
 import click
 
 from qstep.cli._options import CommaList
 from qstep.deep.config import Variant
-from qstep.spec.epsilon import EpsilonSchedule
 
 __all__ = ["changed", "hyperparameter_options"]
 
@@ -25,9 +24,15 @@ Config = TypeVar("Config")
 _OWN = "total_timesteps", "seed"
 """Fields that every command that trains a network has as options."""
 
-_EPSILON = "epsilon_"
-"""The prefix of the fields of an exploration schedule."""
-
+_EPSILON = {
+    "epsilon_start": ("start", "First epsilon, 0..1."),
+    "epsilon_end": ("end", "Last epsilon, 0..1, and at most --epsilon-start."),
+    "epsilon_share": (
+        "over",
+        "Share of the run during which epsilon falls, 0..1; 0 means --epsilon-end from the beginning.",
+    ),
+}
+"""The field of a schedule that an option sets, and its description."""
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -40,21 +45,21 @@ _TYPES: dict[str, Any] = {
 
 def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return one option for each field of a configuration, with its help from the docstring."""
-    said = _described(EpsilonSchedule, _EPSILON)
+    said: dict[str, str] = {}
     for part in reversed(
         kind.__mro__[:-1]
-    ):  # a configuration inherits fields and their descriptions
+    ):  # inherited fields are described where they are declared
         said |= _described(part)
-    values = {field.name: getattr(kind(), field.name) for field in fields(kind)}
-    values |= {_EPSILON + name: value for name, value in asdict(values["epsilon"]).items()}
+    config = kind()
     options = []
-    for field in _flat(kind):
-        name = field.name if field in fields(kind) else _EPSILON + field.name
-        option = _option(name)
-        attributes = {"type": _TYPES[str(field.type)]} if field.type != "bool" else {}
-        switch = f"{option}/--no-{option[2:]}" if field.type == "bool" else option
-        words = f"{said[name]}  [default: {_in_words(values[name])}]"
-        options.append(click.option(switch, default=None, help=words, **attributes))
+    for field in fields(kind):
+        if field.name == "epsilon":
+            for name, (part_name, words) in _EPSILON.items():
+                default = getattr(config.epsilon, part_name)
+                options.append(_made(name, "float", words, default))
+        elif field.name not in _OWN:
+            default = getattr(config, field.name)
+            options.append(_made(field.name, str(field.type), said[field.name], default))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -73,11 +78,7 @@ def changed(config: Config, given: dict[str, Any]) -> Config:
         A value is out of range; the message names it and the legal range.
     """
     changes = {name: value for name, value in given.items() if value is not None}
-    epsilon = {
-        name.removeprefix(_EPSILON): changes.pop(name)
-        for name in list(changes)
-        if name.startswith(_EPSILON)
-    }
+    epsilon = {own: changes.pop(name) for name, (own, _) in _EPSILON.items() if name in changes}
     if epsilon:
         changes["epsilon"] = replace(config.epsilon, **epsilon)  # type: ignore[attr-defined]
     return replace(config, **changes)  # type: ignore[type-var]
@@ -86,18 +87,18 @@ def changed(config: Config, given: dict[str, Any]) -> Config:
 def changed_names(given: dict[str, Any]) -> set[str]:
     """Return the fields of a configuration that the given options change."""
     names = (name for name, value in given.items() if value is not None)
-    return {"epsilon" if name.startswith(_EPSILON) else name for name in names}
+    return {"epsilon" if name in _EPSILON else name for name in names}
 
 
-def _flat(kind: Any) -> list[Field[Any]]:
-    """Return the fields, with those of a schedule in place of the schedule."""
-    flat: list[Field[Any]] = []
-    for field in fields(kind):
-        if field.type == "EpsilonSchedule":
-            flat += fields(EpsilonSchedule)
-        elif field.name not in _OWN:
-            flat.append(field)
-    return flat
+def _made(name: str, kind: str, words: str, default: Any) -> Callable[..., Any]:
+    """Return the option of a field whose annotation is `kind`."""
+    option, attributes = _option(name), {}
+    if kind == "bool":
+        option = f"{option}/--no-{option[2:]}"
+    else:
+        attributes["type"] = _TYPES[kind]
+    help = f"{words}  [default: {_in_words(default)}]"
+    return click.option(option, default=None, help=help, **attributes)
 
 
 def _option(name: str) -> str:
@@ -111,7 +112,7 @@ def _in_words(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
 
 
-def _described(kind: type, prefix: str = "") -> dict[str, str]:
+def _described(kind: type) -> dict[str, str]:
     """Return what the Parameters section of a docstring says about each name, on one line each.
 
     Where it refers to another field, the help refers to that field's option.
@@ -122,8 +123,8 @@ def _described(kind: type, prefix: str = "") -> dict[str, str]:
     named = "|".join(field.name for field in fields(kind))
     reference = re.compile(f"(?<!`)`({named})`(?!`)")
     return {
-        prefix + name: " ".join(
-            reference.sub(lambda found: _option(prefix + found[1]), what).replace("`", "").split()
+        name: " ".join(
+            reference.sub(lambda found: _option(found[1]), what).replace("`", "").split()
         )
         for name, what in entries
     }

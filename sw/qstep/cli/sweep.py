@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from qstep.cli._options import (
 )
 from qstep.cli._output import JsonOutput, json_option
 from qstep.learn.result import Result
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import FALLING, Epsilon
 from qstep.spec.fixed import Rounding
 
 if TYPE_CHECKING:
@@ -169,13 +168,15 @@ def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> S
     """Return what was typed; options that were not given keep their defaults."""
     from qstep.learn.sweep_plan import SweepOptions
 
-    schedule = EpsilonSchedule()
-    shares = {name: typed.pop(name) or [default] for name, default in asdict(schedule).items()}
+    shares = {name: typed.pop(name) or [own] for name, own in FALLING.to_dict().items()}
     given = {name: value for name, value in typed.items() if value is not None}
     if config_file is not None:
         given["config"] = config_from(config_file, None, None, None, None)
     return SweepOptions(
-        epsilons=list(itertools.starmap(EpsilonSchedule, itertools.product(*shares.values()))),
+        epsilons=[
+            Epsilon(start, end, "linear", share, "run")
+            for start, end, share in itertools.product(*shares.values())
+        ],
         seeds=range(seed, seed + seeds),
         **given,
     )

@@ -35,6 +35,7 @@ from qstep.learn.result import Result
 from qstep.learn.table_result import TableResult, optimum_in_words
 from qstep.spec.agents import CIRCUITS
 from qstep.spec.discount import discount_in_words
+from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
 from qstep.spec.settings import Hyperparameters
 
@@ -222,7 +223,7 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
 def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
     """Return what makes the run in which agents act on the device."""
     from qstep.learn.agents import HORIZON, AgentsRun
-    from qstep.learn.plan import Budget, falling_epsilon, planned
+    from qstep.learn.plan import Budget, planned
     from qstep.spec.settings import AgentSettings
 
     source = limited(world, typed.max_episode_steps)
@@ -242,9 +243,7 @@ def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
         horizon = Budget(**there.get(HORIZON, asdict(budget)))
         if typed.epsilon_episodes is not None:
             horizon = Budget(episodes=typed.epsilon_episodes)
-        epsilon = falling_epsilon(
-            horizon, typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
-        )
+        epsilon = _epsilon(typed).counted(horizon.length, horizon.unit)
         plan = planned(
             source,
             budget=budget,
@@ -262,14 +261,18 @@ def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
     return make
 
 
+def _epsilon(typed: TrainOptions) -> Epsilon:
+    start, end, share = typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
+    return Epsilon(start, end, "linear", share, "run")
+
+
 def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
     """Return what makes the run in which the host acts."""
     from qstep.learn.host import HostRun, Plan
-    from qstep.spec.epsilon import EpsilonSchedule
 
     mode = None if typed.rounding is None else Rounding.parse(typed.rounding)
     config = host_config(env_id, typed.config_file, typed.number_format, mode, typed.env_kwargs)
-    epsilon = EpsilonSchedule(typed.epsilon_start, typed.epsilon_end, typed.epsilon_share)
+    epsilon = _epsilon(typed)
     hyper = Hyperparameters(typed.alpha, typed.gamma, mode, typed.seed)
     episodes = typed.episodes
     assert episodes is not None  # --steps is refused

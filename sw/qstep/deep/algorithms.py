@@ -25,7 +25,7 @@ from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.vector import make_vector
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.checks import shown
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 __all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Preset", "Settings", "preset_of"]
 
@@ -136,7 +136,7 @@ _CARTPOLE = DqnConfig(
     tau=0.02,
     learning_rate=1e-3,
     final_learning_rate=0.0,
-    epsilon=EpsilonSchedule(1.0, 0.05, 0.2),
+    epsilon=Epsilon(1.0, 0.05, "linear", 0.2, "run"),
 )
 """Both forms of DQN: an update of 128 transitions every 8 steps, a target network that follows."""
 
@@ -155,7 +155,7 @@ _SNAKE = DqnConfig(
     tau=1.0,
     learning_rate=1e-3,
     final_learning_rate=1e-4,
-    epsilon=EpsilonSchedule(1.0, 0.0, 0.015),
+    epsilon=Epsilon(1.0, 0.0, "linear", 0.015, "run"),
 )
 _SNAKE_PQN = PqnConfig(
     total_timesteps=1_000_000,
@@ -165,7 +165,7 @@ _SNAKE_PQN = PqnConfig(
     num_steps=16,
     update_epochs=2,
     num_minibatches=8,
-    epsilon=EpsilonSchedule(1.0, 0.0, 0.05),
+    epsilon=Epsilon(1.0, 0.0, "linear", 0.05, "run"),
 )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, TypeAlias, get_args
 
 from qstep.errors import ConfigError
 from qstep.spec.checks import boolean, integer, real, shown
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon, checked_share
 
 __all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant", "check_variant"]
 
@@ -52,8 +52,8 @@ class NetworkConfig:
         Learning rate at the first step; it then changes linearly.
     final_learning_rate : float
         Learning rate at the last step.
-    epsilon : EpsilonSchedule
-        Exploration, by steps.
+    epsilon : Epsilon
+        Exploration: constant, or linear by a share of the run, of which the units are steps.
     seed : int
         Seed of everything that is drawn, including the network's initial parameters.
 
@@ -69,7 +69,7 @@ class NetworkConfig:
     reward_scale: float = 1.0
     learning_rate: float = 1e-3
     final_learning_rate: float = 0.0
-    epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.3))
+    epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.3, "run")  # noqa: RUF009  # frozen
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -78,8 +78,7 @@ class NetworkConfig:
         for name in ("learning_rate", "final_learning_rate", "reward_scale"):
             self._check(_finite, name)
         self._check(_layers, "hidden")
-        if not isinstance(self.epsilon, EpsilonSchedule):
-            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
+        checked_share(self.epsilon)
         integer("seed", self.seed, 0, (1 << 64) - 1, "from 0 to 2^64-1")
 
     def learning_rate_at(self, step: int) -> float:
@@ -195,7 +194,7 @@ class PqnConfig(NetworkConfig):
     total_timesteps: int = 500_000
     hidden: tuple[int, ...] = (128, 128)
     reward_scale: float = 0.1
-    epsilon: EpsilonSchedule = field(default_factory=lambda: EpsilonSchedule(1.0, 0.05, 0.2))
+    epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.2, "run")  # noqa: RUF009  # frozen
     q_lambda: float = 0.95
     num_steps: int = 64
     update_epochs: int = 4

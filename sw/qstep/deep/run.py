@@ -177,6 +177,7 @@ class NetworkRun:
             "most_episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
             **asdict(self.config),
+            "epsilon": self.config.epsilon.to_dict(),
             "torch": torch.__version__,
         }
 

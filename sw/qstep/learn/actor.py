@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qstep.learn.evaluate import MAX_SEED, Evaluation, epsilon_greedy, evaluate, is_success
 from qstep.learn.host_checkpoint import Columns, Episode
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 __all__ = ["Actor", "GymActor", "Stretch"]
 
@@ -58,7 +58,7 @@ class Actor(Protocol):
             Most steps, and most episodes that may end in it; 1 or more each.
         """
 
-    def explore(self, epsilon: EpsilonSchedule) -> None:
+    def explore(self, epsilon: Epsilon) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
@@ -80,7 +80,7 @@ class GymActor:
     ----------
     env, evaluation_env : gymnasium.Env
         Two of the same kind, from :func:`qstep.envs.make`.
-    epsilon : EpsilonSchedule
+    epsilon : Epsilon
     horizon : int
         Episodes that its share refers to.
     success_reward : float or None
@@ -92,7 +92,7 @@ class GymActor:
         self,
         env: gym.Env[Any, Any],
         evaluation_env: gym.Env[Any, Any],
-        epsilon: EpsilonSchedule,
+        epsilon: Epsilon,
         horizon: int,
         success_reward: float | None,
         acting: np.random.Generator,
@@ -130,7 +130,7 @@ class GymActor:
         self.resting = bool(ended)
         return Stretch(tuple(np.array(column) for column in zip(*rows, strict=True)), ended)
 
-    def explore(self, epsilon: EpsilonSchedule) -> None:
+    def explore(self, epsilon: Epsilon) -> None:
         """See :meth:`Actor.explore`."""
         self._schedule = epsilon
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from qstep._io.workers import threads
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.plan import Budget, falling_epsilon
 from qstep.mdp.solve import solve, start_value
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, real
 from qstep.spec.config import Config
 from qstep.spec.discount import learned_discount, nearest_alpha, warn_of_discounts
+from qstep.spec.epsilon import FALLING
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings
@@ -204,7 +204,7 @@ def advise(
     solution = solve(world, discount)
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, _NARROWEST, _WIDEST)
-    epsilon = falling_epsilon(Budget(steps=steps), 1.0, 0.05, 0.5)
+    epsilon = FALLING.counted(steps, "steps")
     settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
     acting = world.acting(agents=AGENTS)
     reward = world.reward

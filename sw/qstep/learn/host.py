@@ -39,7 +39,7 @@ from qstep.mdp.world import World
 from qstep.spec.checks import integer, shown
 from qstep.spec.config import Config
 from qstep.spec.discount import check_discount
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import FALLING, Epsilon, checked_share
 from qstep.spec.settings import Hyperparameters, checked_hyper
 
 __all__ = ["HostRun", "Learner", "Plan", "identity"]
@@ -58,8 +58,8 @@ class Plan:
         See :func:`qstep.envs.make`.
     episodes : int
         Training episodes, 1 or more.
-    epsilon : EpsilonSchedule
-        Exploration.
+    epsilon : Epsilon
+        Exploration: constant, or linear by a share of the run, of which the units are episodes.
     sync_steps : int
         Transitions between two reads of the table, 1 or more.
     evaluate_every : int
@@ -68,7 +68,7 @@ class Plan:
     evaluate_episodes : int
         Episodes of each evaluation, 1 or more.
     epsilon_episodes : int
-        Episodes that ``epsilon.share`` refers to; 0 for those of the run. A run that is extended keeps
+        Episodes that epsilon's share refers to; 0 for those of the run. A run that is extended keeps
         them, and so its epsilon.
     num_envs : int
         Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
@@ -79,7 +79,7 @@ class Plan:
 
     env_id: str
     episodes: int = 2000
-    epsilon: EpsilonSchedule = field(default_factory=EpsilonSchedule)
+    epsilon: Epsilon = FALLING
     sync_steps: int = 64
     evaluate_every: int = 100
     evaluate_episodes: int = 100
@@ -92,8 +92,7 @@ class Plan:
             raise ConfigError(
                 f"env_id is {shown(self.env_id)}; it must be the name of an environment"
             )
-        if not isinstance(self.epsilon, EpsilonSchedule):
-            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an EpsilonSchedule")
+        checked_share(self.epsilon)
         counts = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes", "num_envs")
         for name in counts:
             object.__setattr__(self, name, integer(name, getattr(self, name), 1))
@@ -107,7 +106,7 @@ class Plan:
 
     @property
     def horizon(self) -> int:
-        """Episodes that ``epsilon.share`` refers to."""
+        """Episodes that epsilon's share refers to."""
         return self.epsilon_episodes or self.episodes
 
 
@@ -123,6 +122,7 @@ def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, An
     return {
         "command": "train",
         **own,
+        "epsilon": plan.epsilon.to_dict(),
         "epsilon_episodes": plan.horizon,
         **hyper.to_dict(config),
         "config": config.to_dict(),
@@ -263,7 +263,7 @@ class Learner:
         """The table as it was last read from the device, on which the actor acts: raw, shape (S, A)."""
         return self._table
 
-    def configure(self, hyper: Hyperparameters, epsilon: EpsilonSchedule) -> None:
+    def configure(self, hyper: Hyperparameters, epsilon: Epsilon) -> None:
         """Continue with another learning rate, discount and exploration, and the same noise.
 
         Transitions that were collected and not applied are applied with them. Raises ConfigError before
@@ -458,6 +458,7 @@ class HostRun:
             "format": str(config.format),
             **hyper.to_dict(config),
             **plan,
+            "epsilon": self.plan.epsilon.to_dict(),
             "epsilon_episodes": self.plan.horizon,
             "discount": discount,
             "steps_per_agent": sum(episode.length for episode in found.episodes),

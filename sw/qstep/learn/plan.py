@@ -17,7 +17,7 @@ from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Al
 from qstep.spec.checks import integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import check_discount
-from qstep.spec.epsilon import EPSILON_BITS, MOST_OVER, Epsilon, EpsilonSchedule
+from qstep.spec.epsilon import EPSILON_BITS, FALLING
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings
@@ -25,7 +25,7 @@ from qstep.spec.settings import AgentCounters, AgentSettings
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["AgentsPlan", "Budget", "falling_epsilon", "fitting_format", "planned", "whole_piece"]
+__all__ = ["AgentsPlan", "Budget", "fitting_format", "planned", "whole_piece"]
 
 _WIDTH = 16
 """Bits of a format that is chosen by :func:`fitting_format`."""
@@ -200,23 +200,6 @@ def _integer_bits(largest: float) -> int:
     return 1 + math.ceil(math.log2(max(1.0, largest)))
 
 
-def falling_epsilon(budget: Budget, start: float, end: float, share: float) -> Epsilon:
-    """Return an epsilon that falls linearly during a share of a budget, then stays.
-
-    Raises ConfigError as :class:`~qstep.spec.epsilon.EpsilonSchedule` does.
-    """
-    schedule = EpsilonSchedule(start, end, share)
-    over = int(schedule.share * budget.length)
-    if over == 0 or schedule.start == schedule.end:
-        return Epsilon(schedule.end)
-    if over > MOST_OVER:
-        raise ConfigError(
-            f"epsilon share is {schedule.share:g}, which is {over} of the {budget.length} "
-            f"{budget.unit}; it must be {MOST_OVER} {budget.unit} at most"
-        )
-    return Epsilon(schedule.start, schedule.end, "linear", over, budget.unit)
-
-
 def planned(
     world: World | str | gym.Env[Any, Any],
     *,
@@ -249,11 +232,8 @@ def planned(
     if isinstance(world, str) and world.endswith(CIRCUITS):
         return _circuit_plan(world, budget, settings, config)
     world = World.of(world)
-    if isinstance(settings, AgentSettings) or settings is None:
-        if acting is not None:
-            agents = acting.agents
-        settings = _settings(settings, _AGENTS if agents is None else agents, budget)
-    check_types("settings", settings, AgentSettings)
+    usual = _AGENTS if agents is None else agents
+    settings = _settings(settings, usual if acting is None else acting.agents, budget)
     if not settings:
         raise ConfigError("settings is empty; it must be one AgentSettings or more")
     if agents not in (None, len(settings)):
@@ -297,8 +277,18 @@ def _plain(value: object) -> str:
     return str(getattr(value, "value", value))
 
 
-def _settings(settings: AgentSettings | None, agents: int, budget: Budget) -> list[AgentSettings]:
-    return [settings or AgentSettings(epsilon=falling_epsilon(budget, 1.0, 0.05, 0.5))] * agents
+def _settings(
+    settings: AgentSettings | Sequence[AgentSettings] | None, agents: int, budget: Budget
+) -> list[AgentSettings]:
+    """Return the settings of each agent, with epsilons that a device can count."""
+    if settings is None:
+        settings = AgentSettings(epsilon=FALLING)
+    if isinstance(settings, AgentSettings):
+        settings = [settings] * agents
+    check_types("settings", settings, AgentSettings)
+    return [
+        replace(own, epsilon=own.epsilon.counted(budget.length, budget.unit)) for own in settings
+    ]
 
 
 def _lanes(agents: int, shared_table: bool) -> int:
@@ -321,7 +311,5 @@ def _circuit_plan(
             f"world is the circuit {circuit!r} and acting.world is {shown(has)}; a circuit needs the "
             "configuration of a device that is built with it"
         )
-    if isinstance(settings, AgentSettings) or settings is None:
-        settings = _settings(settings, config.acting.agents, budget)
-    check_types("settings", settings, AgentSettings)
-    return AgentsPlan(None, config, tuple(settings), budget)
+    each = _settings(settings, config.acting.agents, budget)
+    return AgentsPlan(None, config, tuple(each), budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from qstep.errors import ConfigError
 from qstep.learn.advise import usual_steps
-from qstep.learn.plan import AgentsPlan, Budget, falling_epsilon, fitting_format, planned
+from qstep.learn.plan import AgentsPlan, Budget, fitting_format, planned
 from qstep.mdp.world import World
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
-from qstep.spec.epsilon import Epsilon, EpsilonSchedule
+from qstep.spec.epsilon import FALLING, Epsilon
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.settings import AgentSettings
 
@@ -178,7 +178,7 @@ class SweepOptions:
     ----------
     alphas, gammas : iterable of float
         Each 0..1.
-    epsilons : iterable of Epsilon, EpsilonSchedule or float
+    epsilons : iterable of Epsilon or float
         A number means constant; the share of a schedule is that of the run. Default: epsilon falls from
         1 to 0.05 over the first half of the run.
     algorithms : iterable of Algorithm or str, optional
@@ -206,7 +206,7 @@ class SweepOptions:
 
     alphas: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)
     gammas: Sequence[float] = (0.8, 0.9, 0.95, 0.99, 0.999)
-    epsilons: Sequence[Epsilon | EpsilonSchedule | float] = (EpsilonSchedule(),)
+    epsilons: Sequence[Epsilon | float] = (FALLING,)
     algorithms: Sequence[Algorithm | str] | None = None
     formats: Sequence[QFormat | str] | None = None
     seeds: Sequence[int] = range(5)
@@ -266,10 +266,7 @@ class SweepOptions:
             )
         world = World.of(world, env_kwargs)
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
-        epsilons = [
-            falling_epsilon(budget, *astuple(own)) if isinstance(own, EpsilonSchedule) else own
-            for own in self.epsilons
-        ]
+        epsilons = [_epsilon(own).counted(budget.length, "steps") for own in self.epsilons]
         learned = (self.alphas, self.gammas, epsilons)
         algorithms: Sequence[Any] = self.algorithms or (Algorithm.Q_LEARNING,)
         formats: Sequence[Any] | None = self.formats
@@ -315,8 +312,8 @@ def _setting(name: str, value: Any) -> Any:
     return getattr(AgentSettings(**{name: value}), name)
 
 
-def _epsilon(value: Any) -> Epsilon | EpsilonSchedule:
-    return value if isinstance(value, Epsilon | EpsilonSchedule) else Epsilon(value)
+def _epsilon(value: Any) -> Epsilon:
+    return value if isinstance(value, Epsilon) else Epsilon(value)
 
 
 def _format(value: Any) -> QFormat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from qstep.learn.agents import AgentsRun
 from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
-from qstep.learn.plan import Budget, falling_epsilon, planned
+from qstep.learn.plan import Budget, planned
 from qstep.learn.result import Result, read_results
 from qstep.learn.run import Progress, Run
 from qstep.learn.table_result import TableResult, load_table_result
@@ -22,7 +23,7 @@ from qstep.mdp.world import World, name_of
 from qstep.spec.agents import CIRCUITS, Algorithm
 from qstep.spec.checks import check_callable, shown
 from qstep.spec.config import Config
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import FALLING
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.settings import AgentSettings, Hyperparameters
 
@@ -161,8 +162,7 @@ def train(
         episodes = own.get("episodes", 2000)
     budget = Budget(steps, episodes)
     if settings is None:
-        epsilon = falling_epsilon(budget, 1.0, 0.05, 0.5)
-        settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), epsilon)
+        settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), FALLING)
     plan = planned(
         source,
         budget=budget,
@@ -202,10 +202,10 @@ def _host_run(
     own = HOST_DEFAULTS.get(name, {})
     mode = Rounding.parse(own.get("rounding", "nearest") if rounding is None else rounding)
     if settings is None:
-        schedule = EpsilonSchedule(end=own.get("epsilon_end", 0.05))
+        epsilon = replace(FALLING, end=own.get("epsilon_end", FALLING.end))
         hyper = Hyperparameters(own.get("alpha", 0.5), own.get("gamma", 0.9), mode)
     elif isinstance(settings, AgentSettings):
-        schedule = EpsilonSchedule.of(settings.epsilon, episodes)
+        epsilon = settings.epsilon.shared(episodes)
         hyper = Hyperparameters(settings.alpha, settings.gamma, mode, settings.seed)
     else:
         raise ConfigError("settings are several; where the host acts there is one agent")
@@ -218,7 +218,7 @@ def _host_run(
     plan = {key: own[key] for key in ("evaluate_every", "num_envs", "sync_steps") if key in own}
     return HostRun(
         device,
-        Plan(name, episodes, schedule, env_kwargs=dict(env_kwargs or {}), **plan),
+        Plan(name, episodes, epsilon, env_kwargs=dict(env_kwargs or {}), **plan),
         hyper,
         config,
     )

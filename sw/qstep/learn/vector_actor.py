@@ -16,7 +16,7 @@ from qstep.learn.actor import Stretch
 from qstep.learn.actor_kernels import Ends, Turns, act, play, restart
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
 from qstep.learn.host_checkpoint import PENDING_TYPES, Columns, Episode
-from qstep.spec.epsilon import EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 
 __all__ = ["VECTOR_ENVS", "VectorActor"]
 
@@ -42,7 +42,7 @@ class VectorActor:
         One of :data:`VECTOR_ENVS`.
     num_envs : int
         N, 1 or more.
-    epsilon : EpsilonSchedule
+    epsilon : Epsilon
     horizon : int
         Episodes that its share refers to.
     acting, evaluating : numpy.random.Generator
@@ -55,7 +55,7 @@ class VectorActor:
         self,
         env_id: str,
         num_envs: int,
-        epsilon: EpsilonSchedule,
+        epsilon: Epsilon,
         horizon: int,
         acting: np.random.Generator,
         evaluating: np.random.Generator,
@@ -97,7 +97,7 @@ class VectorActor:
         ]
         return Stretch(tuple(column[:made] for column in columns), over)
 
-    def explore(self, epsilon: EpsilonSchedule) -> None:
+    def explore(self, epsilon: Epsilon) -> None:
         """See :meth:`~qstep.learn.actor.Actor.explore`."""
         self._schedule = epsilon
 
@@ -128,8 +128,7 @@ class VectorActor:
     def _act(
         self, table: NDArray[np.int32], done: int, columns: Columns, ends: Ends
     ) -> tuple[int, int]:
-        epsilon = self._schedule
-        schedule = (epsilon.start, epsilon.end, epsilon.share * self._horizon)
+        schedule = self._schedule.line(self._horizon)
         made, ended = act(self._envs, self._turns, table, schedule, done, columns, ends)
         return made, ended
 

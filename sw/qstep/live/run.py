@@ -22,7 +22,7 @@ from qstep.live.recent import Recent
 from qstep.live.view import WatchedView
 from qstep.mdp.solve import is_quick, solve
 from qstep.mdp.world import World
-from qstep.spec.epsilon import Epsilon, EpsilonSchedule
+from qstep.spec.epsilon import Epsilon
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperparameters
 
@@ -185,7 +185,7 @@ class WatchedHost(Watched):
     def __init__(self, device: Device, plan: Plan, hyper: Hyperparameters, epsilon: float) -> None:
         self._device, self._hyper = device, hyper
         self._first = AgentSettings(hyper.alpha, hyper.gamma, Epsilon(epsilon), hyper.seed)
-        self._plan = replace(plan, epsilon=_constant(self._first))
+        self._plan = replace(plan, epsilon=self._first.epsilon)
         self._budget = Budget(MOST_STEPS)
         self.reset()
 
@@ -231,7 +231,7 @@ class WatchedHost(Watched):
     def _configure(self, settings: tuple[AgentSettings, ...]) -> None:
         (own,) = settings
         hyper = replace(self._hyper, alpha=own.alpha, gamma=own.gamma)
-        self._learner.configure(hyper, _constant(own))
+        self._learner.configure(hyper, own.epsilon)
 
     def view(self, sample: bool = False) -> WatchedView:
         if sample and self._own.steps > self._sampled:
@@ -250,10 +250,6 @@ class WatchedHost(Watched):
             optimum=None,
             optimal_end=None,
         )
-
-
-def _constant(settings: AgentSettings) -> EpsilonSchedule:
-    return EpsilonSchedule(settings.epsilon.start, settings.epsilon.start, 0.0)
 
 
 def _end(world: World, policy: NDArray[np.int64]) -> int | None:

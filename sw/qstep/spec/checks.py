@@ -11,7 +11,7 @@ import numpy as np
 
 from qstep.errors import ConfigError
 
-__all__ = ["boolean", "check_callable", "did_you_mean", "integer", "real", "shown"]
+__all__ = ["assign", "boolean", "check_callable", "did_you_mean", "integer", "real", "shown"]
 
 _MOST_CHARACTERS = 80
 
@@ -23,6 +23,12 @@ def shown(value: object) -> str:
     except Exception:  # nested too deeply, more digits than Python prints, or a repr that fails
         return f"<{type(value).__name__} that cannot be printed>"
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 4]} ..."
+
+
+def assign(owner: object, **values: object) -> None:
+    """Set fields of a frozen dataclass that is being made."""
+    for name, value in values.items():
+        object.__setattr__(owner, name, value)
 
 
 def boolean(name: str, value: object) -> bool:

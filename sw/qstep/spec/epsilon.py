@@ -1,4 +1,4 @@
-"""An agent's epsilon: constant, or falling linearly or exponentially, by steps or by episodes.
+"""Exploration: an epsilon that is constant or decays, by steps, episodes or a share of the run.
 
 On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits, of which the upper 16 decide
 (:func:`threshold`). A counter counts units, which are steps or episodes. When it reaches `period` it
@@ -12,110 +12,33 @@ where a shift of 0 subtracts nothing. A linear schedule has a decrement, an expo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import integer, real, shown
+from qstep.spec.checks import assign, integer, real, shown
 from qstep.spec.random import DRAW_BITS
 
 __all__ = [
     "EPSILON_BITS",
+    "FALLING",
     "KINDS",
-    "MOST_OVER",
     "UNITS",
     "Epsilon",
     "EpsilonCode",
-    "EpsilonSchedule",
-    "check_falling",
+    "checked_share",
     "falling_linearly",
     "threshold",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class EpsilonSchedule:
-    """An epsilon that falls linearly during a share of a run, then stays.
-
-    A run with a table is counted in episodes, and epsilon is constant within one; a run with a network
-    is counted in steps.
-
-    Parameters
-    ----------
-    start : float
-        First epsilon, 0..1.
-    end : float
-        Last epsilon, 0..1, and at most `start`.
-    share : float
-        Share of the run during which epsilon falls, 0..1; 0 means `end` from the beginning.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range, or `end` is above `start`.
-
-    Examples
-    --------
-    >>> EpsilonSchedule(1.0, 0.0, 0.5).at(25, of=100)
-    0.5
-    """
-
-    start: float = 1.0
-    end: float = 0.05
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name in ("start", "end", "share"):
-            object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
-        check_falling(self.start, self.end)
-
-    @classmethod
-    def of(cls, epsilon: Epsilon, episodes: int) -> EpsilonSchedule:
-        """Return the schedule of an agent's epsilon over so many episodes.
-
-        Raises
-        ------
-        ConfigError
-            It is exponential, or counts steps.
-        """
-        if epsilon.kind == "constant":
-            return cls(epsilon.start, epsilon.start, 0.0)
-        if epsilon.kind != "linear" or epsilon.unit != "episodes":
-            raise ConfigError(
-                f"epsilon is {epsilon.kind} by {epsilon.unit}; where the host acts it must be constant, "
-                "or linear by episodes"
-            )
-        return cls(epsilon.start, epsilon.end, min(1.0, epsilon.over / episodes))
-
-    def at(self, done: int, of: int) -> float:
-        """Return epsilon after `done` of the `of` episodes or steps of a run."""
-        return falling_linearly(self.start, self.end, self.share * of, done)
-
-
-def check_falling(start: float, end: float) -> None:
-    """Raise ConfigError if an epsilon would rise from `start` to `end`."""
-    if end > start:
-        raise ConfigError(f"epsilon end is {end}; it must not be above epsilon start, {start}")
-
-
-def falling_linearly(start: float, end: float, over: float, done: int) -> float:
-    """Return epsilon after `done` of the `over` episodes or steps in which it falls.
-
-    It takes only plain numbers, because Numba compiles it too.
-    """
-    if done >= over:
-        return end
-    return start + (end - start) * (done / over)
-
-
 EPSILON_BITS = 24
 """Fractional bits of epsilon on the device: 1 is 2^24."""
 
-MOST_OVER = 1 << 32
+_MOST_OVER = 1 << 32
 """Most units in which an epsilon can fall."""
 
 KINDS = ("constant", "linear", "exponential")
-UNITS = ("steps", "episodes")
+UNITS = ("steps", "episodes", "run")
 
 _ONE = 1 << EPSILON_BITS
 _MOST_PERIOD = (1 << 16) - 1
@@ -128,6 +51,16 @@ _SHIFTS = range(1, 13)
 def threshold(epsilon: int) -> int:
     """Return the threshold, 0..65536, below which a draw of 16 bits makes an agent explore."""
     return epsilon >> (EPSILON_BITS - DRAW_BITS)
+
+
+def falling_linearly(start: float, end: float, over: float, done: int) -> float:
+    """Return epsilon after `done` of the `over` episodes or steps in which it falls.
+
+    It takes only plain numbers, because Numba compiles it too.
+    """
+    if done >= over:
+        return end
+    return start + (end - start) * (done / over)
 
 
 class EpsilonCode(NamedTuple):
@@ -157,59 +90,133 @@ class EpsilonCode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """How much an agent explores.
+    """How much an agent explores, and when that decays.
 
     Parameters
     ----------
     start, end : float
-        First and last epsilon, 0..1, `end` not above `start`. Constant schedules use only `start`.
+        First and last epsilon, 0..1, `end` not above `start`. A constant epsilon is `start`.
     kind : str
         ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (falls by the same
-        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher).
-    over : int
-        Units, 1..2^32; unused by a constant schedule.
+        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher). Where
+        the host acts, and for networks, it must be constant or linear.
+    over : int or float
+        Units, 1..2^32, or the share of the run, 0..1; a share of 0 means `end` from the beginning.
+        Unused by a constant schedule.
     unit : str
-        ``steps`` or ``episodes``, the agent's own.
+        ``steps`` or ``episodes``, the agent's own, or ``run``: `over` is a share of the run. Networks
+        need ``run``; where the host acts, epsilon is constant within an episode.
 
     Raises
     ------
     ConfigError
         A value is illegal; the message names it and the legal range.
+
+    Examples
+    --------
+    >>> Epsilon(1.0, 0.0, "linear", 0.5, "run").at(25, of=100)
+    0.5
     """
 
     start: float = 0.1
     end: float = 0.0
     kind: str = "constant"
-    over: int = 1
+    over: float = 1
     unit: str = "steps"
 
     def __post_init__(self) -> None:
-        for name in ("start", "end"):
-            object.__setattr__(self, name, real(f"epsilon {name}", getattr(self, name)))
         for name, names in (("kind", KINDS), ("unit", UNITS)):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in names:
                 raise ConfigError(
                     f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
                 )
-        object.__setattr__(self, "over", integer("epsilon over", self.over, 1, MOST_OVER))
-        if self.kind != "constant":
-            check_falling(self.start, self.end)
+        start, end = real("epsilon start", self.start), real("epsilon end", self.end)
+        if self.unit == "run":
+            over = real("epsilon share", self.over)
+        else:
+            over = integer("epsilon over", self.over, 1, _MOST_OVER)
+        if end > start:
+            raise ConfigError(f"epsilon end is {end}; it must not be above epsilon start, {start}")
+        assign(self, start=start, end=end, over=over)
+
+    def counted(self, length: int, unit: str) -> Epsilon:
+        """Return the schedule of a run of `length` steps or episodes, which a device can count.
+
+        Raises
+        ------
+        ConfigError
+            The share of the run is more than 2^32 units.
+        """
+        if self.unit != "run":
+            return self
+        over = int(self.over * length)
+        if self.kind == "constant":
+            return Epsilon(self.start)
+        if over == 0 or self.start == self.end:
+            return Epsilon(self.end)
+        if over > _MOST_OVER:
+            raise ConfigError(
+                f"epsilon share is {self.over:g}, which is {over} of the {length} {unit}; it must be "
+                f"{_MOST_OVER} {unit} at most"
+            )
+        return replace(self, over=over, unit=unit)
+
+    def shared(self, episodes: int) -> Epsilon:
+        """Return the schedule as a share of a run of so many episodes, which the host can follow.
+
+        Raises
+        ------
+        ConfigError
+            It is exponential, or counts steps.
+        """
+        if self.kind == "linear" and self.unit == "episodes":
+            return replace(self, over=min(1.0, self.over / episodes), unit="run")
+        return checked_share(self)
+
+    def line(self, of: int) -> tuple[float, float, float]:
+        """Return start, end and the units over which epsilon falls, in a run of `of` units.
+
+        It needs a :func:`checked_share`.
+        """
+        if self.kind == "constant":
+            return self.start, self.start, 0.0
+        return self.start, self.end, self.over * of
+
+    def at(self, done: int, of: int) -> float:
+        """Return epsilon after `done` of the `of` episodes or steps of a run; needs unit ``run``."""
+        return falling_linearly(*self.line(of), done)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return start, end and share of the run, the form in reports and checkpoints."""
+        return dict(zip(("start", "end", "share"), self.line(1), strict=True))
 
     @property
     def code(self) -> EpsilonCode:
-        """The schedule in integers, as closely as possible."""
+        """The schedule in integers, as closely as possible.
+
+        Raises
+        ------
+        ConfigError
+            The unit is ``run``: only a plan knows the length of a run.
+        """
+        if self.unit == "run" and self.kind != "constant":
+            raise ConfigError(
+                "epsilon unit is 'run'; a device counts steps or episodes, and Epsilon.counted returns "
+                "the schedule of a run whose length is known"
+            )
         start, end = (math.floor(value * _ONE + 0.5) for value in (self.start, self.end))
         by_episodes = self.unit == "episodes"
         if self.kind == "constant" or start == end:
             return EpsilonCode(start, start, 0, 0, 1, by_episodes)
+        over = int(self.over)
         if self.kind == "linear":
-            wanted = math.ceil(_FINE * self.over / (start - end))
-            period = min(max(1, wanted), _MOST_PERIOD, self.over)
-            decrement = max(1, round((start - end) * period / self.over))
+            wanted = math.ceil(_FINE * over / (start - end))
+            period = min(max(1, wanted), _MOST_PERIOD, over)
+            decrement = max(1, round((start - end) * period / over))
             return EpsilonCode(start, end, decrement, 0, period, by_episodes)
         # exponential: a period, which is a whole number of units, subtracts 2^-shift of epsilon
-        rate = math.log(100) / self.over
+        rate = math.log(100) / over
 
         def units(shift: int) -> float:
             return -math.log1p(-(2.0**-shift)) / rate
@@ -221,3 +228,19 @@ class Epsilon:
         shift = min(_SHIFTS, key=error)
         period = min(max(1, round(units(shift))), _MOST_PERIOD)
         return EpsilonCode(start, end, 0, shift, period, by_episodes)
+
+
+FALLING = Epsilon(1.0, 0.05, "linear", 0.5, "run")
+"""The default of runs and sweeps."""
+
+
+def checked_share(epsilon: object) -> Epsilon:
+    """Return `epsilon` if the host and networks can follow it; otherwise raise ConfigError."""
+    if not isinstance(epsilon, Epsilon):
+        raise ConfigError(f"epsilon is {shown(epsilon)}; it must be an Epsilon")
+    if epsilon.kind == "constant" or (epsilon.kind == "linear" and epsilon.unit == "run"):
+        return epsilon
+    raise ConfigError(
+        f"epsilon is {epsilon.kind} by {epsilon.unit}; where the host acts or a network learns it must "
+        "be constant, or linear by a share of the run (unit 'run')"
+    )

@@ -125,8 +125,8 @@ def compiled_run(
             optax.linear_schedule(config.learning_rate, config.final_learning_rate, updates)
         ),
     )
-    falling = config.epsilon
-    epsilon_at = optax.linear_schedule(falling.start, falling.end, int(falling.share * rollouts))
+    start, end, over = config.epsilon.line(rollouts)
+    epsilon_at = optax.linear_schedule(start, end, int(over))
 
     def rollout_of(state: State, epsilon: Array) -> Any:
         def act(poles: Poles, key: Array) -> tuple[Poles, Rollout]:
