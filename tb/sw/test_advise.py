@@ -62,7 +62,9 @@ def test_too_few_steps_are_not_enough() -> None:
     short = advise(World.named("gridworld-8x8"), steps=50, most_width=14, roundings=NEAREST)
     assert short.narrowest is None
     assert short.trials[-1].outcome is Outcome.NOT_ENOUGH
-    assert sentence(short).startswith("No format that was tried reaches the policy")
+    assert sentence(short, "gridworld-8x8").startswith(
+        "No format that was tried reaches the policy"
+    )
 
 
 def endless(reward: float = 1.5) -> World:

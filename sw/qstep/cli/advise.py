@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,29 +34,25 @@ __all__ = ["command"]
     "--steps", type=int, help="Steps of each of 5 agents.  [default: depends on the world's size]"
 )
 @click.option(
-    "--width", type=int, default=20, show_default=True, help="Widest format to try, 8..32 bits."
+    "--width",
+    "most_width",
+    type=int,
+    default=20,
+    show_default=True,
+    help="Widest format to try, 8..32 bits.",
 )
 @click.option(
     "--rounding",
     "roundings",
     type=click.Choice([mode.value for mode in Rounding]),
     multiple=True,
+    default=[mode.value for mode in Rounding],
     help="A rounding mode to try; may be repeated.  [default: all]",
 )
 @seed_option
 @json_option("all trials")
 @plot_option("Picture of the outcomes of all formats", "build/advise.png")
-def command(
-    world: str,
-    alpha: float | None,
-    gamma: float,
-    steps: int | None,
-    width: int,
-    roundings: tuple[str, ...],
-    seed: int,
-    json_output: JsonOutput,
-    plot_file: Path,
-) -> None:
+def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any) -> None:
     """Learn WORLD in every number format on the compiled model; name the narrowest that suffices.
 
     A format suffices if, where episodes start, its greedy policy is worth as much as value iteration's
@@ -68,28 +65,12 @@ def command(
     from qstep.mdp.world import World
 
     named = World.named(world)
-    with (
-        room_for(json_output.file, plot_file),
-        task_progress(world) as progress,
-    ):
-        advice = advise(
-            named,
-            alpha=alpha,
-            gamma=gamma,
-            steps=steps,
-            most_width=width,
-            roundings=[Rounding.parse(mode) for mode in roundings] or tuple(Rounding),
-            seed=seed,
-            progress=progress,
-        )
+    with room_for(json_output.file, plot_file), task_progress(world) as progress:
+        advice = advise(named, **options, progress=progress)
 
     def in_words() -> None:
         console().print(render(advice, world))
-        click.echo(sentence(advice))
-        if (best := advice.narrowest) is not None:
-            words = ["--format", best.number_format, "--rounding", best.rounding.value]
-            words += ["--alpha", advice.alpha, "--gamma", advice.gamma]
-            click.echo(" ".join(map(str, ("Try: qstep train", world, *words))))
+        click.echo(sentence(advice, world))
 
     json_output.tell(advice.to_dict(), in_words)
     write_pictures({plot_file: partial(draw, advice, world)})

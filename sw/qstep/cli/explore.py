@@ -82,10 +82,7 @@ def command(
     def say(line: str) -> None:
         click.echo(line, err=json_output.on_stdout)
 
-    with (
-        room_for(json_output.file, plot_file),
-        task_progress("explore") as progress,
-    ):
+    with room_for(json_output.file, plot_file), task_progress("explore") as progress:
         exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
     json_output.tell(exploration.to_dict(), lambda: console().print(render(exploration)))
     write_pictures({plot_file: partial(draw, exploration)})

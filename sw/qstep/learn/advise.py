@@ -179,7 +179,7 @@ def advise(
     gamma: float = 0.9,
     steps: int | None = None,
     most_width: int = 20,
-    roundings: Sequence[Rounding] = _PREFERRED,
+    roundings: Sequence[Rounding | str] = _PREFERRED,
     seed: int = 0,
     progress: Callable[[str, int, int], object] | None = None,
 ) -> Advice:
@@ -244,7 +244,7 @@ def advise(
         return Trial(number_format, rounding, outcome, loss, saturated)
 
     trials: list[Trial] = []
-    cases = list(itertools.product(roundings, formats))
+    cases = list(itertools.product(map(Rounding.parse, roundings), formats))
     with threads(os.cpu_count()) as pool:
         for found in pool.map(trial, cases):
             trials.append(found)

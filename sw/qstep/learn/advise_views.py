@@ -22,14 +22,16 @@ _COLOURS = {
 }
 
 
-def sentence(advice: Advice) -> str:
-    """Return the advice as a sentence."""
+def sentence(advice: Advice, world: str) -> str:
+    """Return the advice as a sentence, and the command that follows it."""
     best = advice.narrowest
     if best is None:
         return "No format that was tried reaches the policy: try --steps, --alpha or --width."
     return (
         f"The narrowest format that reaches the policy is {best.number_format} "
-        f"({best.number_format.width} bits), rounding {best.rounding.value}."
+        f"({best.number_format.width} bits), rounding {best.rounding.value}.\n"
+        f"Try: qstep train {world} --format {best.number_format} --rounding {best.rounding.value} "
+        f"--alpha {advice.alpha} --gamma {advice.gamma}"
     )
 
 

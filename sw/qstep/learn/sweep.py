@@ -7,17 +7,17 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.checkpoint import Checkpoint
+from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep._io.workers import Here, Processes, Workers, completed
 from qstep.device import is_model
-from qstep.errors import CheckpointError, ConfigError, PrecisionWarning
+from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.agents_fast import LANES
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import played
@@ -125,14 +125,6 @@ def sweep(
     return result
 
 
-class _Agent(NamedTuple):
-    """What an agent learned: plain values for the report, and curves by evaluation."""
-
-    row: dict[str, Any]
-    episode_return: NDArray[np.float64]
-    greedy_value: NDArray[np.float64]
-
-
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Agents that run together; the agents of `part` beyond `keys` are padding."""
@@ -140,6 +132,13 @@ class _Batch:
     part: AgentsPlan
     device: str
     keys: tuple[Key, ...]
+
+
+class _Learned(NamedTuple):
+    """What the agents of a batch learned: plain values for the report, and columns of the history."""
+
+    rows: list[dict[str, Any]]
+    curves: dict[str, NDArray[np.float64]]
 
 
 class Sweep:
@@ -159,8 +158,10 @@ class Sweep:
         self.plan, self.device, self.name = plan, device, name
         self.env_kwargs = dict(env_kwargs or {})
         self.metrics: Metrics | None = None
-        self.done: dict[Key, _Agent] = {}
-        self.total = len(plan.points) * len(plan.seeds)
+        shape = (len(plan.evaluations), len(plan.points), len(plan.seeds))
+        self._by_seed: list[list[Any]] = [[None] * len(plan.seeds) for _ in plan.points]
+        self._curves = {name: np.full(shape, np.nan) for name in CURVES}
+        self.done, self.total = 0, len(plan.points) * len(plan.seeds)
         self._at_once = self._agents_of_device(agents)
         if workers is not None and not callable(getattr(workers, "each", None)):
             raise ConfigError(
@@ -192,34 +193,40 @@ class Sweep:
         pass
 
     def __iter__(self) -> Iterator[None]:
-        begun = time.perf_counter()
-        for _, found in completed(_learned, list(self._batches()), self._workers):
-            self._keep(found)
-            self._seconds = time.perf_counter() - begun
+        since = time.perf_counter()
+        batches = list(self._batches())
+        for number, learned in completed(_learned, batches, self._workers):
+            self._keep(batches[number].keys, learned)
+            self._seconds = time.perf_counter() - since
             yield
 
-    def _keep(self, found: dict[Key, _Agent]) -> None:
-        self.done |= found
-        self._steps += self.plan.steps * len(found)
+    def _keep(self, keys: Sequence[Key], learned: _Learned) -> None:
+        for (point, seed), row in zip(keys, learned.rows, strict=True):
+            self._by_seed[point][seed] = row
+        for name, curve in learned.curves.items():
+            self._curves[name][:, *np.transpose(keys)] = curve
+        self.done += len(keys)
+        self._steps += self.plan.steps * len(keys)
 
     @property
     def progress(self) -> Progress:
-        return Progress(len(self.done), self.total, "agents")
+        return Progress(self.done, self.total, "agents")
 
     @property
     def steps(self) -> int:
-        return len(self.done) * self.plan.steps
+        return self.done * self.plan.steps
 
     @property
     def reached(self) -> str:
-        return f"{len(self.done)} of {self.total} agents"
+        return f"{self.done} of {self.total} agents"
 
     def _batches(self) -> Iterator[_Batch]:
         groups: dict[tuple[Algorithm, QFormat], list[Key]] = {}
         for number, point in enumerate(self.plan.points):
             group = groups.setdefault((point.algorithm, point.format), [])
-            keys = ((number, seed) for seed in range(len(self.plan.seeds)))
-            group += (key for key in keys if key not in self.done)
+            group += (
+                (number, seed) for seed, row in enumerate(self._by_seed[number]) if row is None
+            )
         for (algorithm, number_format), left in groups.items():
             size = self._at_once
             if is_model(self.device):
@@ -237,51 +244,24 @@ class Sweep:
                 yield _Batch(self.plan.part(settings, algorithm, number_format), self.device, part)
 
     def result(self) -> SweepResult:
-        plan = self.plan
-        points, seeds = range(len(plan.points)), range(len(plan.seeds))
-        agents = [self.done[point, seed] for point in points for seed in seeds]
-        evaluations = {"steps": np.array(plan.evaluations)}
-        for name in CURVES:
-            curves = np.array([getattr(agent, name) for agent in agents])
-            evaluations[name] = curves.T.reshape(-1, len(points), len(seeds))
-        return SweepResult(
-            self.name,
-            self.device,
-            plan,
-            [[self.done[point, seed].row for seed in seeds] for point in points],
-            {"evaluations": evaluations},
-            self._seconds,
-            self._steps,
-            self.env_kwargs,
-        )
+        history = {"evaluations": {"steps": np.array(self.plan.evaluations), **self._curves}}
+        run = (self._seconds, self._steps, self.env_kwargs)
+        return SweepResult(self.name, self.device, self.plan, self._by_seed, history, *run)
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The agents that are done so far."""
-        agents = list(self.done.values())
-        return Checkpoint(
-            {"agents": [[*key, agent.row] for key, agent in self.done.items()]},
-            {name: np.array([getattr(agent, name) for agent in agents]) for name in CURVES},
-        )
+        """What is done so far; None stands for an agent that is not."""
+        return Checkpoint({"by_seed": self._by_seed}, self._curves)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a checkpoint of the same sweep; raise CheckpointError if it is none."""
-        try:
-            curves = (checkpoint.arrays[name] for name in CURVES)
-            done = {
-                (point, seed): _Agent(row, *own)
-                for (point, seed, row), *own in zip(checkpoint.head["agents"], *curves, strict=True)
-            }
-            points, seeds = range(len(self.plan.points)), range(len(self.plan.seeds))
-            if any(point not in points or seed not in seeds for point, seed in done):
-                raise ValueError("there is no such point or seed")
-        except Exception as cause:  # an invalid part may raise anything
-            why = f"{type(cause).__name__}: {cause}"
-            raise CheckpointError(f"the checkpoint does not hold a sweep ({why})") from cause
-        self.done = done
+        """Continue from a checkpoint of the same sweep; CheckpointError if it lacks a part."""
+        check_parts(checkpoint, self.checkpoint)
+        self._by_seed = [list(agents) for agents in checkpoint.head["by_seed"]]
+        self._curves = {name: checkpoint.arrays[name].copy() for name in CURVES}
+        self.done = sum(row is not None for agents in self._by_seed for row in agents)
 
 
-def _learned(batch: _Batch) -> dict[Key, _Agent]:
+def _learned(batch: _Batch) -> _Learned:
     """Run a batch, in a worker."""
     part, run = batch.part, AgentsRun("", batch.device, batch.part)
     assert part.world is not None
@@ -294,27 +274,26 @@ def _learned(batch: _Batch) -> dict[Key, _Agent]:
         result = run.result()
     finally:
         run.close()
-    agents = len(part.settings)
-    evaluations = result.history["evaluations"]
-    returns, values = (evaluations[name] for name in CURVES)
-    if not values.size:
-        values = np.full(returns.shape, np.nan)
-    optimum = result.optimum or (math.nan,) * agents
-    near = result.optimal_after(_NEAR) or (None,) * agents
-    tables = result.table.reshape(agents, -1).astype("<i4")
-    found = {}
-    for agent, key in enumerate(batch.keys):
-        greedy = played(part.world, result.policies[agent])
-        counters = asdict(result.counters[agent])
-        del counters["steps"]
-        row = {
-            "greedy_return": greedy.mean_return,
-            "greedy_success": greedy.success,
-            "greedy_length": greedy.mean_length,
-            "optimum": None if math.isnan(optimum[agent]) else optimum[agent],
-            "near_after": near[agent],
-            **counters,
-            "table_sha256": hashlib.sha256(tables[agent].tobytes()).hexdigest(),
-        }
-        found[key] = _Agent(row, returns[:, agent], values[:, agent])
-    return found
+    optimum = result.optimum or (math.nan,) * len(part.settings)
+    near = result.optimal_after(_NEAR) or (None,) * len(part.settings)
+    rows = []
+    for agent in range(len(batch.keys)):
+        greedy, counters = played(part.world, result.policies[agent]), result.counters[agent]
+        table = result.table.reshape(len(part.settings), -1)[agent].astype("<i4")
+        rows.append(
+            {
+                "greedy_return": greedy.mean_return,
+                "greedy_success": greedy.success,
+                "greedy_length": greedy.mean_length,
+                "optimum": None if math.isnan(optimum[agent]) else optimum[agent],
+                "near_after": near[agent],
+                "terminations": counters.terminations,
+                "truncations": counters.truncations,
+                "saturations": counters.saturations,
+                "return_sum": counters.return_sum,
+                "table_sha256": hashlib.sha256(table.tobytes()).hexdigest(),
+            }
+        )
+    columns = result.history["evaluations"]
+    known = [name for name in CURVES if columns[name].size]  # greedy values may not be
+    return _Learned(rows, {name: columns[name][:, : len(rows)] for name in known})

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -109,8 +110,6 @@ class SweepPlan:
     rounding : Rounding
     config : Config or None
         That of an existing device.
-    is_grid : bool
-        The points are all combinations, not drawn at random.
     """
 
     world: World | None
@@ -120,7 +119,6 @@ class SweepPlan:
     steps: int
     rounding: Rounding
     config: Config | None
-    is_grid: bool
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -164,10 +162,15 @@ class SweepPlan:
         return found[1:]
 
     @property
+    def values(self) -> dict[str, int]:
+        """How many values the points have on each axis, most first."""
+        counts = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
+        return dict(sorted(counts.items(), key=itemgetter(1), reverse=True))
+
+    @property
     def varying(self) -> list[str]:
         """The axes on which points differ, most values first."""
-        count = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
-        return sorted((axis for axis in AXES if count[axis] > 1), key=lambda axis: -count[axis])
+        return [axis for axis, count in self.values.items() if count > 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,24 +220,24 @@ class SweepOptions:
     config: Config | None = None
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "alphas": _values("alphas", self.alphas, partial(_setting, "alpha")),
-            "gammas": _values("gammas", self.gammas, partial(_setting, "gamma")),
-            "epsilons": _values("epsilons", self.epsilons, _epsilon),
-            "seeds": _values("seeds", self.seeds, partial(_setting, "seed")),
-            "rounding": Rounding.parse(self.rounding),
-            "random_seed": _setting("seed", self.random_seed),
+        kinds: dict[str, Callable[[Any], Any]] = {
+            "alphas": partial(_setting, "alpha"),
+            "gammas": partial(_setting, "gamma"),
+            "epsilons": _epsilon,
+            "algorithms": Algorithm.parse,
+            "formats": _format,
+            "seeds": partial(_setting, "seed"),
         }
-        if self.algorithms is not None:
-            checked["algorithms"] = _values("algorithms", self.algorithms, Algorithm.parse)
-        if self.formats is not None:
-            checked["formats"] = _values("formats", self.formats, _format)
+        for name, kind in kinds.items():
+            given = getattr(self, name)
+            if given is not None or name not in ("algorithms", "formats"):
+                object.__setattr__(self, name, _values(name, given, kind))
+        object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+        _setting("seed", self.random_seed)
         if self.steps is not None:
-            checked["steps"] = Budget(steps=self.steps).length
+            Budget(steps=self.steps)
         if self.random is not None:
-            checked["random"] = integer("random", self.random, 1, _MOST_AGENTS)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            integer("random", self.random, 1, _MOST_AGENTS)
         if self.config is not None:
             self._take(checked_config(self.config))
 
@@ -290,7 +293,6 @@ class SweepOptions:
             budget.length,
             Rounding.parse(self.rounding),
             self.config,
-            self.random is None,
         )
         warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
         for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):

@@ -169,7 +169,6 @@ class SweepResult(Result):
             "steps_per_agent": plan.steps,
             "rounding": plan.rounding.value,
             "seeds": list(plan.seeds),
-            "is_grid": plan.is_grid,
             "points": [self.points[number] for number in self.ranking],
             "steps": self.steps,
             "seconds": self.seconds,
@@ -227,7 +226,6 @@ def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepR
             report["steps_per_agent"],
             Rounding.parse(report["rounding"]),
             None,
-            report["is_grid"],
         )
         columns = history["evaluations"]
         shape = (len(columns["steps"]), len(plan.points), len(plan.seeds))

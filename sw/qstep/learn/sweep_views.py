@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -69,15 +70,15 @@ def _has_optimum(result: SweepResult, number: int) -> bool:
 def draw_map(result: SweepResult) -> Figure:
     """Return a picture: the return, and how soon agents came near the optimum, over the two main axes.
 
-    If points are equal on both axes, the best one counts. Points drawn at random are dots.
+    If points are equal on both axes, the best one counts. Points that fill no grid are dots.
     """
-    varying = result.plan.varying
-    main = list(dict.fromkeys([*varying, *AXES]))[:2]
-    names = sorted(main, key=AXES.index)
+    values = result.plan.values
+    names = sorted([*values][:2], key=AXES.index)
+    is_grid = math.prod(values.values()) == len(result.points)
     known = any(_has_optimum(result, number) for number in result.ranking)
     figure = Figure(figsize=(11 if known else 6, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if known else 1, sharey=True, squeeze=False)[0]
-    draw = _heat if result.plan.is_grid else _dots
+    draw = _heat if is_grid else _dots
     draw(panels[0], result, names, _column(result, "greedy_return"), None, "{:.3g}".format)
     panels[0].set_title("greedy return, mean over seeds")
     if known:
@@ -86,8 +87,8 @@ def draw_map(result: SweepResult) -> Figure:
     for axes in panels:
         axes.set_xlabel(names[0])
     panels[0].set_ylabel(names[1])
-    others = ", ".join(axis for axis in varying if axis not in names)
-    best = f"; the best over {others}" if others and result.plan.is_grid else ""
+    others = ", ".join(axis for axis in result.plan.varying if axis not in names)
+    best = f"; the best over {others}" if others and is_grid else ""
     figure.suptitle(
         f"{result.name}: {len(result.points)} points, {len(result.plan.seeds)} seeds{best}"
     )
