@@ -16,7 +16,7 @@ import qstep
 from qstep.cli import dqn, pqn
 from qstep.cli._hyperparameters import changed
 from qstep.deep.config import DqnConfig, PqnConfig
-from qstep.deep.spaces import Spaces
+from qstep.deep.network import Spaces
 from qstep.envs import make
 from qstep.envs.checked import flattened
 from qstep.envs.vector import make_vector

@@ -16,9 +16,9 @@ from tb.sw.dqn_learner import CPU, SMALL, learner
 from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
+from qstep.deep.network import Spaces
 from qstep.deep.pqn import Pqn
 from qstep.deep.run import NetworkRun
-from qstep.deep.spaces import Spaces
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
 BOX = Box(-1, 1, (4,), np.float32)
@@ -114,11 +114,11 @@ def stateless(mode: AutoresetMode) -> SyncVectorEnv:
         (lambda: small(seed=-1), ConfigError,
          r"seed is -1; it must be an integer from 0 to 2\^64-1"),
         (lambda: PlainDqn(POLE, small(prioritised=True), CPU, num_envs=8), ConfigError,
-         "prioritised replay is for the fast form"),
+         "prioritised is true; it must be false with plain code"),
         (lambda: PlainDqn(POLE, SMALL, CPU, num_envs=3), ConfigError,
          "num_envs is 3; it must be a multiple of gradient_steps"),
         (lambda: learner(num_envs=600), ConfigError,
-         r"there are 600 environments; a step of theirs must fit .* 512"),
+         "num_envs is 600; it must be from 1 to buffer_size, 512"),
         (lambda: Dqn(stateless(AutoresetMode.SAME_STEP), SMALL, CPU).checkpoint(), ConfigError,
          "has no checkpoints: a Gymnasium environment cannot"),
         (lambda: Dqn(stateless(AutoresetMode.NEXT_STEP), SMALL, CPU), EnvironmentSpaceError,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from qstep.deep.prioritised import Priorities
-from qstep.errors import ConfigError
+from qstep.deep.replay import Priorities
 
 
 def errors(rows: int) -> np.ndarray:
@@ -99,10 +98,3 @@ def test_restored_priorities_draw_alike() -> None:
     for memory in (priorities, other):
         memory.add(np.array([7]))
     assert np.array_equal(priorities.checkpoint()["tree"], other.checkpoint()["tree"])
-
-
-def test_illegal_parameters_are_refused() -> None:
-    with pytest.raises(ConfigError, match="capacity of the priorities is 0"):
-        Priorities(0)
-    with pytest.raises(ConfigError, match=r"exponent of the priorities is 1\.5; .* from 0 to 1"):
-        Priorities(4, 1.5)

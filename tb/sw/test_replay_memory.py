@@ -1,14 +1,11 @@
 """The replay memories: what goes in comes out, and nothing grows."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 
 from qstep.deep.dqn_plain import PlainReplay
 from qstep.deep.replay import Replay, Sample
-from qstep.errors import ConfigError
 
 
 def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
@@ -75,24 +72,6 @@ def test_restored_replay_goes_on_alike() -> None:
     assert np.array_equal(replay.sample(rows).seen, other.sample(rows).seen)
     for name, array in replay.checkpoint().items():
         assert np.array_equal(array, other.checkpoint()[name]), name
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        *((lambda sizes=sizes: Replay(*sizes), f"{name} of the replay is 0; it must be 1 or more")
-          for name, sizes in (("capacity", (0, 3, 1, 1)), ("inputs", (5, 0, 1, 1)),
-                              ("batches", (5, 3, 0, 1)), ("batch", (5, 3, 1, 0)))),
-        (lambda: Replay(10, 3, 1, 11), "a batch of 11 is larger than the replay of 10"),
-        (lambda: Replay(10, 3, 1, 5).push_batch(*numbered(0, 11)),
-         "11 transitions at once do not fit the replay of 10"),
-        (lambda: PlainReplay(4, seed=0).sample(2, torch.device("cpu")),
-         "a batch of 2 is larger than the replay, which has 0"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_a_replay_is_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        call()
 
 
 def test_plain_replay_drops_the_oldest_and_stacks_what_it_draws() -> None:

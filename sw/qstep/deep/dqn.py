@@ -1,24 +1,17 @@
 """Fast DQN: many environments at once, several updates with one access to the replay memory.
 
-The algorithm is that of `dqn_plain`, with only these differences:
+The algorithm, with its references, is that of `dqn_plain`. Only these things differ:
 
 - N environments are stepped at once, so one pass of the network chooses N actions, and the network
   learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps``;
 - these updates draw their batches together, before the first one, and the target network does not change
   meanwhile; with prioritised replay they also share the priorities;
-- loss, gradient and optimiser are those of `q_loss` and `adam`: the same numbers with less overhead.
-
-References
-----------
-V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015. Different
-here: smooth L1 and Adam, a target network that may follow as a moving average, a learning rate that
-falls to 0, which is what keeps a good policy from being forgotten.
+- loss, gradient and optimiser are those of `fast`: the same numbers with less overhead.
 """
 
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -29,48 +22,23 @@ from qstep.deep.fast.network import Adam, Greedy, Stack
 from qstep.deep.fast.q_loss import Batches, QLoss
 from qstep.deep.learner import Ended, Stored, VectorLearner
 from qstep.deep.network import Envs, Policy, modules
-from qstep.deep.prioritised import Priorities
-from qstep.deep.replay import Replay
+from qstep.deep.replay import Priorities, Replay
 from qstep.errors import ConfigError
 
 __all__ = ["Dqn"]
 
 
 class Dqn(VectorLearner):
-    """A run of DQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
+    """A run of DQN; `online` and `target` are the learning network and the target network."""
 
-    Parameters
-    ----------
-    envs : gymnasium.vector.VectorEnv
-        As for :class:`VectorLearner`.
-    config : DqnConfig
-    device : torch.device
-        Device of the networks; environments and replay memory are on the CPU.
-
-    Attributes
-    ----------
-    online, target : Stack
-        One network each: the learning one and the target.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environments' spaces do not fit, or they are reset at another time.
-    ConfigError
-        There are more environments than the replay has rows.
-    """
-
-    COUNTERS: ClassVar[tuple[str, ...]] = (*VectorLearner.COUNTERS, "_vector_steps")
+    config: DqnConfig
 
     def __init__(self, envs: Envs, config: DqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)
         if envs.num_envs > config.buffer_size:
             raise ConfigError(
-                f"there are {envs.num_envs} environments; a step of theirs must fit the replay of "
-                f"{config.buffer_size}"
+                f"num_envs is {envs.num_envs}; it must be from 1 to buffer_size, {config.buffer_size}"
             )
-        self.config = config
-        self._vector_steps = 0
         sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
         self.networks = Stack.zeros(sizes, 2, device)
         self.networks.copy_modules(modules(sizes, config.seed))
@@ -85,7 +53,6 @@ class Dqn(VectorLearner):
         self.optimiser = Adam(self.online.flat, self._loss.gradient.flat)
 
     def step(self) -> Ended:
-        """Take one step with every environment and learn from the replay memory."""
         config = self.config
         now = time.perf_counter()
         seen = self.observation
@@ -99,7 +66,6 @@ class Dqn(VectorLearner):
         if self.priorities is not None:
             self.priorities.add(rows)
         self.steps += len(seen)
-        self._vector_steps += 1
         ended = self._count(step)
         now = self._spend("store", now)
         if len(self.replay) >= config.learning_starts:
@@ -127,15 +93,13 @@ class Dqn(VectorLearner):
         self.updates += config.gradient_steps
         if self.priorities is not None:
             self.priorities.update(rows, loss.td_error.cpu().numpy())
-        if self._vector_steps % config.target_update_interval == 0:
+        if self.steps // self.num_envs % config.target_update_interval == 0:
             self.target.flat.lerp_(self.online.flat, config.tau)
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`online` for a number of environments."""
         return Greedy(self.online, num_envs)
 
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of :attr:`online` as PyTorch's modules, on the CPU."""
         return self.online.to_modules()
 
     def _stored(self) -> dict[str, Stored]:
@@ -145,13 +109,13 @@ class Dqn(VectorLearner):
         return stored
 
     def _tensors(self) -> dict[str, Tensor]:
-        optimiser = self.optimiser
+        adam = self.optimiser
         return {
             "online": self.online.flat,
             "target": self.target.flat,
-            "adam.mean": optimiser.mean,
-            "adam.square": optimiser.square,
-            "adam.count": optimiser.count,
+            "adam.mean": adam.mean,
+            "adam.square": adam.square,
+            "adam.count": adam.count,
         }
 
 

@@ -1,8 +1,7 @@
 """DQN in the usual code. Start reading here.
 
 It uses one Gymnasium environment, one transition at a time, a deque as replay memory, autograd and
-`torch.optim.Adam`. Nothing is slow on purpose: the time goes into many small calls, and `dqn` is
-the same algorithm without most of them.
+`torch.optim.Adam`. `dqn` is the same algorithm without most of its many small calls.
 
 The variants of the loss differ in which network chooses the action in s' and which gives its value:
 
@@ -17,8 +16,8 @@ variant      chooses the action in s'    gives its value
 References
 ----------
 V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015 (target).
-Different here: smooth L1 and Adam; a learning rate that falls, and a target network that may follow as a
-moving average.
+Different here: smooth L1 and Adam; a target network that may follow as a moving average; a learning rate
+that falls to 0, which keeps a good policy from being forgotten.
 H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-learning", AAAI 2016.
 """
 
@@ -39,29 +38,20 @@ from torch import Tensor, nn
 
 from qstep.deep.config import DqnConfig, Variant
 from qstep.deep.learner import Ended, Learner
-from qstep.deep.network import Policy, greedy, modules
-from qstep.deep.spaces import Spaces
+from qstep.deep.network import Policy, Spaces, greedy, modules
 from qstep.errors import ConfigError
 
 __all__ = ["Batch", "PlainDqn", "PlainReplay", "q_loss"]
 
 
 class Batch(NamedTuple):
-    """B transitions with observations of D numbers.
+    """B transitions with observations of D numbers."""
 
-    Attributes
-    ----------
-    observation, next_observation : Tensor of float32, shape (B, D)
-    action : Tensor of int64, shape (B,)
-    reward : Tensor of float32, shape (B,)
-    terminated : Tensor of bool, shape (B,)
-    """
-
-    observation: Tensor
-    action: Tensor
-    reward: Tensor
-    next_observation: Tensor
-    terminated: Tensor
+    observation: Tensor  # float32 (B, D)
+    action: Tensor  # int64 (B,)
+    reward: Tensor  # float32 (B,)
+    next_observation: Tensor  # float32 (B, D)
+    terminated: Tensor  # bool (B,)
 
 
 def q_loss(
@@ -69,16 +59,7 @@ def q_loss(
 ) -> tuple[Tensor, Tensor]:
     """Return the mean smooth L1 loss, to call ``backward`` on, and the TD errors, shape (B,).
 
-    Parameters
-    ----------
-    variant : {"single", "target", "double"}
-    online : Module
-        From (B, D) to (B, actions); learns.
-    target : Module
-        From (B, D) to (B, actions); ``single`` does not use it.
-    batch : Batch
-    gamma : float
-        0..1.
+    Both networks map (B, D) to (B, actions); only `online` learns.
     """
     q_taken = online(batch.observation).gather(1, batch.action.unsqueeze(1)).squeeze(1)
     with torch.no_grad():
@@ -97,13 +78,6 @@ class PlainReplay:
 
     A deque reaches an index by counting from the nearer end, so a draw takes time in proportion to its
     length: drawing 128 of 100,000 transitions took 200 microseconds, and 75 from a list.
-
-    Parameters
-    ----------
-    capacity : int
-        Transitions. Once full, the oldest are dropped.
-    seed : int
-        Seed of the draws.
     """
 
     def __init__(self, capacity: int, seed: int) -> None:
@@ -127,17 +101,7 @@ class PlainReplay:
         self._memory.append((observation, action, reward, next_observation, terminated))
 
     def sample(self, size: int, device: torch.device) -> Batch:
-        """Return a batch of distinct transitions.
-
-        Raises
-        ------
-        ConfigError
-            There are fewer than `size` transitions.
-        """
-        if size > len(self._memory):
-            raise ConfigError(
-                f"a batch of {size} is larger than the replay, which has {len(self._memory)} now"
-            )
+        """Return a batch of distinct transitions."""
         drawn = self._random.sample(self._memory, size)
         observation, action, reward, next_observation, terminated = zip(*drawn, strict=True)
         return Batch(
@@ -152,28 +116,11 @@ class PlainReplay:
 class PlainDqn(Learner):
     """A run of DQN, step by step.
 
-    Parameters
-    ----------
-    env : gymnasium.Env
-        With spaces that fit, see :class:`~qstep.deep.spaces.Spaces`. It is reset here.
-    config : DqnConfig
-        As for `Dqn` with N environments; see `num_envs`.
-    device : torch.device
-    num_envs : int
-        N. It learns once after every N / ``gradient_steps`` steps, and the target network moves after
-        N * ``target_update_interval`` steps: as often, by steps, as the fast form on N environments.
-
-    Attributes
-    ----------
-    online, target : torch.nn.Sequential
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        A space does not fit.
-    ConfigError
-        N is not a multiple of ``gradient_steps``, or prioritised replay is requested.
+    It learns once after every `num_envs` / ``gradient_steps`` steps, and the target network moves after
+    `num_envs` * ``target_update_interval`` steps: as often, by steps, as `Dqn` on so many environments.
     """
+
+    config: DqnConfig
 
     def __init__(
         self, env: gym.Env[Any, Any], config: DqnConfig, device: torch.device, num_envs: int
@@ -185,10 +132,10 @@ class PlainDqn(Learner):
                 f"{config.gradient_steps}"
             )
         if config.prioritised:
-            raise ConfigError("prioritised replay is for the fast form; the plain one has none")
+            raise ConfigError("prioritised is true; it must be false with plain code")
         super().__init__(spaces, config, device)
         sizes = (spaces.inputs, *config.hidden, spaces.actions)
-        self.env, self.config = env, config
+        self.env = env
         self.online = modules(sizes, config.seed).to(device)
         self.target = modules(sizes, config.seed).to(device)
         self.optimiser = torch.optim.Adam(self.online.parameters())
@@ -204,7 +151,6 @@ class PlainDqn(Learner):
         self._return = 0.0
 
     def step(self) -> Ended:
-        """Take one step and learn if it is time."""
         config, now = self.config, time.perf_counter()
         action = self._select()
         now = self._spend("select", now)
@@ -233,11 +179,9 @@ class PlainDqn(Learner):
         return Ended(np.zeros(len(returns), np.int64), np.array(returns, np.float64))
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`online` for any number of environments."""
         return greedy(self.online)
 
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of :attr:`online`, on the CPU."""
         return copy.deepcopy(self.online).cpu()
 
     def _numbers(self, seen: Any) -> NDArray[np.float32]:

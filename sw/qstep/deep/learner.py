@@ -1,6 +1,6 @@
 """What every algorithm offers a run, and what those on many environments share.
 
-A :class:`Learner` takes steps, counts and times them, and gives its policy away. A
+A :class:`Learner` takes steps, counts and times them, and hands out its policy. A
 :class:`VectorLearner` explores on N environments and resumes exactly.
 """
 
@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.config import NetworkConfig
-from qstep.deep.network import Envs, Policy
-from qstep.deep.spaces import Spaces
+from qstep.deep.network import Envs, Policy, Spaces
 from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.vector import check_autoreset, led_to
 from qstep.errors import CheckpointError, ConfigError
@@ -29,39 +28,23 @@ __all__ = ["PHASES", "Ended", "Learner", "Step", "Stored", "VectorLearner", "fir
 _NETWORKS = "networks"
 """Prefix of the tensors' names in a checkpoint."""
 
+_COUNTERS = ("steps", "episodes", "updates")
+
 PHASES = ("select", "step", "store", "learn")
 
 
 class Ended(NamedTuple):
-    """Episodes that ended in one step of a learner, in chronological order.
-
-    Attributes
-    ----------
-    env : ndarray of int64
-    episode_return : ndarray of float64
-        Undiscounted return.
-    """
+    """Episodes that ended in one step of a learner, in chronological order."""
 
     env: NDArray[np.int64]
-    episode_return: NDArray[np.float64]
+    episode_return: NDArray[np.float64]  # undiscounted
 
 
 class Step(NamedTuple):
-    """The results of one step of N environments.
+    """The results of one step of N environments."""
 
-    Attributes
-    ----------
-    next_observation : ndarray of float32, shape (N, inputs)
-        The outcome of the actions, also at the end of an episode.
-    reward : ndarray of float32, shape (N,)
-    terminated : ndarray of bool, shape (N,)
-        The next state has no value.
-    truncated : ndarray of bool, shape (N,)
-        The episode was cut off.
-    """
-
-    next_observation: NDArray[np.float32]
-    reward: NDArray[np.float32]
+    next_observation: NDArray[np.float32]  # (N, inputs); of the action, also where an episode ends
+    reward: NDArray[np.float32]  # (N,), as the others
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
 
@@ -75,26 +58,19 @@ def first_seed(seed: int, num_envs: int) -> int:
 
 
 class Stored(Protocol):
-    """An object with arrays of its own in a checkpoint: environments, a replay memory."""
+    """An object with its own arrays in a checkpoint: environments, a replay memory."""
 
     def checkpoint(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, checkpoint: Mapping[str, NDArray[Any]], /) -> object: ...
 
 
 class Learner(ABC):
-    """An algorithm at work on an environment.
-
-    Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
-
-    Parameters
-    ----------
-    spaces : Spaces
-    config : NetworkConfig
-    device : torch.device
-        Device of the networks; environments are on the CPU.
+    """An algorithm at work on an environment: call :meth:`step` until `steps` reaches the run's length.
 
     Attributes
     ----------
+    device : torch.device
+        Device of the networks; environments are on the CPU.
     num_envs : int
         Environments stepped at once.
     steps, episodes, updates : int
@@ -104,14 +80,13 @@ class Learner(ABC):
         time that ``learn`` has caused is partly spent in ``select``.
     """
 
-    VERSION: ClassVar[int] = 1
-    """Of the arithmetic; a checkpoint of another version is refused."""
+    VERSION: ClassVar[int] = 2
+    """Of the arithmetic and the checkpoint; a checkpoint of another version is refused."""
 
     num_envs = 1
 
     def __init__(self, spaces: Spaces, config: NetworkConfig, device: torch.device) -> None:
-        self.spaces, self.device = spaces, device
-        self._schedules = config
+        self.spaces, self.config, self.device = spaces, config, device
         self.steps = self.episodes = self.updates = 0
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
@@ -135,26 +110,21 @@ class Learner(ABC):
     @property
     def epsilon(self) -> float:
         """The present epsilon."""
-        return self._schedules.epsilon.at(self.steps, self._schedules.total_timesteps)
+        return self.config.epsilon.at(self.steps, self.config.total_timesteps)
 
     @property
     def learning_rate(self) -> float:
         """The present learning rate."""
-        return self._schedules.learning_rate_at(self.steps)
+        return self.config.learning_rate_at(self.steps)
 
     def rates(self) -> dict[str, float]:
         """Return what changes on a schedule, by name, for the metrics."""
         return {"epsilon": self.epsilon, "learning_rate": self.learning_rate}
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of everything that the rest of the run depends on, for :meth:`restore`.
+        """Return copies of everything that the rest of the run depends on, between two steps.
 
-        Only valid between two steps.
-
-        Raises
-        ------
-        ConfigError
-            The environments have no checkpoints: only QStep's compiled ones do.
+        Raises ConfigError if the learner is not :attr:`resumable`.
         """
         raise ConfigError(_STATELESS)
 
@@ -162,15 +132,8 @@ class Learner(ABC):
         """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
 
         On the CPU, with the same version of PyTorch, the rest of the run is bit for bit that of an
-        uninterrupted one.
-
-        Raises
-        ------
-        CheckpointError
-            A part is missing, or is of another type or shape; then nothing has changed. Or a generator
-            is in no state that it can be in.
-        ConfigError
-            As for :meth:`checkpoint`.
+        uninterrupted one. If a part is missing, or has another type or shape, CheckpointError is raised
+        and nothing has changed.
         """
         raise ConfigError(_STATELESS)
 
@@ -185,30 +148,11 @@ _STATELESS = "the run has no checkpoints: a Gymnasium environment cannot save it
 
 
 class VectorLearner(Learner):
-    """An algorithm on N environments at once.
+    """An algorithm on N environments at once; only QStep's compiled environments make it resumable.
 
-    Parameters
-    ----------
-    envs : gymnasium.vector.VectorEnv
-        With ``AutoresetMode.SAME_STEP`` and spaces that fit, see :class:`~qstep.deep.spaces.Spaces`.
-        They are reset here, with :func:`first_seed`.
-    config : NetworkConfig
-        Its seed is that of exploration and of everything else that the learner draws.
-    device : torch.device
-
-    Attributes
-    ----------
-    observation : ndarray of float32, shape (N, inputs)
-        The present observations.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environments' spaces do not fit, or they are reset at another time.
+    The environments, which must reset within the step that ends an episode, are reset here with
+    :func:`first_seed`. The configuration's seed is that of everything that the learner draws.
     """
-
-    COUNTERS: ClassVar[tuple[str, ...]] = ("steps", "episodes", "updates")
-    """Attributes in the head of a checkpoint."""
 
     def __init__(self, envs: Envs, config: NetworkConfig, device: torch.device) -> None:
         check_autoreset(envs)
@@ -230,7 +174,7 @@ class VectorLearner(Learner):
         return isinstance(self.envs, CompiledVectorEnv)
 
     def _stored(self) -> dict[str, Stored]:
-        """Return the objects with arrays of their own, by name; ConfigError if one has no checkpoint."""
+        """Return the objects with their own arrays, by name; ConfigError if one has no checkpoint."""
         if not isinstance(self.envs, CompiledVectorEnv):
             raise ConfigError(_STATELESS)
         return {"envs": self.envs}
@@ -267,7 +211,7 @@ class VectorLearner(Learner):
         arrays = {f"{owner}.{name}": a for owner, part in parts.items() for name, a in part.items()}
         return Checkpoint(
             {
-                "counters": {name: getattr(self, name) for name in self.COUNTERS},
+                "counters": {name: getattr(self, name) for name in _COUNTERS},
                 "generator": self.generator.bit_generator.state,
                 "phases": dict(self.seconds),
             },
@@ -293,6 +237,6 @@ class VectorLearner(Learner):
         with torch.no_grad():
             for name, tensor in self._tensors().items():
                 tensor.copy_(torch.tensor(arrays[f"{_NETWORKS}.{name}"]))
-        for name in self.COUNTERS:
+        for name in _COUNTERS:
             setattr(self, name, head["counters"][name])
         self.seconds.update(head["phases"])

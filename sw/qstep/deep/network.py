@@ -1,4 +1,4 @@
-"""The networks, multi-layer perceptrons; their greedy policy, and its evaluation."""
+"""The networks, multi-layer perceptrons: their inputs, their greedy policy, and its evaluation."""
 
 from __future__ import annotations
 
@@ -8,41 +8,81 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.deep.spaces import Spaces
 from qstep.envs.vector import final_values
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, EnvironmentSpaceError
 
-__all__ = ["Envs", "Games", "Policy", "greedy", "modules", "modules_of", "play"]
+__all__ = ["Envs", "Games", "Policy", "Spaces", "greedy", "modules", "modules_of", "play"]
 
 Envs: TypeAlias = VectorEnv[Any, Any, Any]
 
 Policy: TypeAlias = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 """From N observations, shape (N, inputs), to N actions."""
 
+_MOST_INPUTS = 4096
+"""Most numbers in an observation; the replay memory holds tens of thousands of observations."""
+
+
+class Spaces:
+    """The spaces of one environment, checked to fit a network of `inputs` and `actions`.
+
+    A Box of floats is read as its numbers, row by row, as float32; a Discrete as one number per value: 1
+    for the present value and 0 for the others. Values and actions must count from 0, as in every
+    environment of :func:`qstep.envs.make_any`. A space of another kind raises EnvironmentSpaceError.
+
+    Examples
+    --------
+    >>> spaces = Spaces(Discrete(3), Discrete(2))
+    >>> spaces.numbers(np.array([0, 2])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
+        if isinstance(observation, Discrete):
+            self.inputs = int(observation.n)
+        elif isinstance(observation, Box) and np.issubdtype(observation.dtype, np.floating):
+            self.inputs = int(np.prod(observation.shape))
+        else:
+            raise EnvironmentSpaceError(
+                f"the observation space is {observation}; a network needs a Box of floats or a Discrete"
+            )
+        if not isinstance(action, Discrete):
+            raise EnvironmentSpaceError(
+                f"the action space is {action}; a network needs a Discrete one"
+            )
+        if not 1 <= self.inputs <= _MOST_INPUTS:
+            raise EnvironmentSpaceError(
+                f"the observation space is {observation}, {self.inputs} numbers; a network needs 1 to "
+                f"{_MOST_INPUTS}"
+            )
+        for space in (observation, action):
+            if isinstance(space, Discrete) and space.start != 0:
+                raise EnvironmentSpaceError(
+                    f"a space is {space}; a network needs one that starts at 0, as in every environment "
+                    "of qstep.envs.make_any"
+                )
+        self.actions = int(action.n)
+        self._is_discrete = isinstance(observation, Discrete)
+
+    def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
+        if not self._is_discrete:
+            return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
+        numbers = np.zeros((len(observations), self.inputs), np.float32)
+        numbers[np.arange(len(observations)), observations] = 1.0
+        return numbers
+
 
 def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
     """Make linear layers with ReLU between them, initialised as PyTorch does.
 
-    The global generator is left as it was, so networks with the same seed are equal whatever else is
-    drawn: every run of a comparison starts from the same network.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Inputs, hidden units of each layer, actions; each 1 or more.
-    seed : int
-        0 or more.
-    normalise : bool
-        Normalise each hidden layer before its ReLU.
-
-    Raises
-    ------
-    ConfigError
-        There are fewer than two sizes, or one is not positive.
+    `sizes` are the inputs, the units of each hidden layer, and the actions. With `normalise`, each
+    hidden layer is normalised before its ReLU. The global generator is left as it was, so networks with
+    the same seed are equal whatever else is drawn: every run of a comparison starts from the same one.
     """
     if len(sizes) < 2 or min(sizes) < 1:
         raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")
@@ -58,13 +98,7 @@ def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequ
 
 
 def modules_of(state: Mapping[str, Tensor]) -> nn.Sequential:
-    """Make the network of :func:`modules` that has this ``state_dict``.
-
-    Raises
-    ------
-    ConfigError
-        There is no such network.
-    """
+    """Make the network of :func:`modules` that has this ``state_dict``; ConfigError if there is none."""
     weights = [tensor for name, tensor in state.items() if name.endswith(".weight")]
     linear = [weight for weight in weights if weight.ndim == 2]
     try:
@@ -90,22 +124,16 @@ def greedy(network: nn.Module) -> Policy:
 
 
 class Games(NamedTuple):
-    """Greedy episodes, one per environment; each array has shape (N,).
-
-    Attributes
-    ----------
-    score : ndarray of float64
-        The ``score`` of the final info if there is one, otherwise the return.
-    episode_return, length : ndarray of float64
-    """
+    """Greedy episodes, one per environment; each array is float64 of shape (N,)."""
 
     score: NDArray[np.float64]
+    """The ``score`` of the final info if there is one, otherwise the return."""
     episode_return: NDArray[np.float64]
     length: NDArray[np.float64]
 
     @property
     def columns(self) -> dict[str, float]:
-        """What report, history and metrics say about them."""
+        """Their means and extremes, under the names that report, history and metrics have for them."""
         return {
             "greedy_score": float(self.score.mean()),
             "greedy_score_low": float(self.score.min()),
@@ -119,16 +147,7 @@ def play(envs: Envs, policy: Policy, seed: int) -> Games:
     """Play one episode on each environment, without exploring and learning.
 
     There is exactly one episode per environment, since taking the first N that end would favour
-    short ones.
-
-    Parameters
-    ----------
-    envs : gymnasium.vector.VectorEnv
-        With ``AutoresetMode.SAME_STEP``. They are reset first, so do not pass those of a run.
-    policy : callable
-        From observations to actions.
-    seed : int
-        Seed of the environments.
+    short ones. The environments, which reset within the step that ends an episode, are reset first.
     """
     spaces = Spaces(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)

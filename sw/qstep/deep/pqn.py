@@ -55,12 +55,7 @@ def lambda_returns(
     that of the observation after the step, or 0 where the step terminated. At the end of an episode, and
     at the last step, ``value[t]`` stands for all that follows.
 
-    Parameters
-    ----------
-    reward, value : Tensor of float32, shape (H, N)
-    terminated, truncated : Tensor of bool, shape (H, N)
-    gamma, q_lambda : float
-        0..1.
+    All tensors have shape (H, N); `terminated` and `truncated` are of bool.
     """
     value = value.masked_fill(terminated, 0.0)
     weight = q_lambda * ~(terminated | truncated)
@@ -73,46 +68,17 @@ def lambda_returns(
 
 
 def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: Tensor) -> Tensor:
-    """Return half of the mean squared error, to call ``backward`` on.
-
-    Parameters
-    ----------
-    network : Module
-        From (B, inputs) to (B, actions).
-    observation : Tensor of float32, shape (B, inputs)
-    action : Tensor of int64, shape (B,)
-    returns : Tensor of float32, shape (B,)
-        Target value of the action.
-    """
+    """Return half of the mean squared error of B actions' values, to call ``backward`` on."""
     taken = network(observation).gather(1, action.unsqueeze(1)).squeeze(1)
     return 0.5 * F.mse_loss(taken, returns)
 
 
 class Pqn(VectorLearner):
-    """A run of PQN. Call :meth:`step` until :attr:`steps` has reached ``config.total_timesteps``.
+    """A run of PQN; `network` maps observations to values of scaled rewards."""
 
-    Parameters
-    ----------
-    envs : gymnasium.vector.VectorEnv
-        As for every learner.
-    config : PqnConfig
-    device : torch.device
-        Device of the network; environments are on the CPU.
+    config: PqnConfig
 
-    Attributes
-    ----------
-    network : torch.nn.Sequential
-        From observations to values of scaled rewards.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environments' spaces do not fit, or they are reset at another time.
-    ConfigError
-        The transitions of a rollout cannot be cut into that many equal minibatches.
-    """
-
-    VERSION = 2  # version 1, with gradients by hand, rounded differently
+    VERSION = 3  # version 1, with gradients by hand, rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)
@@ -122,7 +88,6 @@ class Pqn(VectorLearner):
             raise ConfigError(
                 f"num_minibatches is {pieces}; it must divide the {count} transitions of a rollout"
             )
-        self.config = config
         sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
         self.network = modules(sizes, config.seed, normalise=True).to(device)
         # Operations on lists of tensors take 15 % less time than one tensor after the other.
@@ -142,7 +107,6 @@ class Pqn(VectorLearner):
         self._truncated = np.zeros(shape, np.bool_)
 
     def step(self) -> Ended:
-        """Take H steps with every environment and learn from them; return the episodes that ended."""
         ended = [self._play(t) for t in range(self.config.num_steps)]
         now = time.perf_counter()
         self._learn()
@@ -151,11 +115,9 @@ class Pqn(VectorLearner):
         return Ended(*(np.concatenate(columns) for columns in zip(*ended, strict=True)))
 
     def policy(self, num_envs: int) -> Policy:
-        """Return the greedy policy of :attr:`network` for any number of environments."""
         return self._greedy
 
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of :attr:`network` as PyTorch's modules, on the CPU."""
         return copy.deepcopy(self.network).cpu()
 
     def _play(self, t: int) -> Ended:

@@ -1,8 +1,19 @@
-"""The replay memory, fast: a ring of arrays, allocated once.
+"""The replay memory of fast DQN: a ring of arrays, allocated once, and which of its rows to replay.
 
-N transitions go in with one copy per array; K batches come out with one `take` per array, into arrays
-that are also allocated once. Memory and time per step are the same from the first transition to the
-last. The replay is in the host's memory; samples are moved to the network's device.
+N transitions are stored with one copy per array; K batches are sampled with one `take` per array. Memory
+and time per step are the same from the first transition to the last. The memory is the host's; samples
+are moved to the network's device.
+
+Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
+compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
+Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of their
+batch. Here the highest priority is that of the present rows, among those that have had an error: it has
+the scale of the errors, whatever the scale of the rewards, and falls as they do. Public implementations
+keep the highest ever seen, starting at 1.
+
+References
+----------
+T. Schaul, J. Quan, I. Antonoglou, D. Silver, "Prioritized Experience Replay", ICLR 2016.
 """
 
 from __future__ import annotations
@@ -13,21 +24,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.errors import ConfigError
+from qstep._io.compiled import compiled
 
-__all__ = ["Replay", "Sample"]
+__all__ = ["Priorities", "Replay", "Sample"]
+
+_LEAST = 1e-6
+"""Added to every TD error, so that every transition can be drawn again."""
 
 
 class Sample(NamedTuple):
-    """K batches of B transitions, in the layout of :class:`qstep.deep.q_loss.Batches`.
-
-    Attributes
-    ----------
-    seen : ndarray of float32, shape (K, 2 B, D + 1)
-        In each batch the observations, then the next observations; the last column is 1.
-    action : ndarray of int64, shape (K, B)
-    reward, discount : ndarray of float32, shape (K, B)
-    """
+    """K batches of B transitions, in the layout of :class:`~qstep.deep.fast.q_loss.Batches`."""
 
     seen: NDArray[np.float32]
     action: NDArray[np.int64]
@@ -36,38 +42,14 @@ class Sample(NamedTuple):
 
 
 class Replay:
-    """The last transitions, and batches of them.
+    """The last `capacity` transitions, with observations of `inputs` numbers.
 
-    Parameters
-    ----------
-    capacity : int
-        Transitions, 1 or more. Once full, the oldest are overwritten.
-    inputs : int
-        Numbers of an observation, D.
-    batches, size : int
-        K and B of what :meth:`sample` returns.
-
-    Raises
-    ------
-    ConfigError
-        A number is not positive, or a batch is larger than the memory.
+    A sample has `batches` (K) times `size` (B) transitions, B at most the capacity.
     """
 
     def __init__(self, capacity: int, inputs: int, batches: int, size: int) -> None:
-        for name, value in (
-            ("capacity", capacity),
-            ("inputs", inputs),
-            ("batches", batches),
-            ("batch", size),
-        ):
-            if value < 1:
-                raise ConfigError(f"{name} of the replay is {value}; it must be 1 or more")
-        if size > capacity:
-            raise ConfigError(
-                f"a batch of {size} is larger than the replay of {capacity}; make it smaller"
-            )
         self.capacity = capacity
-        self._place = 0
+        self._next = 0
         self._length = 0
         # Both observations are in one array, so that one `take` gathers both: row i is the observation,
         # row capacity + i the next one.
@@ -95,28 +77,14 @@ class Replay:
         next_observation: NDArray[np.float32],
         discount: NDArray[np.float32],
     ) -> NDArray[np.int64]:
-        """Store N transitions, N at most the capacity; return their rows.
+        """Store N transitions, N at most the capacity, over the oldest ones; return their rows.
 
-        Parameters
-        ----------
-        observation, next_observation : ndarray of float32, shape (N, D)
-        action : ndarray of int, shape (N,)
-        reward, discount : ndarray of float32, shape (N,)
-            Discount for the next value: gamma, or 0 where the transition terminated.
-
-        Raises
-        ------
-        ConfigError
-            There are more transitions than rows.
+        `discount` is that of the next value: gamma, or 0 where the transition terminated.
         """
         count, done = len(action), 0
-        if count > self.capacity:
-            raise ConfigError(
-                f"{count} transitions at once do not fit the replay of {self.capacity}"
-            )
-        first = self._place
+        first = self._next
         while done < count:  # twice where the ring wraps around
-            here = slice(self._place, min(self._place + count - done, self.capacity))
+            here = slice(self._next, min(self._next + count - done, self.capacity))
             there = slice(done, done + here.stop - here.start)
             self._seen[here, :-1] = observation[there]
             self._seen[self.capacity + here.start : self.capacity + here.stop, :-1] = (
@@ -126,7 +94,7 @@ class Replay:
             self._reward[here] = reward[there]
             self._discount[here] = discount[there]
             done = there.stop
-            self._place = here.stop % self.capacity
+            self._next = here.stop % self.capacity
         self._length = min(self._length + count, self.capacity)
         return np.arange(first, first + count) % self.capacity
 
@@ -156,7 +124,7 @@ class Replay:
             "reward": self._reward.copy(),
             "discount": self._discount.copy(),
             "length": np.array(self._length),
-            "place": np.array(self._place),
+            "next": np.array(self._next),
         }
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
@@ -165,4 +133,98 @@ class Replay:
         self._action[:] = checkpoint["action"]
         self._reward[:] = checkpoint["reward"]
         self._discount[:] = checkpoint["discount"]
-        self._length, self._place = int(checkpoint["length"]), int(checkpoint["place"])
+        self._length, self._next = int(checkpoint["length"]), int(checkpoint["next"])
+
+
+class Priorities:
+    """The priorities of the rows of a replay memory.
+
+    `exponent` is alpha of the paper: from 0 (uniform) to 1 (proportional to the TD error).
+    """
+
+    def __init__(self, capacity: int, exponent: float = 0.6) -> None:
+        self.exponent = exponent
+        self._leaves = 1 << (capacity - 1).bit_length()
+        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. With float64, sums
+        # that were updated a million times still equal the sum of their parts to 1e-9.
+        self._tree = np.zeros(2 * self._leaves)
+        # The same for the maximum; a leaf is 0 until its row has had an error.
+        self._highest = np.zeros(2 * self._leaves)
+
+    @property
+    def total(self) -> float:
+        """The sum of all priorities."""
+        return float(self._tree[1])
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the priorities of rows, 0 where nothing is stored."""
+        return self._tree[self._leaves + rows]
+
+    def add(self, rows: NDArray[np.int64]) -> None:
+        """Give new rows the highest priority that came from an error, or 1 if there is none yet."""
+        priority = np.full(len(rows), self._highest[1] or 1.0)
+        _store(self._tree, self._highest, self._leaves, rows, priority, measured=False)
+
+    def update(self, rows: NDArray[np.int64], td_error: NDArray[np.float32]) -> None:
+        """Set the priorities of rows from their TD errors; the last error of a repeated row counts."""
+        priority = (np.abs(td_error).astype(np.float64).ravel() + _LEAST) ** self.exponent
+        _store(self._tree, self._highest, self._leaves, rows.ravel(), priority, measured=True)
+
+    def draw(self, batches: int, size: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Draw K batches of B rows, with repetition; each row of a batch comes from its own stratum."""
+        mass = (np.arange(size) + generator.random((batches, size))) * (self.total / size)
+        rows = np.empty((batches, size), np.int64)
+        _find(self._tree, self._leaves, mass.ravel(), rows.ravel())
+        return rows
+
+    def weights(self, rows: NDArray[np.int64], stored: int, exponent: float) -> NDArray[np.float32]:
+        """Return the importance weights of K batches of rows: the largest of each batch is 1.
+
+        `stored` rows are in the memory; `exponent` is beta of the paper, from 0 (no correction) to 1.
+        """
+        weight = (stored * self.of(rows) / self.total) ** -exponent
+        share: NDArray[np.float64] = weight / weight.max(axis=1, keepdims=True)
+        return share.astype(np.float32)
+
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
+        """Return copies of what :meth:`restore` needs."""
+        return {"tree": self._tree.copy(), "highest": self._highest.copy()}
+
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from a :meth:`checkpoint` of the same capacity."""
+        self._tree[:] = checkpoint["tree"]
+        self._highest[:] = checkpoint["highest"]
+
+
+@compiled
+def _store(
+    tree: NDArray[np.float64],
+    highest: NDArray[np.float64],
+    leaves: int,
+    rows: NDArray[np.int64],
+    priority: NDArray[np.float64],
+    measured: bool,
+) -> None:
+    for k in range(len(rows)):
+        node = leaves + rows[k]
+        tree[node] = priority[k]
+        highest[node] = priority[k] if measured else 0.0
+        while node > 1:
+            node >>= 1
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+            highest[node] = max(highest[2 * node], highest[2 * node + 1])
+
+
+@compiled
+def _find(
+    tree: NDArray[np.float64], leaves: int, mass: NDArray[np.float64], rows: NDArray[np.int64]
+) -> None:
+    for k in range(len(rows)):
+        left, node = mass[k], 1
+        while node < leaves:
+            node *= 2
+            # Never enter an empty right half, even where rounding has put the mass beyond the sum.
+            if left >= tree[node] and tree[node + 1] > 0:
+                left -= tree[node]
+                node += 1
+        rows[k] = node - leaves

@@ -16,8 +16,7 @@ from torch import nn
 
 from qstep._io.files import write_atomically
 from qstep.deep.algorithms import preset_of
-from qstep.deep.network import greedy, modules_of, play
-from qstep.deep.spaces import Spaces
+from qstep.deep.network import Spaces, greedy, modules_of, play
 from qstep.errors import ConfigError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
 from qstep.spec.checks import integer

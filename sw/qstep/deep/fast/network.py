@@ -36,7 +36,7 @@ def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
 
 
 def products(device: torch.device) -> tuple[Product, Product]:
-    """Return the products of two matrices, and of two stacks of them, on a device; views are legal.
+    """Return the products of two matrices, and of two stacks of them, on a device; for any views.
 
     Apple's GPU goes through copies: on several versions of macOS its products of views are silently
     wrong, both with gaps in the output and with repeated elements in an input.
@@ -47,19 +47,10 @@ def products(device: torch.device) -> tuple[Product, Product]:
 
 
 class Stack:
-    """The parameters of several such networks, or anything of their shape, such as a gradient.
+    """The parameters of N networks of one shape, or anything of their shape, such as a gradient.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        As for :func:`modules`.
-    flat : Tensor of float32, shape (N, P)
-        Holds the parameters of N networks: the layers in order, row by row.
-
-    Attributes
-    ----------
-    layers : list of Tensor, shapes (N, out, in + 1)
-        Views of `flat`: weights, and the bias in the last column.
+    `flat`, float32 of shape (N, P), holds the layers in order, row by row. `layers` are views of it, of
+    shape (N, out, in + 1): weights, and the bias in the last column.
     """
 
     def __init__(self, sizes: Sequence[int], flat: Tensor) -> None:
@@ -104,20 +95,10 @@ def _linear(source: nn.Sequential) -> list[nn.Linear]:
 
 
 class Pass:
-    """The forward pass of N networks for a fixed number of samples.
+    """The forward pass of N networks for C samples.
 
-    Parameters
-    ----------
-    networks : Stack
-        N networks, read at each call.
-    samples : int
-        C, the number of columns.
-
-    Attributes
-    ----------
-    hidden : list of Tensor of float32, shapes (N, units + 1, C)
-        After ReLU. The last row is 1.
-    values : Tensor of float32, shape (N, actions, C)
+    `values` has shape (N, actions, C); each of `hidden`, after ReLU, has shape (N, units + 1, C) and a
+    last row of ones.
     """
 
     def __init__(self, networks: Stack, samples: int) -> None:
@@ -132,13 +113,7 @@ class Pass:
         self._last = networks.layers[-1]
 
     def __call__(self, columns: Tensor) -> Tensor:
-        """Compute and return :attr:`values`.
-
-        Parameters
-        ----------
-        columns : Tensor of float32, shape (N, inputs + 1, C)
-            Input of each network, one sample per column; the last row is 1.
-        """
+        """Compute and return `values` from inputs of shape (N, inputs + 1, C), whose last row is 1."""
         layer, output = self._first
         self._bmm(layer, columns, out=output)
         output.relu_()
@@ -149,22 +124,7 @@ class Pass:
 
 
 class Backward:
-    """The gradient of one network, written out by hand.
-
-    Parameters
-    ----------
-    network : Stack
-        A single network, read at each call.
-    forward : Pass
-        Its pass, or a pass whose first network it is.
-    samples : int
-        B: this many columns of the pass are used, from the first.
-
-    Attributes
-    ----------
-    gradient : Stack
-        Result of the last call; a single network.
-    """
+    """The gradient of the first network of a pass, over the first B of its samples, by hand."""
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
         device = network.flat.device
@@ -175,25 +135,14 @@ class Backward:
         for k in range(len(forward.hidden), 0, -1):
             hidden = forward.hidden[k - 1][0][:, :samples]
             back = torch.empty(network.sizes[k], samples, device=device)
-            self._layers.append(
-                _Layer(
-                    self.gradient.layers[k][0],
-                    hidden.t(),
-                    network.layers[k][0][:, :-1].t(),
-                    back,
-                    hidden[:-1],
-                )
-            )
+            gradient, weights = self.gradient.layers[k][0], network.layers[k][0][:, :-1].t()
+            self._layers.append(_Layer(gradient, hidden.t(), weights, back, hidden[:-1]))
 
     def __call__(self, handed: Tensor, observations: Tensor) -> Tensor:
-        """Compute and return :attr:`gradient`, flat, shape (1, P).
+        """Compute `gradient` for the last call of the pass; return it flat, shape (1, P).
 
-        Parameters
-        ----------
-        handed : Tensor of float32, shape (actions, B)
-            Gradient with respect to the values of the last call of the pass.
-        observations : Tensor of float32, shape (B, inputs + 1)
-            Observations of that call, one sample per row.
+        `handed`, shape (actions, B), is the gradient with respect to the values; `observations`, shape
+        (B, inputs + 1), are the samples of that call, one per row.
         """
         for gradient, hidden, weights, back, output in self._layers:
             self._mm(handed, hidden, out=gradient)
@@ -205,38 +154,17 @@ class Backward:
 
 
 class _Layer(NamedTuple):
-    """The views for the backward pass through a layer.
+    """The views for the backward pass through a layer."""
 
-    Attributes
-    ----------
-    gradient : Tensor, shape (out, in + 1)
-        Written.
-    hidden : Tensor, shape (B, in + 1)
-        The layer's inputs, one sample per row.
-    weights : Tensor, shape (in, out)
-    back : Tensor, shape (in, B)
-        Written: the gradient for the layer below.
-    output : Tensor, shape (in, B)
-        The layer's inputs as the ReLU below gave them.
-    """
-
-    gradient: Tensor
-    hidden: Tensor
-    weights: Tensor
-    back: Tensor
-    output: Tensor
+    gradient: Tensor  # (out, in + 1), written
+    hidden: Tensor  # (B, in + 1), the layer's inputs
+    weights: Tensor  # (in, out)
+    back: Tensor  # (in, B), written: the gradient for the layer below
+    output: Tensor  # (in, B), the layer's inputs as the ReLU below returned them
 
 
 class Greedy:
-    """The greedy actions of one network for N observations at once; ties go to the lowest action.
-
-    Parameters
-    ----------
-    network : Stack
-        A single network, read at each call.
-    num_envs : int
-        N.
-    """
+    """The greedy policy of one network for N observations at once; ties go to the lowest action."""
 
     def __init__(self, network: Stack, num_envs: int) -> None:
         device = network.flat.device
@@ -245,12 +173,6 @@ class Greedy:
         self._seen, self._columns = rows[:, :-1], rows.t()[None]
 
     def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the actions, shape (N,).
-
-        Parameters
-        ----------
-        observation : ndarray of float32, shape (N, inputs)
-        """
         self._seen.copy_(torch.from_numpy(observation))
         # NumPy is five times as fast at this as PyTorch.
         best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
@@ -262,24 +184,6 @@ class Adam:
 
     That class groups many tensors and their state in each step, which takes three times as long as the
     step of a network of 5,000 parameters. PyTorch's functional form, with one tensor of each, does not.
-
-    Parameters
-    ----------
-    parameters : Tensor of float32, shape (1, P)
-        Changed in place by every step.
-    gradient : Tensor of float32, shape (1, P)
-        Read by every step.
-
-    Attributes
-    ----------
-    mean, square : Tensor of float32, shape (1, P)
-        Running means of the gradient and of its square.
-    count : Tensor of float32, shape ()
-        Steps taken.
-
-    References
-    ----------
-    D. P. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
     """
 
     def __init__(self, parameters: Tensor, gradient: Tensor) -> None:

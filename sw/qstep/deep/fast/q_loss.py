@@ -1,16 +1,8 @@
 """The Q-loss and its gradient, fast: the same numbers as `dqn_plain` with a fraction of the work.
 
-With a batch and a network as small as CartPole's, the plain form spends little time on arithmetic. Most
-goes into some thirty calls, each of which allocates a tensor and records how to differentiate it. Here
-
-- s and s' go through the network together, and the target network runs in the same matrix products, so
-  a pass is five operations for every variant, and no network runs twice;
-- memory for every result is allocated once; the gradient is written by hand into one flat vector, with
-  two matrix products per layer;
-- nothing becomes a Python number: loss and TD errors stay tensors until they are read;
-- several batches are held at once, so a learner samples and prioritises them together.
-
-It is still PyTorch, and works where PyTorch does.
+On networks as small as CartPole's, autograd spends most of its time allocating tensors and recording
+operations. Here s and s' go through both networks in the same matrix products, memory is allocated once,
+and the gradient is written by hand (docs/deep.md, "The Q-loss").
 """
 
 from __future__ import annotations
@@ -30,53 +22,24 @@ __all__ = ["Batches", "CompiledHead", "QLoss", "TorchHead", "head"]
 
 
 class Batches(NamedTuple):
-    """K batches of B transitions with observations of D numbers, as `deep.replay` samples them.
+    """K batches of B transitions, as :class:`~qstep.deep.replay.Replay` samples them."""
 
-    Attributes
-    ----------
-    seen : Tensor of float32, shape (K, 2 B, D + 1)
-        In each batch the observations, then the next observations; the last column is 1.
-    action : Tensor of int64, shape (K, B)
-    reward : Tensor of float32, shape (K, B)
-    discount : Tensor of float32, shape (K, B)
-        For the next value: gamma, or 0 where the transition terminated.
-    weight : Tensor of float32, shape (K, B)
-        A transition's share of the loss: 1/B, or 1/B times an importance weight.
-    """
-
-    seen: Tensor
-    action: Tensor
-    reward: Tensor
-    discount: Tensor
-    weight: Tensor
+    seen: Tensor  # float32 (K, 2 B, D + 1): observations, then next ones; the last column is 1
+    action: Tensor  # int64 (K, B)
+    reward: Tensor  # float32 (K, B)
+    discount: (
+        Tensor  # float32 (K, B), of the next value: gamma, or 0 where the transition terminated
+    )
+    weight: Tensor  # float32 (K, B), of the transition in the loss: 1/B, times an importance weight
 
 
 class QLoss:
-    """Loss, TD errors and gradient for batches that always lie in the same place.
+    """Loss, TD errors and gradient for batches that always lie in the same memory.
 
-    Parameters
-    ----------
-    variant : {"single", "target", "double"}
-        See `dqn_plain`.
-    networks : Stack
-        The learning network and the target network, in this order; ``single`` uses the first only.
-        Read at each call.
-    batches : Batches
-        Read at each call.
-
-    Attributes
-    ----------
-    loss : Tensor of float32, shape (K,)
-        The weighted sum of smooth L1 for each batch, from its last :meth:`forward`.
-    td_error : Tensor of float32, shape (K, B)
-        Target minus value, from the same call.
-    gradient : Stack
-        Result of the last :meth:`backward`; a single network.
-
-    Raises
-    ------
-    ConfigError
-        There is no such variant.
+    `networks` are the learning network and the target network, in this order. `loss`, float32 of shape
+    (K,), is the weighted sum of smooth L1 of each batch, and `td_error`, shape (K, B), its target minus
+    its value, both from the batch's last :meth:`forward`; `gradient` is that of the last
+    :meth:`backward`. A variant that does not exist raises ConfigError.
     """
 
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:
@@ -117,20 +80,11 @@ class QLoss:
 
 
 class Values(NamedTuple):
-    """The networks' values for B transitions, as views of shape (actions, B).
+    """The networks' values for B transitions, as views of shape (actions, B)."""
 
-    Attributes
-    ----------
-    value : Tensor of float32
-        Of the observations.
-    chooser, judge : Tensor of float32
-        Of the next observations: `chooser` chooses the best action, `judge` gives its value. They are
-        the same tensor where one network does both.
-    """
-
-    value: Tensor
-    chooser: Tensor
-    judge: Tensor
+    value: Tensor  # of the observations
+    chooser: Tensor  # of the next observations: chooses the best action
+    judge: Tensor  # of the next observations: gives that action's value; the same tensor if both are one
 
 
 class Columns(NamedTuple):
@@ -147,19 +101,13 @@ class Columns(NamedTuple):
 class TorchHead:
     """The head of the loss in PyTorch's operations, for any device.
 
-    The head goes from the networks' values to loss, TD errors and the gradient by the values. It
-    computes, for the transition of each column,
+    The head turns the networks' values into loss, TD errors and the gradient with respect to the values,
+    `back`, float32 of shape (actions, B). For the transition of each column,
 
         error = reward + discount * judge[argmax chooser] - value[action]
         slope = clamp(error, -1, 1)
         loss  = sum over weight * slope * (error - slope / 2)      (smooth L1)
-        back[action] = -weight * slope, 0 for the other actions    (its gradient by the values)
-
-    Parameters
-    ----------
-    values : Values
-    batches : list of Columns
-    back : Tensor of float32, shape (actions, B)
+        back[action] = -weight * slope, 0 for the other actions    (its gradient)
     """
 
     def __init__(self, values: Values, batches: list[Columns], back: Tensor) -> None:
@@ -192,7 +140,7 @@ class TorchHead:
 
 
 class CompiledHead:
-    """The head as one compiled loop, for the CPU. Parameters as for :class:`TorchHead`."""
+    """The head as one compiled loop, for the CPU."""
 
     def __init__(self, values: Values, batches: list[Columns], back: Tensor) -> None:
         shared = [tensor.numpy() for tensor in values]
