@@ -23,6 +23,11 @@ from qstep.spec.fixed import QFormat, Rounding
 
 __all__ = [
     "BITSTREAMS",
+    "FILE",
+    "FOLDER",
+    "NEW_FILE",
+    "POSITIVE",
+    "ROUNDINGS",
     "CommaList",
     "FiniteRange",
     "agent_option",
@@ -35,6 +40,7 @@ __all__ = [
     "jobs_option",
     "metrics_option",
     "network_options",
+    "option",
     "plot_option",
     "refuse",
     "scheduler_option",
@@ -48,7 +54,7 @@ __all__ = [
 BITSTREAMS = Path("build/fpga")
 """Where ``qstep build`` writes by default, and ``qstep program`` looks."""
 
-Decorated = Callable[..., Any]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class FiniteRange(click.FloatRange):
@@ -82,10 +88,17 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it
         return values
 
 
-def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+def option(flag: str, help: str, name: str | None = None, **attributes: Any) -> Decorator:
+    """Return an option whose help shows its default; `name` is its parameter if not that of `flag`."""
+    if attributes.get("default") is not None:
+        attributes.setdefault("show_default", True)
+    return click.option(*filter(None, (flag, name)), help=help, **attributes)
+
+
+def stack(*options: Decorator) -> Decorator:
     """Return one decorator for several options, which the help shows in this order."""
 
-    def decorate(function: Decorated) -> Decorated:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
             function = option(function)
         return function
@@ -102,33 +115,29 @@ def refuse(parameters: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{options[name]} {why}")
 
 
-device_option = click.option(
+ROUNDINGS = click.Choice([mode.value for mode in Rounding])
+POSITIVE = click.IntRange(min=1)
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+
+device_option = option(
     "--device",
+    "model, sim, sim:uart, or serial:PORT (a device file, a pty or socket://HOST:PORT).",
     "url",
     default="model",
-    show_default=True,
     metavar="DEVICE",
-    help="model, sim, sim:uart, or serial:PORT (a device file, a pty or socket://HOST:PORT).",
 )
 
 
-def torch_device_option(default: str) -> Callable[[Decorated], Decorated]:
+def torch_device_option(default: str) -> Decorator:
     """Return the option for where PyTorch works, ``torch_device`` of a command."""
-    return click.option(
-        "--torch-device",
-        default=default,
-        show_default=True,
-        metavar="NAME",
-        help="Where PyTorch runs: cpu, cuda, mps, or auto for the fastest available.",
-    )
+    what = "Where PyTorch runs: cpu, cuda, mps, or auto for the fastest available."
+    return option("--torch-device", what, default=default, metavar="NAME")
 
 
-agent_option = click.option(
-    "--agent",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Which agent's table, if each has its own.",
+agent_option = option(
+    "--agent", "Which agent's table, if each has its own.", type=click.IntRange(min=0), default=0
 )
 
 
@@ -146,137 +155,47 @@ def _keyword(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     return found
 
 
-env_kwargs_option = click.option(
+env_kwargs_option = option(
     "--env-kwargs",
+    "Argument of the environment, such as is_slippery=false; repeat it for several.",
     multiple=True,
     callback=_keyword,
     metavar="KEY=VALUE",
-    help="Argument of the environment, such as is_slippery=false; repeat it for several.",
 )
 
 folder_options = stack(
-    click.option("--resume", is_flag=True, help="Resume from the checkpoint in the folder."),
-    click.option("--overwrite", is_flag=True, help="Replace the run in the folder."),
+    option("--resume", "Resume from the checkpoint in the folder.", is_flag=True),
+    option("--overwrite", "Replace the run in the folder.", is_flag=True),
 )
 
-
-metrics_option = click.option(
+metrics_option = option(
     "--metrics",
+    "Write returns and evaluations to a CSV table, or to a folder for TensorBoard.",
     "metrics_target",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE.csv|FOLDER",
-    help="Write returns and evaluations to a CSV table, or to a folder for TensorBoard.",
 )
 
-
-seed_option = click.option(
-    "--seed",
-    type=click.IntRange(0, (1 << 64) - 1),
-    default=0,
-    show_default=True,
-    help="Seed of every random choice.",
+seed_option = option(
+    "--seed", "Seed of every random choice.", type=click.IntRange(0, (1 << 64) - 1), default=0
 )
 
-seeds_option = click.option(
+seeds_option = option(
     "--seeds",
+    "Placement seeds to try: 1..N. The clock of a single seed says little.",
     type=click.IntRange(1, 1000),
     default=1,
-    show_default=True,
-    help="Placement seeds to try: 1..N. The clock of a single seed says little.",
 )
 
 
-def jobs_option(what: str) -> Callable[[Decorated], Decorated]:
+def jobs_option(what: str) -> Decorator:
     """Return the option for how many jobs run at a time, ``jobs`` of a command."""
-    return click.option(
+    return option(
         "--jobs",
+        what,
         type=click.IntRange(1, 256),
         default=lambda: os.cpu_count() or 1,
         show_default="one per processor",
-        help=what,
-    )
-
-
-scheduler_option = click.option(
-    "--scheduler",
-    metavar="tcp://HOST:PORT",
-    help="Use the workers of this Dask scheduler instead; needs the extra 'cluster'.",
-)
-
-config_options = stack(
-    click.option(
-        "--config", "config_file", type=click.Path(path_type=Path), help="Configuration as TOML."
-    ),
-    click.option("--states", type=int, help="Rows of the table, 2..65536."),
-    click.option("--actions", type=int, help="Columns of the table, 2..64."),
-    click.option(
-        "--format", "number_format", metavar="Qm.F", help="Number format.  [default: Q8.8]"
-    ),
-    click.option(
-        "--loop-depth", type=int, help="Depth of the dependence loop in clocks, 1..3.  [default: 1]"
-    ),
-)
-
-hyper_options = stack(
-    click.option(
-        "--alpha", type=float, default=0.5, show_default=True, help="Learning rate, 0..1."
-    ),
-    click.option("--gamma", type=float, default=0.9, show_default=True, help="Discount, 0..1."),
-    click.option(
-        "--rounding",
-        type=click.Choice([mode.value for mode in Rounding]),
-        help="Rounding of an update.  [default: the configuration's]",
-    ),
-    click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of every random choice."
-    ),
-)
-
-
-def network_options(algorithm: str) -> Callable[[Decorated], Decorated]:
-    """Return the options of every command that trains a network; `algorithm` names its folder."""
-    positive = click.IntRange(min=1)
-    return stack(
-        click.argument("environment", metavar="WORLD"),
-        env_kwargs_option,
-        torch_device_option("cpu"),
-        click.option(
-            "--total-timesteps",
-            type=positive,
-            help="Length of the run.  [default: the environment's own]",
-        ),
-        click.option(
-            "--num-envs",
-            type=click.IntRange(1, 65536),
-            help="Environments that step together.  [default: the environment's own]",
-        ),
-        click.option(
-            "--episodes",
-            type=positive,
-            help="Stop after this many episodes.  [default: the environment's own]",
-        ),
-        click.option(
-            "--evaluate-every",
-            type=positive,
-            metavar="K",
-            help="Play 100 greedy episodes every K episodes.  [default: the environment's own]",
-        ),
-        seed_option,
-        click.option(
-            "--seeds",
-            type=click.IntRange(1, 1000),
-            default=1,
-            show_default=True,
-            help="Number of runs, with SEED and the seeds after it.",
-        ),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            help=f"Folder of the results.  [default: runs/{algorithm}-WORLD]",
-        ),
-        folder_options,
-        metrics_option,
-        json_option("the summaries"),
     )
 
 
@@ -287,16 +206,56 @@ def _picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path |
     return path
 
 
-def plot_option(what: str, default: str | None = None) -> Callable[[Decorated], Decorated]:
+def plot_option(what: str, default: str | None = None) -> Decorator:
     """Return the option for the file of a picture, ``plot_file`` of a command."""
-    return click.option(
-        "--plot",
-        "plot_file",
-        type=click.Path(path_type=Path),
-        callback=_picture,
-        default=default,
-        show_default=default is not None,
-        help=f"{what}: .png, .svg, .pdf or .jpg.",
+    formats = f"{what}: .png, .svg, .pdf or .jpg."
+    return option("--plot", formats, "plot_file", type=FILE, callback=_picture, default=default)
+
+
+scheduler_option = option(
+    "--scheduler",
+    "Use the workers of this Dask scheduler instead; needs the extra 'cluster'.",
+    metavar="tcp://HOST:PORT",
+)
+
+config_options = stack(
+    option("--config", "Configuration as TOML.", "config_file", type=FILE),
+    option("--states", "Rows of the table, 2..65536.", type=int),
+    option("--actions", "Columns of the table, 2..64.", type=int),
+    option("--format", "Number format.  [default: Q8.8]", "number_format", metavar="Qm.F"),
+    option("--loop-depth", "Depth of the dependence loop in clocks, 1..3.  [default: 1]", type=int),
+)
+
+hyper_options = stack(
+    option("--alpha", "Learning rate, 0..1.", default=0.5),
+    option("--gamma", "Discount, 0..1.", default=0.9),
+    option("--rounding", "Rounding of an update.  [default: the configuration's]", type=ROUNDINGS),
+    option("--seed", "Seed of every random choice.", default=0),
+)
+
+
+def network_options(algorithm: str) -> Decorator:
+    """Return the options of every command that trains a network; `algorithm` names its folder."""
+    own = "  [default: the environment's own]"
+    envs, seeds = click.IntRange(1, 65536), click.IntRange(1, 1000)
+    games = f"Play 100 greedy episodes every K episodes.{own}"
+    folder = f"Folder of the results.  [default: runs/{algorithm}-WORLD]"
+    return stack(
+        click.argument("environment", metavar="WORLD"),
+        env_kwargs_option,
+        torch_device_option("cpu"),
+        option("--total-timesteps", f"Length of the run.{own}", type=POSITIVE),
+        option("--num-envs", f"Environments that step together.{own}", type=envs),
+        option("--episodes", f"Stop after this many episodes.{own}", type=POSITIVE),
+        option("--evaluate-every", games, type=POSITIVE, metavar="K"),
+        seed_option,
+        option(
+            "--seeds", "Number of runs, with SEED and the seeds after it.", type=seeds, default=1
+        ),
+        option("--out", folder, type=FOLDER),
+        folder_options,
+        metrics_option,
+        json_option("the summaries"),
     )
 
 
@@ -313,14 +272,14 @@ def table_of(config: Config, q_raw: NDArray[np.int32], agent: int, path: Path) -
 
 
 def config_from(
-    config_file: Path | None,
-    states: int | None,
-    actions: int | None,
-    number_format: str | None,
-    loop_depth: int | None,
+    config_file: Path | None = None,
+    states: int | None = None,
+    actions: int | None = None,
+    number_format: str | None = None,
+    loop_depth: int | None = None,
 ) -> Config:
-    """Build a configuration from a TOML file or from the geometry options, but not from both."""
-    given = {
+    """Return the configuration of a TOML file, or of the geometry options, but not of both."""
+    given: dict[str, Any] = {
         "states": states,
         "actions": actions,
         "format": None if number_format is None else QFormat.parse(number_format),
@@ -335,4 +294,4 @@ def config_from(
         return Config.from_toml(config_file)
     if states is None or actions is None:
         raise ConfigError("without --config, --states and --actions are needed")
-    return Config(**chosen)  # type: ignore[arg-type]  # the keys are field names, listed above
+    return Config(**chosen)

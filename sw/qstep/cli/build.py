@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._options import BITSTREAMS, refuse, scheduler_option, seeds_option
+from qstep.cli._options import BITSTREAMS, FILE, option, refuse, scheduler_option, seeds_option
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.spec.config import Config
 
@@ -16,33 +16,13 @@ __all__ = ["command"]
 
 @click.command(short_help="Build a bitstream for a board, and a report.")
 @click.argument("board")
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help="Configuration as TOML.  [default: the board's own]",
-)
+@option("--config", "Configuration as TOML.  [default: the board's own]", "config_file", type=FILE)
 @seeds_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    default=2,
-    show_default=True,
-    help="Placements to run at a time.",
-)
+@option("--jobs", "Placements to run at a time.", type=click.IntRange(1, 64), default=2)
 @scheduler_option
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=str(BITSTREAMS),
-    show_default=True,
-    help="Folder to write to.",
-)
-@click.option(
-    "--accept-unmet-clock",
-    is_flag=True,
-    help="Write the bitstream even if no seed reaches the clock.",
+@option("--out", "Folder to write to.", "folder", type=FILE, default=str(BITSTREAMS))
+@option(
+    "--accept-unmet-clock", "Write the bitstream even if no seed reaches the clock.", is_flag=True
 )
 @json_option("the report")
 def command(
@@ -72,10 +52,7 @@ def command(
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     who = workers([chosen], jobs, scheduler)
     on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
-    with (
-        room_for(folder / f"{board}.json", json_output.file),
-        task_progress(board) as progress,
-    ):
+    with room_for(folder / f"{board}.json", json_output.file), task_progress(board) as progress:
         report, bitstream = build(
             chosen, config, range(1, seeds + 1), who, folder, progress, accept_unmet_clock
         )

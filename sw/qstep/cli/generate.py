@@ -9,28 +9,25 @@ import click
 
 from qstep._io import cache, extras
 from qstep._io.files import write_atomically
-from qstep.cli._options import config_from, config_options, refuse
+from qstep.cli._options import FILE, config_from, config_options, option, refuse
 
 __all__ = ["command"]
 
 
 @click.command("generate", short_help="Write the Verilog of a configuration.")
 @config_options
-@click.option(
+@option(
     "--bus",
+    "Replace the link: AXI4-Lite for control, AXI4-Stream for transitions or a live world.",
     type=click.Choice(["axi"]),
-    help="Replace the link: AXI4-Lite for control, AXI4-Stream for transitions or a live world.",
 )
-@click.option(
+@option(
     "--stream-bytes",
+    "With --bus: bytes per beat of the streams.",
     type=click.Choice(["4", "8", "16"]),
     default="4",
-    show_default=True,
-    help="With --bus: bytes per beat of the streams.",
 )
-@click.option(
-    "--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder to write to."
-)
+@option("--out", "Folder to write to.", "folder", type=FILE, required=True)
 def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -> None:
     """Write the complete Verilog of a configuration, and a manifest of its sources.
 

@@ -7,23 +7,21 @@ from pathlib import Path
 import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._options import BITSTREAMS
+from qstep.cli._options import BITSTREAMS, FILE, option
 
 __all__ = ["command"]
 
 
 @click.command(short_help="Load a bitstream into a board.")
 @click.argument("board")
-@click.option(
+@option(
     "--bitstream",
+    f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
     "file",
-    type=click.Path(path_type=Path),
-    help=f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
+    type=FILE,
 )
-@click.option(
-    "--flash",
-    is_flag=True,
-    help="Keep the bitstream when power is off; the iCEBreaker always does.",
+@option(
+    "--flash", "Keep the bitstream when power is off; the iCEBreaker always does.", is_flag=True
 )
 def command(board: str, file: Path | None, flash: bool) -> None:
     """Load a bitstream into BOARD, with openFPGALoader."""

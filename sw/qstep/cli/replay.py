@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,11 +53,6 @@ _QUIET_SECONDS = 2.0
 def command(
     transitions_file: Path,
     out: Path,
-    config_file: Path | None,
-    states: int | None,
-    actions: int | None,
-    number_format: str | None,
-    loop_depth: int | None,
     url: str,
     alpha: float,
     gamma: float,
@@ -64,6 +60,7 @@ def command(
     seed: int,
     init_file: Path | None,
     json_output: JsonOutput,
+    **geometry: Any,
 ) -> None:
     """Apply transitions to a Q-table, in order, and write the table.
 
@@ -77,7 +74,7 @@ def command(
       qstep replay walk.npz --out table.npz --config maze.toml --device sim
       qstep replay more.npz --out table.npz --config maze.toml --init table.npz --alpha 0.1
     """
-    config = config_from(config_file, states, actions, number_format, loop_depth)
+    config = config_from(**geometry)
     mode = None if rounding is None else Rounding(rounding)
     hyper = Hyperparameters(alpha, gamma, mode, seed)
     transitions = Transitions.load(transitions_file, config)

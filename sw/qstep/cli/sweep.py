@@ -171,7 +171,7 @@ def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> S
     shares = {name: typed.pop(name) or [own] for name, own in FALLING.to_dict().items()}
     given = {name: value for name, value in typed.items() if value is not None}
     if config_file is not None:
-        given["config"] = config_from(config_file, None, None, None, None)
+        given["config"] = config_from(config_file)
     return SweepOptions(
         epsilons=[
             Epsilon(start, end, "linear", share, "run")
