@@ -255,7 +255,8 @@ class Sweep:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of the same sweep; CheckpointError if it lacks a part."""
-        check_parts(checkpoint, self.checkpoint)
+        check_parts(checkpoint.head, {"by_seed": self._by_seed})
+        check_parts(checkpoint.arrays, self._curves)
         self._by_seed = [list(agents) for agents in checkpoint.head["by_seed"]]
         self._curves = {name: checkpoint.arrays[name].copy() for name in CURVES}
         self.done = sum(row is not None for agents in self._by_seed for row in agents)
