@@ -139,7 +139,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     [
         ("--form plain --resume", SystemExit, "--resume needs the fast form"),
         ("--form plain --prioritised", ConfigError,
-         "prioritised replay is for the fast form; the plain one has none"),
+         "prioritised is true; it must be false with plain code"),
         ("--torch-device tpu", TorchDeviceError, "it has cpu"),
         ("--seeds 2 --resume --out none", CheckpointError,
          "none/seed-0/checkpoint.npz: cannot be read: "),

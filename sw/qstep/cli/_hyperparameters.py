@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
-from qstep.cli._options import CommaList
+from qstep.cli._options import CommaList, Decorator, option, stack
 from qstep.deep.config import Variant
 
-__all__ = ["changed", "hyperparameter_options"]
-
-Config = TypeVar("Config")
+__all__ = ["changes", "hyperparameter_options"]
 
 _OWN = "total_timesteps", "seed"
 """Fields that every command that trains a network has as options."""
@@ -35,6 +32,7 @@ _EPSILON = {
 """The field of a schedule that an option sets, and its description."""
 
 _TYPES: dict[str, Any] = {
+    "bool": bool,
     "int": int,
     "float": float,
     "tuple[int, ...]": CommaList(int, "integers such as 64,64"),
@@ -43,65 +41,43 @@ _TYPES: dict[str, Any] = {
 """By annotation."""
 
 
-def hyperparameter_options(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def hyperparameter_options(kind: type) -> Decorator:
     """Return one option for each field of a configuration, with its help from the docstring."""
     said: dict[str, str] = {}
-    for part in reversed(
-        kind.__mro__[:-1]
-    ):  # inherited fields are described where they are declared
+    for part in reversed(kind.__mro__[:-1]):  # which describes the fields that it declares
         said |= _described(part)
     config = kind()
     options = []
     for field in fields(kind):
         if field.name == "epsilon":
-            for name, (part_name, words) in _EPSILON.items():
-                default = getattr(config.epsilon, part_name)
-                options.append(_made(name, "float", words, default))
+            for name, (own, words) in _EPSILON.items():
+                options.append(_made(name, "float", words, getattr(config.epsilon, own)))
         elif field.name not in _OWN:
             default = getattr(config, field.name)
             options.append(_made(field.name, str(field.type), said[field.name], default))
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return stack(*options)
 
 
-def changed(config: Config, given: dict[str, Any]) -> Config:
-    """Return the configuration with the given options; refuse values out of range.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range; the message names it and the legal range.
-    """
-    changes = {name: value for name, value in given.items() if value is not None}
-    epsilon = {own: changes.pop(name) for name, (own, _) in _EPSILON.items() if name in changes}
+def changes(config: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a configuration that the given options change, with their new values."""
+    found = {name: value for name, value in given.items() if value is not None}
+    epsilon = {own: found.pop(name) for name, (own, _) in _EPSILON.items() if name in found}
     if epsilon:
-        changes["epsilon"] = replace(config.epsilon, **epsilon)  # type: ignore[attr-defined]
-    return replace(config, **changes)  # type: ignore[type-var]
+        found["epsilon"] = replace(config.epsilon, **epsilon)
+    return found
 
 
-def changed_names(given: dict[str, Any]) -> set[str]:
-    """Return the fields of a configuration that the given options change."""
-    names = (name for name, value in given.items() if value is not None)
-    return {"epsilon" if name in _EPSILON else name for name in names}
-
-
-def _made(name: str, kind: str, words: str, default: Any) -> Callable[..., Any]:
+def _made(name: str, kind: str, words: str, default: Any) -> Decorator:
     """Return the option of a field whose annotation is `kind`."""
-    option, attributes = _option(name), {}
+    flag = _flag(name)
     if kind == "bool":
-        option = f"{option}/--no-{option[2:]}"
-    else:
-        attributes["type"] = _TYPES[kind]
-    help = f"{words}  [default: {_in_words(default)}]"
-    return click.option(option, default=None, help=help, **attributes)
+        flag = f"{flag}/--no-{flag[2:]}"
+    return option(
+        flag, f"{words}  [default: {_in_words(default)}]", type=_TYPES[kind], default=None
+    )
 
 
-def _option(name: str) -> str:
+def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
@@ -123,8 +99,6 @@ def _described(kind: type) -> dict[str, str]:
     named = "|".join(field.name for field in fields(kind))
     reference = re.compile(f"(?<!`)`({named})`(?!`)")
     return {
-        name: " ".join(
-            reference.sub(lambda found: _option(found[1]), what).replace("`", "").split()
-        )
+        name: " ".join(reference.sub(lambda found: _flag(found[1]), what).replace("`", "").split())
         for name, what in entries
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qstep.cli._drive import Job, RunOptions, drive
-from qstep.cli._hyperparameters import changed, changed_names
+from qstep.cli._hyperparameters import changes
 from qstep.cli._output import JsonOutput
 from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.run import GAMES, NetworkRun
@@ -41,13 +41,12 @@ def train(
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
     own = ("episodes", "evaluate_every", "num_envs", "env_kwargs")
     run_settings = {name: settings.pop(name) for name in own}
-    typed = changed(config, settings)
-    changes = {name: getattr(typed, name) for name in changed_names(settings)}
+    typed = changes(config, settings)
 
     def job(number: int) -> Job:
         def make(_: Mapping[str, Any]) -> NetworkRun:
             return network_run(
-                environment, algorithm, torch_device, seed=number, **run_settings, **changes
+                environment, algorithm, torch_device, seed=number, **run_settings, **typed
             )
 
         return Job(make, folder if seeds == 1 else folder / f"seed-{number}")

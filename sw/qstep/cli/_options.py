@@ -29,6 +29,7 @@ __all__ = [
     "POSITIVE",
     "ROUNDINGS",
     "CommaList",
+    "Decorator",
     "FiniteRange",
     "agent_option",
     "config_from",
