@@ -11,7 +11,7 @@ from tb.sw.command_line import ran, refused, told
 
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.golden.lane import exact_value
-from qstep.learn.advise import AGENTS, Advice, Outcome, Trial, advise, dead_zone
+from qstep.learn.advise import AGENTS, Outcome, Trial, advise, dead_zone, format_of, judged
 from qstep.learn.advise_views import render, sentence
 from qstep.mdp.world import World
 from qstep.spec.fixed import QFormat, Rounding, coefficients
@@ -40,28 +40,23 @@ def test_errors_in_the_dead_zone_alone_change_nothing(rounding: Rounding, alpha:
 
 
 @pytest.fixture(scope="module")
-def maze() -> Advice:
+def maze() -> dict[str, Any]:
     return advise(World.named("gridworld-8x8"), steps=STEPS, most_width=14, roundings=NEAREST)
 
 
-def test_formats_that_are_too_coarse_are_in_the_dead_zone(maze: Advice) -> None:
-    best = maze.narrowest
-    assert best is not None
-    assert best.outcome is Outcome.REACHED
-    assert best.loss == 0
-    narrower = [
-        trial for trial in maze.trials if trial.number_format.width < best.number_format.width
-    ]
-    assert {trial.outcome for trial in narrower} == {Outcome.DEAD_ZONE}
-    assert all(trial.loss > 0.01 for trial in narrower)
-    widths = {trial.number_format.width for trial in maze.trials}
-    assert widths == set(range(8, 15))
+def test_formats_that_are_too_coarse_are_in_the_dead_zone(maze: dict[str, Any]) -> None:
+    best = maze["narrowest"]
+    assert (best["outcome"], best["loss"]) == (Outcome.REACHED, 0)
+    narrower = [trial for trial in maze["trials"] if trial["width"] < best["width"]]
+    assert {trial["outcome"] for trial in narrower} == {Outcome.DEAD_ZONE}
+    assert all(trial["loss"] > 0.01 for trial in narrower)
+    assert {trial["width"] for trial in maze["trials"]} == set(range(8, 15))
 
 
 def test_too_few_steps_are_not_enough() -> None:
     short = advise(World.named("gridworld-8x8"), steps=50, most_width=14, roundings=NEAREST)
-    assert short.narrowest is None
-    assert short.trials[-1].outcome is Outcome.NOT_ENOUGH
+    assert short["narrowest"] is None
+    assert short["trials"][-1]["outcome"] == Outcome.NOT_ENOUGH
     assert sentence(short, "gridworld-8x8").startswith(
         "No format that was tried reaches the policy"
     )
@@ -83,16 +78,17 @@ def endless(reward: float = 1.5) -> World:
 def test_formats_of_too_small_a_range_saturate() -> None:
     advice = advise(endless(), gamma=0.98, steps=STEPS, most_width=11, roundings=NEAREST)
     outcomes: dict[int, set[Outcome]] = {}
-    for trial in advice.trials:
-        outcomes.setdefault(trial.number_format.integer, set()).add(trial.outcome)
-        assert (trial.saturated > 0) == (trial.number_format.integer < 7)
+    for trial in advice["trials"]:
+        bits = format_of(trial).integer
+        outcomes.setdefault(bits, set()).add(trial["outcome"])
+        assert (trial["saturated"] > 0) == (bits < 7)
     assert {bits for bits, found in outcomes.items() if Outcome.SATURATION in found} >= {2, 3, 4, 5}
-    assert advice.narrowest is not None
-    assert advice.narrowest.number_format.integer == 7
+    assert format_of(advice["narrowest"]).integer == 7
 
 
 def trial(fraction: int, outcome: Outcome, integer: int = 4) -> Trial:
-    return Trial(QFormat(integer, fraction), Rounding.NEAREST, outcome, 0.0, 0.0)
+    found = {"format": f"Q{integer}.{fraction}", "width": integer + fraction, "rounding": "nearest"}
+    return {**found, "outcome": outcome.value, "loss": 0.0, "saturated": 0.0, "dead_zone": 0.0}
 
 
 LUCKY, FAILED, FIRST, WIDER = (
@@ -103,18 +99,20 @@ LUCKY, FAILED, FIRST, WIDER = (
 )
 
 
-def advice_of(*trials: Trial) -> Advice:
-    return Advice(0.5, 0.9, 1, 0.0, trials)
+def advice_of(*trials: Trial) -> dict[str, Any]:
+    return judged([dict(trial) for trial in trials], 0.5, 0.9, 1, 0.0)
 
 
 def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
-    advice = advice_of(LUCKY, FAILED, FIRST, WIDER)
-    assert advice.narrowest == FIRST
-    assert advice.contradiction(LUCKY) == FAILED
-    assert advice.contradiction(FIRST) is None
-    assert advice_of(FAILED, trial(6, Outcome.DEAD_ZONE)).contradiction(FAILED) is None
+    def judgement(*trials: Trial) -> tuple[str | None, list[str | None]]:
+        advice = advice_of(*trials)
+        best = advice["narrowest"]
+        return best and best["format"], [trial["contradicted_by"] for trial in advice["trials"]]
+
+    assert judgement(LUCKY, FAILED, FIRST, WIDER) == ("Q4.6", ["Q4.5", None, None, None])
+    assert judgement(LUCKY, FAILED, trial(6, Outcome.DEAD_ZONE)) == (None, ["Q4.6", None, None])
     other = trial(4, Outcome.REACHED, integer=5)
-    assert advice_of(LUCKY, FAILED, FIRST, WIDER, other).narrowest == other
+    assert judgement(LUCKY, FAILED, FIRST, WIDER, other)[0] == "Q5.4"
 
 
 def rows(*trials: Trial) -> list[str]:
@@ -135,8 +133,6 @@ def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() ->
     assert rows(trial(5, Outcome.SATURATION))[0].rstrip() == "9 Q4.5 saturation 0.0%, loss 0.0%"
     lasting = trial(3, Outcome.REACHED, integer=5)
     assert rows(LUCKY, FAILED, lasting)[0].rstrip() == "8 Q5.3 reached"
-    found = {form["format"]: form for form in advice_of(LUCKY, FAILED, FIRST).to_dict()["trials"]}
-    assert [form["contradicted_by"] for form in found.values()] == ["Q4.5", None, None]
 
 
 @pytest.mark.parametrize(

@@ -168,8 +168,8 @@ def test_advice_is_by_default_for_an_alpha_that_learns_gamma() -> None:
     for world in ("gridworld", "FrozenLake-v1"):
         for gamma in (0.9, 0.99):
             advice = advise(World.named(world), gamma=gamma, **given)
-            assert not differs(advice.alpha, gamma)
-            assert advice.to_dict()["discount"] == advice.discount
+            assert not differs(advice["alpha"], gamma)
+            assert advice["discount"] == learned_discount(advice["alpha"], gamma)
 
 
 def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
@@ -185,7 +185,7 @@ def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
     assert solve(now_or_later, 0.9).optimal[0].tolist() == [True, False]
     with pytest.warns(PrecisionWarning, match=SAID):
         advice = advise(now_or_later, **OFF, steps=1 << 16, roundings=[Rounding.NEAREST])
-    assert advice.narrowest is not None
+    assert advice["narrowest"] is not None
 
 
 @pytest.mark.parametrize("act", ["device", "host"])

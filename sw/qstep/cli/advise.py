@@ -72,6 +72,6 @@ def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any
         console().print(render(advice, world))
         click.echo(sentence(advice, world))
 
-    json_output.tell(advice.to_dict(), in_words)
+    json_output.tell(advice, in_words)
     write_pictures({plot_file: partial(draw, advice, world)})
     click.echo(str(plot_file), err=json_output.on_stdout)

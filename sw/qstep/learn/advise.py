@@ -6,9 +6,8 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,24 @@ from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings
 
-__all__ = ["AGENTS", "Advice", "Outcome", "Trial", "advise", "dead_zone", "usual_steps"]
+__all__ = [
+    "AGENTS",
+    "Outcome",
+    "Trial",
+    "advise",
+    "dead_zone",
+    "format_of",
+    "judged",
+    "usual_steps",
+]
+
+Trial: TypeAlias = dict[str, Any]
+"""The result of learning with a format and a rounding mode, as plain values.
+
+``loss`` is how much less than the optimum the median agent's greedy policy is worth where episodes
+start, as a share of the optimum; ``saturated`` is the share of updates; TD errors up to ``dead_zone``
+change nothing.
+"""
 
 AGENTS = 5
 """Agents of a trial; the median one must reach the policy."""
@@ -56,97 +72,54 @@ class Outcome(StrEnum):
     NOT_ENOUGH = "not enough"
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The result of learning with a format and a rounding mode.
+def format_of(trial: Trial) -> QFormat:
+    """Return the number format of a trial."""
+    return QFormat.parse(trial["format"])
 
-    `loss` is how much less than the optimum the median agent's greedy policy is worth where episodes
-    start, as a share of the optimum; `saturated` is the share of updates.
+
+def _contradiction(trial: Trial, failed: Sequence[Trial]) -> str | None:
+    """Return the format that shows that a trial reached the policy by luck, if there is one.
+
+    It failed with the same integer bits and rounding and more fraction bits: the most that failed.
+    """
+    own = format_of(trial)
+    if trial["outcome"] != Outcome.REACHED:
+        return None
+    for other in reversed(failed):
+        wider = format_of(other)
+        alike = (wider.integer, other["rounding"]) == (own.integer, trial["rounding"])
+        if alike and wider.fraction > own.fraction:
+            return str(wider)
+    return None
+
+
+def judged(
+    trials: Sequence[Trial], alpha: float, gamma: float, steps: int, within: float
+) -> dict[str, Any]:
+    """Return the advice that follows from trials, which are in the order of their fraction bits.
+
+    Of the formats that reached the policy, and not by luck, the narrowest is advised; among equal
+    widths, nearest rounding, then stochastic, then the least saturation.
     """
 
-    number_format: QFormat
-    rounding: Rounding
-    outcome: Outcome
-    loss: float
-    saturated: float
+    def order(trial: Trial) -> tuple[Any, ...]:
+        return trial["width"], _PREFERRED.index(Rounding(trial["rounding"])), trial["saturated"]
 
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """All trials in one world; with a loss up to `within`, the policy counts as reached."""
-
-    alpha: float
-    gamma: float
-    steps: int
-    within: float
-    trials: tuple[Trial, ...]
-
-    @property
-    def discount(self) -> float:
-        """The discount that was learned, and for which value iteration was made."""
-        return learned_discount(self.alpha, self.gamma)
-
-    def contradiction(self, trial: Trial) -> Trial | None:
-        """Return the trial that shows that this one reached the policy by luck, if there is one.
-
-        It failed although it has more fraction bits (the most that failed), the same integer bits and
-        the same rounding.
-        """
-        own = trial.number_format
-        if trial.outcome is not Outcome.REACHED:
-            return None
-        failed = {
-            other.number_format.fraction: other
-            for other in self.trials
-            if other.outcome is not Outcome.REACHED
-            and (other.rounding, other.number_format.integer) == (trial.rounding, own.integer)
-            and other.number_format.fraction > own.fraction
-        }
-        return failed[max(failed)] if failed else None
-
-    @property
-    def narrowest(self) -> Trial | None:
-        """The narrowest format that reaches the policy, as do all formats with more fraction bits.
-
-        Among formats of equal width, nearest rounding comes first, then stochastic, then the least
-        saturation.
-        """
-
-        def order(trial: Trial) -> tuple[Any, ...]:
-            return trial.number_format.width, _PREFERRED.index(trial.rounding), trial.saturated
-
-        reached = [trial for trial in self.trials if trial.outcome is Outcome.REACHED]
-        lasting = [trial for trial in reached if self.contradiction(trial) is None]
-        return min(lasting, key=order, default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
-
-        def plain(trial: Trial) -> dict[str, Any]:
-            _, zone = dead_zone(trial.number_format, trial.rounding, self.alpha)
-            other = self.contradiction(trial)
-            return {
-                "format": str(trial.number_format),
-                "width": trial.number_format.width,
-                "rounding": trial.rounding.value,
-                "outcome": trial.outcome.value,
-                "loss": trial.loss,
-                "saturated": trial.saturated,
-                "dead_zone": zone,
-                "contradicted_by": None if other is None else str(other.number_format),
-            }
-
-        best = self.narrowest
-        return {
-            "alpha": self.alpha,
-            "gamma": self.gamma,
-            "discount": self.discount,
-            "agents": AGENTS,
-            "steps_per_agent": self.steps,
-            "within": self.within,
-            "narrowest": plain(best) if best else None,
-            "trials": [plain(trial) for trial in self.trials],
-        }
+    failed = [trial for trial in trials if trial["outcome"] != Outcome.REACHED]
+    for trial in trials:
+        trial["contradicted_by"] = _contradiction(trial, failed)
+    reached = [trial for trial in trials if trial["outcome"] == Outcome.REACHED]
+    lasting = [trial for trial in reached if trial["contradicted_by"] is None]
+    return {
+        "alpha": alpha,
+        "gamma": gamma,
+        "discount": learned_discount(alpha, gamma),
+        "agents": AGENTS,
+        "steps_per_agent": steps,
+        "within": within,
+        "narrowest": min(lasting, key=order, default=None),
+        "trials": trials,
+    }
 
 
 def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
@@ -182,8 +155,10 @@ def advise(
     roundings: Sequence[Rounding | str] = _PREFERRED,
     seed: int = 0,
     progress: Callable[[str, int, int], object] | None = None,
-) -> Advice:
+) -> dict[str, Any]:
     """Let agents learn a world with all formats up to a width; compare with value iteration.
+
+    The result is the report of ``qstep advise``; a loss up to ``within`` counts as none.
 
     The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
     range from the fewest that hold the rewards to one more than the optimum needs. By default, alpha is
@@ -231,17 +206,25 @@ def advise(
         worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
         median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
         loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
+        low, high = dead_zone(number_format, rounding, alpha)
         saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
         if loss <= within:
             outcome = Outcome.REACHED
         elif saturated:
             outcome = Outcome.SATURATION
         else:
-            low, high = dead_zone(number_format, rounding, alpha)
             error = _errors_where_wrong(world, tables[median], solution.optimal, discount)
             stuck = high > 0 and len(error) and bool(((low <= error) & (error <= high)).all())
             outcome = Outcome.DEAD_ZONE if stuck else Outcome.NOT_ENOUGH
-        return Trial(number_format, rounding, outcome, loss, saturated)
+        return {
+            "format": str(number_format),
+            "width": number_format.width,
+            "rounding": rounding.value,
+            "outcome": outcome.value,
+            "loss": loss,
+            "saturated": saturated,
+            "dead_zone": high,
+        }
 
     trials: list[Trial] = []
     cases = list(itertools.product(map(Rounding.parse, roundings), formats))
@@ -249,8 +232,8 @@ def advise(
         for found in pool.map(trial, cases):
             trials.append(found)
             if progress is not None:
-                progress(str(found.number_format), len(trials), len(cases))
-    return Advice(alpha, gamma, steps, within, tuple(trials))
+                progress(found["format"], len(trials), len(cases))
+    return judged(trials, alpha, gamma, steps, within)
 
 
 def _integer_bits(values: NDArray[np.float64]) -> int:
