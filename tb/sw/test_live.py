@@ -15,14 +15,12 @@ import pytest
 from bokeh.document import Document
 from click.testing import CliRunner
 from tb.sw.command_line import refused
-from tb.sw.test_watch import Failing
+from tb.sw.test_watch import Failing, watched
 
 from qstep.cli.live import command
 from qstep.errors import ConfigError, EnvironmentSpaceError, LinkError, ToolMissingError
-from qstep.learn.plan import Budget, planned
 from qstep.live.controller import Controller
 from qstep.live.page import Page
-from qstep.live.run import WatchedAgents
 from qstep.live.server import serve
 
 
@@ -159,7 +157,9 @@ def test_port_that_is_taken_is_refused() -> None:
         ("gridworld --device usb:", ConfigError, "device is 'usb:'"),
         ("here.sv", ConfigError, "world is the circuit 'here.sv' and acting.world is None"),
         ("here.sv --max-episode-steps 9", SystemExit, "is for worlds with a transition table"),
-        ("snake --max-episode-steps 9", SystemExit, "is for worlds with a transition table"),
+        ("snake --max-episode-steps 9", SystemExit, "is for runs in which the device acts"),
+        ("snake --env-kwargs observation=flood", ConfigError, "its own observ"),
+        ("FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'"),
         ("snake --shared-table", SystemExit, "--shared-table is for runs in which the device acts"),
     ],
 )
@@ -194,7 +194,8 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
     seen = []
 
     def served(controller: Controller, grid: Any, headline: str, *_: Any) -> None:
-        seen.append((controller.view.settings.alpha, controller.view.settings.gamma, headline))
+        own, q = controller.view.settings, controller.view.q
+        seen.append((own.alpha, own.gamma, headline, q.shape[1]))
         page = Document()
         Page(controller, grid, headline).fill(page)
         has_map = page.select_one({"name": "map"}) is not None
@@ -202,22 +203,21 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("qstep.live.server.serve", served)
     run("FrozenLake-v1")
-    run("FrozenLake-v1", "--alpha", "0.5", "--agents", "1")
+    run("FrozenLake-v1", "--alpha", "0.5", "--agents", "1", "--env-kwargs", "is_slippery=false")
+    run("FrozenLake-v1", "--env-kwargs", "map_name=8x8")
     run("cartpole")
+    run("Blackjack-v1", "--env-kwargs", "natural=true")
     assert seen == [
-        (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14"),
-        (0.5, 0.99, "FrozenLake-v1 on model: 1 agent, q-learning, Q2.14"),
-        (0.1, 0.99, "cartpole on model: the host acts, Q8.8"),
+        (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14", 16),
+        (0.5, 0.99, "FrozenLake-v1 on model: 1 agent, q-learning, Q2.14", 16),
+        (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14", 64),
+        (0.1, 0.99, "cartpole on model: the host acts, Q8.8", 2048),
+        (0.5, 0.9, "Blackjack-v1 on model: the host acts, Q8.8", 704),
     ]
 
 
 def test_device_that_fails_ends_the_program_with_its_error() -> None:
-    plan = planned("gridworld", budget=Budget(10**6))
-    world = plan.loaded
-    assert not isinstance(world, int)
-    with Controller(
-        WatchedAgents(Failing(plan.config, world, plan.settings), plan), 0
-    ) as controller:
+    with watched(stand_in=Failing) as (controller, _):
         controller.play()
         with pytest.raises(LinkError, match="the port is gone"):
             serve(controller, None, "a failure", None, 0, lambda address: None)

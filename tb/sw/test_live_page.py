@@ -305,8 +305,8 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["snake", "cartpole"])
 def test_game_is_drawn_and_played_while_the_run_goes_on(world: str) -> None:
-    run, _, _ = host_run(world)
-    twin, _, _ = host_run(world)
+    run, _ = host_run(world)
+    twin, _ = host_run(world)
     game = Game.of(world)
     assert game is not None
     with Controller(run, 0) as controller:

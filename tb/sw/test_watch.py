@@ -4,28 +4,28 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qstep.device import Device, open_device
-from qstep.device.acting import AgentsDevice, open_agents
+from qstep.device import open_device
+from qstep.device.acting import open_agents
 from qstep.envs import make, table_size
 from qstep.errors import ConfigError, LinkError
 from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
-from qstep.learn.host import Learner, Plan
+from qstep.learn.host import HostRun, Learner, Plan
 from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.learn.train import train
 from qstep.live import controller as controlled
 from qstep.live.controller import Controller
-from qstep.live.recent import MOST_POINTS, Mark
-from qstep.live.run import WatchedAgents, WatchedHost
-from qstep.live.view import WatchedView
+from qstep.live.run import MOST_POINTS, Mark, View, Watched, WatchedAgents, WatchedHost
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
@@ -48,6 +48,17 @@ def plan_of(world: str = "gridworld", steps: int = MOST_STEPS, **options: Any) -
     return planned(world, budget=Budget(steps), settings=SETTINGS, **{"agents": 2, **options})
 
 
+def agents_run(
+    plan: AgentsPlan, url: str = "model", stand_in: type[FastActingModel] | None = None
+) -> tuple[WatchedAgents, AgentsRun]:
+    """Return a watched run and the run; `stand_in` is a model that is used as the device."""
+    run = AgentsRun("a world", url, plan)
+    if stand_in is None:
+        return WatchedAgents(run), run
+    with mock.patch("qstep.learn.agents.open_agents", lambda _, *given: stand_in(*given)):
+        return WatchedAgents(run), run
+
+
 @contextmanager
 def watched(
     plan: AgentsPlan | None = None,
@@ -55,16 +66,13 @@ def watched(
     speed: int = 0,
     stand_in: type[FastActingModel] | None = None,
 ) -> Iterator[tuple[Controller, Any]]:
-    """Steer a device; `stand_in` is a model that is used as one."""
-    plan = plan or plan_of()
-    given: Any = plan.config, plan.loaded, plan.settings
-    device: AgentsDevice = stand_in(*given) if stand_in else open_agents(url, *given)
-    with Controller(WatchedAgents(device, plan), speed) as controller:
-        yield controller, device
-    device.close()
+    """Steer a device, which is also yielded."""
+    view, run = agents_run(plan or plan_of(), url, stand_in)
+    with closing(run), Controller(view, speed) as controller:
+        yield controller, run.training.device
 
 
-def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
+def assert_trained(view: View, steps: int, plan: AgentsPlan) -> None:
     """The view equals what `qstep.train` gives after `steps`, except for the point at its end."""
     result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
     assert isinstance(result, AgentsResult)
@@ -75,12 +83,8 @@ def assert_trained(view: WatchedView, steps: int, plan: AgentsPlan) -> None:
     assert len(view.points) >= len(result.points) - 1
 
 
-def held(view: WatchedView) -> tuple[Any, ...]:
+def held(view: View) -> tuple[Any, ...]:
     return view.q.tolist(), view.settings, view.states, view.counters, str(view.points)
-
-
-def run_of(plan: AgentsPlan) -> WatchedAgents:
-    return WatchedAgents(open_agents("model", plan.config, plan.loaded, plan.settings), plan)
 
 
 PLANS = {
@@ -113,7 +117,7 @@ def test_another_run_is_noticed() -> None:
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6))
 def test_pieces_make_the_run(pieces: list[int]) -> None:
     plan = plan_of()
-    run = run_of(plan)
+    run, _ = agents_run(plan)
     for piece in pieces:
         while piece:
             made = run.advance(piece)
@@ -134,7 +138,7 @@ def test_a_run_that_was_played_and_paused_is_the_plain_run() -> None:
             assert controller.playing
             soon(lambda before=before: controller.view.steps > before)
             controller.pace(50_000)
-            paused: WatchedView = controller.pause().result()
+            paused: View = controller.pause().result()
         assert not controller.playing
         assert controller.rate == 0
         before = device.counters
@@ -202,7 +206,7 @@ def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
 
 def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None:
     plan = plan_of()
-    run = run_of(plan)
+    run, _ = agents_run(plan)
     before = run.view(sample=True)
     assert before.recent == ()
     for number in range(MOST_POINTS + 3):
@@ -229,7 +233,7 @@ def sampled(run: WatchedAgents | WatchedHost, steps: int) -> tuple[Mark, ...]:
 
 @pytest.mark.parametrize("on_host", [False, True])
 def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
-    run = host_run("cartpole")[0] if on_host else run_of(plan_of())
+    run = host_run("cartpole")[0] if on_host else agents_run(plan_of())[0]
     assert sampled(run, 100) == ()
     for epsilon in (0.3, 0.4, 0.5):  # a second each
         run.configure(epsilon=epsilon)
@@ -324,7 +328,7 @@ def test_illegal_values_are_refused_and_change_nothing() -> None:
         with pytest.raises(ConfigError, match=r"speed is 1000001; it must be .* to 1000000"):
             controller.pace(1_000_001)
         with pytest.raises(ConfigError, match=r"speed is -1; it must be .* to 1000000"):
-            Controller(run_of(plan_of()), -1)
+            Controller(agents_run(plan_of())[0], -1)
         assert controller.configure().result().settings == SETTINGS
         assert_trained(controller.step(10).result(), 10, plan_of())
 
@@ -370,7 +374,7 @@ def test_device_whose_calls_take_long_gets_longer_ones() -> None:
 
 
 def test_error_of_a_command_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(self: WatchedAgents) -> None:
+    def gone(self: Watched) -> None:
         raise LinkError("the port is gone")
 
     monkeypatch.setattr(WatchedAgents, "reset", gone)
@@ -398,7 +402,7 @@ def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) ->
     made = []
     look = WatchedAgents.view
 
-    def slowly(self: WatchedAgents, sample: bool) -> WatchedView:
+    def slowly(self: WatchedAgents, sample: bool) -> View:
         made.append(0)
         time.sleep(0.03)
         return look(self, sample)
@@ -413,25 +417,29 @@ def test_views_are_rare_where_they_take_long(monkeypatch: pytest.MonkeyPatch) ->
 
 def host_run(
     world: str, url: str = "model", num_envs: int = 1, sync_steps: int = 7
-) -> tuple[WatchedHost, Device, Hyperparameters]:
+) -> tuple[WatchedHost, HostRun]:
     hyper = Hyperparameters(0.25, 0.9, Rounding.STOCHASTIC, 5)
-    states, actions = table_size(make(world, 0))
-    device = open_device(url, Config(states, actions))
-    plan = Plan(world, num_envs=num_envs, sync_steps=sync_steps)
-    return WatchedHost(device, plan, hyper, 0.2), device, hyper
+    plan = Plan(
+        world,
+        epsilon=Epsilon(0.2),
+        num_envs=num_envs,
+        sync_steps=sync_steps,
+    )
+    run = HostRun(url, plan, hyper, Config(*table_size(make(world, 0))))
+    return WatchedHost(run), run
 
 
 @pytest.mark.parametrize(("world", "num_envs"), [("FrozenLake-v1", 1), ("cartpole", 3)])
 def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_envs: int) -> None:
-    run, device, hyper = host_run(world, num_envs=num_envs)
-    plain = open_device("model", device.config)
+    run, host = host_run(world, num_envs=num_envs)
+    plain = open_device("model", host.config)
     plan = Plan(
         *(world, 40, Epsilon(0.2), 7),
         evaluate_every=15,
         evaluate_episodes=2,
         num_envs=num_envs,
     )
-    learner = Learner(plain, plan, hyper)
+    learner = Learner(plain, plan, host.hyper)
     episodes = list(learner)
     steps = plain.status().applied
     with Controller(run, 0) as controller:
@@ -444,10 +452,10 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
         again = controller.step(steps).result()
     assert view.counters[0].episodes == len(episodes) == 40
     assert view.counters[0].terminations == sum(one.terminated for one in episodes)
-    values = device.config.format.to_float(learner.checkpoint.table)
+    values = host.config.format.to_float(learner.checkpoint.table)
     for seen in (view, again):
         assert np.array_equal(seen.q, values[None])
-        assert (seen.states, seen.saturations, seen.optimum) == ((), 0, None)
+        assert (seen.states, seen.optimum) == ((), None)
         assert seen.steps == steps
         assert seen.recent[-1].steps == steps
     first = [one.total for one in episodes if one.number <= view.points[0].episodes[0]]
@@ -461,8 +469,8 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
 def test_host_is_steered_on_hardware_as_on_the_model() -> None:
     tables = []
     for url in ("model", "sim"):
-        run, device, _ = host_run("FrozenLake-v1", url)
-        with device, Controller(run, 0) as controller:
+        run, host = host_run("FrozenLake-v1", url)
+        with closing(host), Controller(run, 0) as controller:
             controller.step(150).result()
             with pytest.raises(ConfigError, match="gamma is 3; it must be from 0 to 1"):
                 controller.configure(gamma=3).result()

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from qstep.cli._options import config_from, hyper_options, refuse, stack
+from qstep.cli._options import (
+    config_from,
+    device_option,
+    env_kwargs_option,
+    hyper_options,
+    refuse,
+    stack,
+)
+from qstep.errors import NoTableError
 from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
-from qstep.spec.agents import Algorithm
+from qstep.spec.agents import CIRCUITS, Algorithm
 from qstep.spec.config import Config
+from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
+from qstep.spec.settings import AgentSettings, Hyperparameters
 
 if TYPE_CHECKING:
+    from qstep.learn.plan import AgentsPlan, Budget
     from qstep.mdp.world import World
 
-__all__ = [
-    "DEVICE_ONLY",
-    "acting_options",
-    "check_config",
-    "host_config",
-    "limited",
-    "only_for",
-    "use_defaults",
-]
+__all__ = ["ActingOptions", "acting_options", "acting_world"]
 
-DEVICE_ONLY = ("max_episode_steps", "agents", "lanes", "shared_table", "algorithm")
-"""Which of :data:`acting_options` are for runs in which the device acts."""
+_DEVICE_ONLY = (
+    *("max_episode_steps", "agents", "lanes", "shared_table", "algorithm"),
+    *("steps", "trace"),
+)
+_HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 acting_options = stack(
+    env_kwargs_option,
+    device_option,
     click.option(
         "--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]"
     ),
@@ -72,46 +79,96 @@ acting_options = stack(
 )
 
 
-def only_for(who: str, options: Iterable[str]) -> None:
-    """Raise UsageError if one of these options, which are for runs in which `who` acts, was given."""
-    refuse(options, f"is for runs in which the {who} acts")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingOptions:
+    """What was typed for :data:`acting_options`, with the defaults of the world."""
+
+    env_kwargs: dict[str, Any]
+    url: str
+    agents: int | None
+    lanes: int | None
+    shared_table: bool
+    algorithm: str
+    alpha: float
+    gamma: float
+    rounding: str | None
+    seed: int
+    config_file: Path | None
+    number_format: str | None
+    num_envs: int = 1
+    sync_steps: int = 64
+
+    def plan(self, world: World | str, budget: Budget, epsilon: Epsilon) -> AgentsPlan:
+        """Return the plan of a run in which agents act on the device."""
+        from qstep.learn.plan import planned
+
+        return planned(
+            world,
+            budget=budget,
+            agents=self.agents,
+            algorithm=self.algorithm,
+            shared_table=self.shared_table,
+            settings=AgentSettings(self.alpha, self.gamma, epsilon, self.seed),
+            number_format=self.number_format,
+            rounding=self.rounding or Rounding.NEAREST,
+            lanes=self.lanes,
+            config=None if self.config_file is None else self._file_config(self.config_file),
+        )
+
+    @property
+    def hyper(self) -> Hyperparameters:
+        """The settings of a device for which the host acts."""
+        mode = None if self.rounding is None else Rounding.parse(self.rounding)
+        return Hyperparameters(self.alpha, self.gamma, mode, self.seed)
+
+    def host_config(self, world: str) -> Config:
+        """Return the accelerator of the file, or one with a table of the environment's size."""
+        from qstep.envs import make, table_size
+
+        if self.config_file is not None:
+            return self._file_config(self.config_file)
+        size = table_size(make(world, 0, env_kwargs=self.env_kwargs))
+        config = config_from(None, *size, self.number_format, None)
+        mode = self.hyper.rounding
+        return config if mode is None else replace(config, rounding=mode)
+
+    def _file_config(self, file: Path) -> Config:
+        return config_from(file, None, None, self.number_format, None)
 
 
-def use_defaults(ctx: click.Context, options: dict[str, Any], world: str, on_host: bool) -> None:
-    """Set the options that were not given to the defaults of a world."""
-    for name, value in (HOST_DEFAULTS if on_host else DEVICE_DEFAULTS).get(world, {}).items():
-        if ctx.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
-            options[name] = value
+def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
+    """Return the world in which agents act, or the name of a circuit; None if the host acts.
 
+    Options that were not given get the defaults of the world. UsageError if one was given that has no
+    effect.
+    """
+    # Gymnasium and Numba take a second to load, so they are imported only when needed.
+    from qstep.mdp.world import World
 
-def check_config(config_file: Path | None) -> None:
-    """Raise UsageError if what the accelerator's file says was given as an option too."""
-    if config_file is not None:
-        refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {config_file}")
-
-
-def host_config(
-    world: str,
-    file: Path | None,
-    number_format: str | None,
-    rounding: Rounding | None,
-    env_kwargs: dict[str, Any] | None = None,
-) -> Config:
-    """Return the accelerator that a file describes, or one with a table of the environment's size."""
-    from qstep.envs import make, table_size
-
-    if file is not None:
-        return config_from(file, None, None, number_format, None)
-    config = config_from(
-        None, *table_size(make(world, 0, env_kwargs=env_kwargs)), number_format, None
-    )
-    return config if rounding is None else replace(config, rounding=rounding)
-
-
-def limited(world: World | str | None, max_episode_steps: int | None) -> World | str | None:
-    """Return a world with another limit of steps, if one was given, which needs a transition table."""
-    if max_episode_steps is None:
-        return world
-    if world is None or isinstance(world, str):
-        raise click.UsageError("--max-episode-steps is for worlds with a transition table")
-    return world.limited(max_episode_steps)
+    world: World | str | None = None
+    act, limit = options.pop("act", None), options.pop("max_episode_steps")
+    if act != "host" and name.endswith(CIRCUITS):
+        world = name
+    elif act != "host":
+        try:
+            world = World.named(name, options["env_kwargs"])
+        except NoTableError:
+            if act == "device":
+                raise
+    if world is None:
+        refuse(_DEVICE_ONLY, "is for runs in which the device acts")
+    else:
+        refuse(_HOST_ONLY, "is for runs in which the host acts")
+        if (file := options["config_file"]) is not None:
+            refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {file}")
+    ctx = click.get_current_context()
+    for option, value in (
+        (HOST_DEFAULTS if world is None else DEVICE_DEFAULTS).get(name, {}).items()
+    ):
+        if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
+            options[option] = value
+    if limit is not None:
+        if not isinstance(world, World):
+            raise click.UsageError("--max-episode-steps is for worlds with a transition table")
+        world = world.limited(limit)
+    return world

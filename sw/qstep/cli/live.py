@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import webbrowser
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
 
 import click
 
 from qstep._io import extras
-from qstep.cli._acting import (
-    DEVICE_ONLY,
-    acting_options,
-    check_config,
-    host_config,
-    limited,
-    only_for,
-    use_defaults,
-)
-from qstep.cli._options import config_from, device_option
-from qstep.errors import NoTableError
-from qstep.spec.agents import CIRCUITS
-from qstep.spec.fixed import Rounding
+from qstep.cli._acting import ActingOptions, acting_options, acting_world
 from qstep.spec.protocol import MOST_STEPS
-
-if TYPE_CHECKING:
-    from qstep.live.run import Watched
-    from qstep.mdp.world import World
 
 __all__ = ["command"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOptions(ActingOptions):
+    """What was typed, with the defaults of the world."""
+
+    epsilon: float
+    speed: int
+    port: int
+    no_browser: bool
+
+
 @click.command("live")
 @click.argument("name", metavar="WORLD")
-@device_option
 @acting_options
 @click.option(
     "--epsilon", type=float, default=0.2, show_default=True, help="How much to explore, 0..1."
@@ -53,17 +47,7 @@ __all__ = ["command"]
     help="TCP port of 127.0.0.1.  [default: a free one]",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    name: str,
-    url: str,
-    speed: int,
-    port: int,
-    no_browser: bool,
-    **options: Any,
-) -> None:
+def command(name: str, **options: Any) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
     The page shows the table as a heat map, the map of the world with arrows (or the game's own picture),
@@ -81,118 +65,51 @@ def command(
       qstep live cartpole
     """
     server = extras.load("qstep.live.server", "live")
-    from qstep.live.controller import Controller
+    world = acting_world(name, options)
+    known = {field.name for field in fields(LiveOptions)}  # others are defaults of `qstep train`
+    typed = LiveOptions(**{option: options[option] for option in known & options.keys()})
 
+    from qstep.learn.agents import AgentsRun
+    from qstep.learn.host import HostRun, Plan
+    from qstep.learn.plan import Budget
+    from qstep.learn.table_result import grid_named
+    from qstep.live.controller import Controller
+    from qstep.live.game import Game
+    from qstep.live.run import WatchedAgents, WatchedHost
+    from qstep.spec.epsilon import Epsilon
+
+    epsilon = Epsilon(typed.epsilon)
     with contextlib.ExitStack() as held:
-        world = _world(name, options.pop("max_episode_steps"))
-        if world is not None:
-            check_config(options["config_file"])
-        use_defaults(ctx, options, name, on_host=world is None)
+        run: AgentsRun | HostRun
         if world is None:
-            run, what = _host_run(held, ctx, name, url, **options)
+            plan = Plan(
+                name,
+                epsilon=epsilon,
+                sync_steps=typed.sync_steps,
+                num_envs=typed.num_envs,
+                env_kwargs=typed.env_kwargs,
+            )
+            config, who = typed.host_config(name), "the host acts"
+            run = HostRun(typed.url, plan, typed.hyper, config)
         else:
-            run, what = _agents_run(held, world, url, **options)
-        headline = f"{name} on {url}: {what}"
+            agents = typed.plan(world, Budget(MOST_STEPS), epsilon)
+            config, acting = agents.config, agents.config.acting
+            assert acting is not None
+            who = (
+                f"{acting.agents} agent{'s' if acting.agents > 1 else ''}, {acting.algorithm.value}"
+            )
+            run = AgentsRun(name, typed.url, agents)
+        held.callback(run.close)
+        headline = f"{name} on {typed.url}: {who}, {config.format}"
 
         def ready(address: str) -> None:
             click.echo(f"{headline}\nopen {address}\nCtrl-C ends it")
-            if not no_browser:
+            if not typed.no_browser:
                 webbrowser.open(address)
 
-        controller = held.enter_context(Controller(run, speed))
+        watched = WatchedHost(run) if isinstance(run, HostRun) else WatchedAgents(run)
+        controller = held.enter_context(Controller(watched, typed.speed))
         controller.play()
-        from qstep.learn.table_result import grid_named
-
-        grid = grid_named(name)
-        drawn = None if grid or name.endswith((".npz", *CIRCUITS)) else name
-        server.serve(controller, grid, headline, drawn, port, ready)
-
-
-def _world(name: str, max_episode_steps: int | None) -> World | str | None:
-    """Return a world with the requested limit, a circuit's name, or None if the host acts."""
-    from qstep.mdp.world import World
-
-    if name.endswith(CIRCUITS):
-        return limited(name, max_episode_steps)
-    world = None
-    with contextlib.suppress(NoTableError):
-        world = World.named(name)
-    return limited(world, max_episode_steps)
-
-
-def _agents_run(
-    held: contextlib.ExitStack,
-    world: World | str,
-    url: str,
-    agents: int | None,
-    lanes: int | None,
-    shared_table: bool,
-    algorithm: str,
-    alpha: float,
-    gamma: float,
-    epsilon: float,
-    rounding: str | None,
-    seed: int,
-    config_file: Path | None,
-    number_format: str | None,
-    **_: Any,
-) -> tuple[Watched, str]:
-    """Open a device on which agents act; return their run and its description."""
-    from qstep.device.acting import open_agents
-    from qstep.learn.plan import Budget, planned
-    from qstep.live.run import WatchedAgents
-    from qstep.spec.epsilon import Epsilon
-    from qstep.spec.settings import AgentSettings
-
-    plan = planned(
-        world,
-        budget=Budget(MOST_STEPS),
-        agents=agents,
-        algorithm=algorithm,
-        shared_table=shared_table,
-        settings=AgentSettings(alpha, gamma, Epsilon(epsilon), seed),
-        number_format=number_format,
-        rounding=rounding or Rounding.NEAREST,
-        lanes=lanes,
-        config=None
-        if config_file is None
-        else config_from(config_file, None, None, number_format, None),
-    )
-    device = open_agents(url, plan.config, plan.loaded, plan.settings)
-    held.callback(device.close)
-    acting = plan.config.acting
-    assert acting is not None
-    who = "1 agent" if acting.agents == 1 else f"{acting.agents} agents"
-    what = f"{who}, {acting.algorithm.value}, {plan.config.format}"
-    return WatchedAgents(device, plan), what
-
-
-def _host_run(
-    held: contextlib.ExitStack,
-    ctx: click.Context,
-    name: str,
-    url: str,
-    alpha: float,
-    gamma: float,
-    epsilon: float,
-    rounding: str | None,
-    seed: int,
-    config_file: Path | None,
-    number_format: str | None,
-    num_envs: int = 1,
-    sync_steps: int = 64,
-    **_: Any,
-) -> tuple[Watched, str]:
-    """Open a device for which the host acts; return its run and its description."""
-    from qstep.device import open_device
-    from qstep.learn.host import Plan
-    from qstep.live.run import WatchedHost
-    from qstep.spec.settings import Hyperparameters
-
-    only_for("device", DEVICE_ONLY)
-    mode = None if rounding is None else Rounding.parse(rounding)
-    config = host_config(name, config_file, number_format, mode)
-    device = held.enter_context(open_device(url, config))
-    plan = Plan(name, sync_steps=sync_steps, num_envs=num_envs)
-    run = WatchedHost(device, plan, Hyperparameters(alpha, gamma, mode, seed), epsilon)
-    return run, f"the host acts, {config.format}"
+        grid = grid_named(name, typed.env_kwargs)
+        game = None if grid else partial(Game.of, name, typed.env_kwargs)
+        server.serve(controller, grid, headline, game, typed.port, ready)

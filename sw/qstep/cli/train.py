@@ -11,69 +11,34 @@ import click
 from click.core import ParameterSource
 
 from qstep._io.pictures import drawing
-from qstep.cli._acting import (
-    DEVICE_ONLY,
-    acting_options,
-    check_config,
-    host_config,
-    limited,
-    only_for,
-    use_defaults,
-)
+from qstep.cli._acting import ActingOptions, acting_options, acting_world
 from qstep.cli._drive import Job, MakeRun, RunOptions, drive
-from qstep.cli._options import (
-    config_from,
-    device_option,
-    env_kwargs_option,
-    folder_options,
-    metrics_option,
-)
+from qstep.cli._options import folder_options, metrics_option
 from qstep.cli._output import JsonOutput, json_option
 from qstep.device import is_model
-from qstep.errors import ConfigError, NoTableError
+from qstep.errors import ConfigError
 from qstep.learn.result import Result
 from qstep.learn.table_result import TableResult, optimum_in_words
-from qstep.spec.agents import CIRCUITS
 from qstep.spec.discount import discount_in_words
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.fixed import Rounding
-from qstep.spec.settings import Hyperparameters
 
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
 __all__ = ["command"]
 
-_HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
-
-@dataclass(frozen=True, slots=True)
-class TrainOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions(ActingOptions):
     """What was typed, with the defaults of the world; the fields are the options."""
 
-    act: str | None
-    env_kwargs: dict[str, Any]
-    url: str
     episodes: int | None
     steps: int | None
-    agents: int | None
-    max_episode_steps: int | None
-    lanes: int | None
-    shared_table: bool
-    algorithm: str
-    alpha: float
-    gamma: float
-    rounding: str | None
-    seed: int
-    config_file: Path | None
-    number_format: str | None
     epsilon_start: float
     epsilon_end: float
     epsilon_share: float
     epsilon_episodes: int | None
     evaluate_every: int
-    num_envs: int
-    sync_steps: int
     trace: Path | None
     out: Path | None
     resume: bool
@@ -84,8 +49,6 @@ class TrainOptions:
 
 @click.command("train")
 @click.argument("env_id", metavar="WORLD")
-@env_kwargs_option
-@device_option
 @click.option(
     "--act",
     type=click.Choice(("device", "host")),
@@ -184,27 +147,8 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     500 --num-envs 8 --sync-steps 1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
     --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 4 --sync-steps 1024.
     """
-    # Gymnasium and Numba take a second to load, so they are imported only when needed.
-    from qstep.mdp.world import World
-
     pictures = ctx.with_resource(drawing())
-    act = options["act"]
-    world: World | str | None = None
-    if act != "host" and env_id.endswith(CIRCUITS):
-        world = env_id
-    elif act != "host":
-        try:
-            world = World.named(env_id, options["env_kwargs"])
-        except NoTableError:
-            if act == "device":
-                raise
-    on_host = world is None
-    only_for(
-        "device" if on_host else "host", (*DEVICE_ONLY, "steps", "trace") if on_host else _HOST_ONLY
-    )
-    if not on_host:
-        check_config(options["config_file"])
-    use_defaults(ctx, options, env_id, on_host)
+    world = acting_world(env_id, options)
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
@@ -223,11 +167,8 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
 def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
     """Return what makes the run in which agents act on the device."""
     from qstep.learn.agents import HORIZON, AgentsRun
-    from qstep.learn.plan import Budget, planned
-    from qstep.spec.settings import AgentSettings
+    from qstep.learn.plan import Budget
 
-    source = limited(world, typed.max_episode_steps)
-    assert source is not None
     if typed.trace is not None and typed.resume:
         raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
     if typed.trace is not None and not is_model(typed.url):
@@ -235,27 +176,12 @@ def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
             f"--trace was given and device is {typed.url!r}; only the model keeps every step"
         )
     budget = Budget(typed.steps, typed.episodes)
-    config = None
-    if typed.config_file is not None:
-        config = config_from(typed.config_file, None, None, typed.number_format, None)
 
     def make(there: Mapping[str, Any]) -> AgentsRun:
         horizon = Budget(**there.get(HORIZON, asdict(budget)))
         if typed.epsilon_episodes is not None:
             horizon = Budget(episodes=typed.epsilon_episodes)
-        epsilon = _epsilon(typed).counted(horizon.length, horizon.unit)
-        plan = planned(
-            source,
-            budget=budget,
-            agents=typed.agents,
-            algorithm=typed.algorithm,
-            shared_table=typed.shared_table,
-            settings=AgentSettings(typed.alpha, typed.gamma, epsilon, typed.seed),
-            number_format=typed.number_format,
-            rounding=typed.rounding or Rounding.NEAREST,
-            lanes=typed.lanes,
-            config=config,
-        )
+        plan = typed.plan(world, budget, _epsilon(typed).counted(horizon.length, horizon.unit))
         return AgentsRun(name, typed.url, plan, horizon, typed.trace, typed.env_kwargs)
 
     return make
@@ -270,10 +196,8 @@ def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
     """Return what makes the run in which the host acts."""
     from qstep.learn.host import HostRun, Plan
 
-    mode = None if typed.rounding is None else Rounding.parse(typed.rounding)
-    config = host_config(env_id, typed.config_file, typed.number_format, mode, typed.env_kwargs)
+    config = typed.host_config(env_id)
     epsilon = _epsilon(typed)
-    hyper = Hyperparameters(typed.alpha, typed.gamma, mode, typed.seed)
     episodes = typed.episodes
     assert episodes is not None  # --steps is refused
 
@@ -288,7 +212,7 @@ def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
             num_envs=typed.num_envs,
             env_kwargs=typed.env_kwargs,
         )
-        return HostRun(typed.url, plan, hyper, config)
+        return HostRun(typed.url, plan, typed.hyper, config)
 
     return make
 

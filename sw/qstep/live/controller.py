@@ -11,8 +11,7 @@ from concurrent.futures import Future
 
 from qstep.device.base import Closing
 from qstep.errors import ConfigError, LinkError
-from qstep.live.run import Watched
-from qstep.live.view import WatchedView
+from qstep.live.run import View, Watched
 from qstep.spec.checks import integer
 from qstep.spec.protocol import MOST_STEPS
 
@@ -39,7 +38,7 @@ _RATE_VIEWS = 10
 _LATE_SECONDS = 0.5
 """Delay in seconds that a device too slow for the speed need not make up for."""
 
-Done = Future[WatchedView]
+Done = Future[View]
 """A future that is done when its command is; its result is the view after it."""
 
 
@@ -57,7 +56,7 @@ class Controller(Closing):
 
     Attributes
     ----------
-    view : WatchedView
+    view : View
         The latest view.
     rate : float
         Updates a second of all agents by wall clock; 0 at rest.

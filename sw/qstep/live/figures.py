@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from qstep.envs.rendering import FREE, GOAL, HOLE, START, WALL, GridMap
 from qstep.learn.plots import Band
 from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
-from qstep.live.recent import Mark
+from qstep.live.run import Mark
 from qstep.spec.settings import AgentState
 
 __all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture"]

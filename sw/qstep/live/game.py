@@ -8,6 +8,7 @@ import html
 import io
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Game:
         self._begin()
 
     @classmethod
-    def of(cls, world: str) -> Game | None:
+    def of(cls, world: str, env_kwargs: Mapping[str, Any] | None = None) -> Game | None:
         """Return the game of a world; None if it has no picture, or lacks a package to draw it.
 
         The terminal's picture stands in for a drawn one that lacks its package.
@@ -80,8 +81,8 @@ class Game:
         for mode in ("rgb_array", "ansi"):
             # Whatever fails, the run continues without a picture.
             with contextlib.suppress(Exception):
-                if mode in make(world, 0).metadata.get("render_modes", ()):
-                    return cls(make(world, 0, mode))
+                if mode in make(world, 0, env_kwargs=env_kwargs).metadata.get("render_modes", ()):
+                    return cls(make(world, 0, mode, env_kwargs))
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:

@@ -21,7 +21,7 @@ from qstep.learn.policy_map import COLOURS
 from qstep.live.controller import MOST_SPEED, Controller, Done
 from qstep.live.figures import AGENT_COLOURS, CurvePicture, MapPicture, TablePicture
 from qstep.live.game import Game
-from qstep.live.view import WatchedView
+from qstep.live.run import View
 from qstep.spec.discount import differs
 
 __all__ = ["Page"]
@@ -79,7 +79,7 @@ class Page:
         game: Game | None = None,
     ) -> None:
         self._controller, self._grid, self._headline = controller, grid, headline
-        self._shown: WatchedView | None = None
+        self._shown: View | None = None
         self._curves: object = None
         self._game, self._due = game, 0.0
         view = controller.view
@@ -164,7 +164,7 @@ class Page:
     def _wish(self, name: str, attr: str, old: Any, new: Any) -> None:
         self._wished[name] = new
 
-    def _carry_out_wishes(self, view: WatchedView) -> None:
+    def _carry_out_wishes(self, view: View) -> None:
         """Ask the controller for what was wished last, and show what it has where nothing was.
 
         Once a tick: a slider sends a value for each pixel that it is dragged over.
@@ -244,13 +244,13 @@ class Page:
             self._play_game(self._game, view)
         self._tiles.text = self._tiles_of(view, rate)  # after the pictures that they belong to
 
-    def _show_pictures(self, view: WatchedView) -> None:
+    def _show_pictures(self, view: View) -> None:
         agent = _whole(self._agent.value, 0, len(view.q) - 1)
         if self._map is not None:
             self._map.show(view.q[agent], view.states, agent if len(view.q) > 1 else -1)
         self._table.show(view.q[agent])
 
-    def _show_curves(self, view: WatchedView) -> None:
+    def _show_curves(self, view: View) -> None:
         whole = self._window.active == 1
         points = view.points if whole else view.recent
         if (curves := (whole, points, view.marks, view.optimum)) == self._curves:
@@ -265,7 +265,7 @@ class Page:
         self._values.show(steps, values, view.marks, best, whole=whole)
         self._about.text = self._about_of(view)
 
-    def _about_of(self, view: WatchedView) -> str:
+    def _about_of(self, view: View) -> str:
         own = view.settings
         gamma = f"{own.gamma:g}"
         if differs(own.alpha, own.gamma):
@@ -281,7 +281,7 @@ class Page:
             )
         return text
 
-    def _play_game(self, game: Game, view: WatchedView) -> None:
+    def _play_game(self, game: Game, view: View) -> None:
         """Make the game's next step when it is due, if the agents learn meanwhile."""
         begun = time.monotonic()
         if self._controller.playing and begun >= self._due:
@@ -294,7 +294,7 @@ class Page:
         if (text := game.picture + episode) != self._drawn.text:
             self._drawn.text = text
 
-    def _tiles_of(self, view: WatchedView, rate: float) -> str:
+    def _tiles_of(self, view: View, rate: float) -> str:
         points = view.recent or view.points
         last = points[-1] if points else None
         returns = (np.array(point.mean_return) for point in reversed(points))
@@ -307,7 +307,7 @@ class Page:
                 "–" if known is None else f"{np.median(known):.2f}"
             ),
         }
-        tiles["saturations"] = f"{view.saturations:,}"
+        tiles["saturations"] = f"{sum(own.saturations for own in view.counters):,}"
         best = view.optimum
         if best is not None and last is not None and last.value:
             near = sum(value >= best - _NEAR * abs(best) for value in last.value)

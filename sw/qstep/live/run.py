@@ -1,40 +1,116 @@
-"""Runs that are watched and steered while they go on: of agents on a device, or of the host."""
+"""Runs that are watched and steered while they learn: of agents on a device, or of the host."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.device import Device
-from qstep.device.acting import AgentsDevice
-from qstep.learn.agents import Training
-from qstep.learn.host import Learner, Plan
-from qstep.learn.plan import AgentsPlan, Budget
+from qstep.learn.agents import AgentsRun
+from qstep.learn.host import HostRun, Learner
+from qstep.learn.plan import Budget
 from qstep.learn.point import Point, measured
 from qstep.learn.table import policy_table
-from qstep.live.recent import Recent
-from qstep.live.view import WatchedView
 from qstep.mdp.solve import is_quick, solve
 from qstep.mdp.world import World
+from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.protocol import MOST_STEPS
-from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperparameters
+from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
-__all__ = ["Watched", "WatchedAgents", "WatchedHost"]
+__all__ = ["MOST_POINTS", "Mark", "View", "Watched", "WatchedAgents", "WatchedHost"]
+
+MOST_POINTS = 120
+"""Recent points that are kept: two minutes of a run that plays."""
+
+_MOST_MARKS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A change of alpha, gamma or epsilon, after so many steps of each agent."""
+
+    steps: int
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that is shown of a run at one moment.
+
+    Attributes
+    ----------
+    settings : AgentSettings
+        Of agent 0; `configure` sets those of all.
+    states : tuple of AgentState
+        Empty if the host acts.
+    counters : tuple of AgentCounters
+        If the host acts, one, of all its environments.
+    q : ndarray of float64, shape (tables, S, A)
+        What the greedy policy of each table takes the maximum of, in real units.
+    points : tuple of Point
+        Those of `qstep train`, each an eighth of the run after the one before.
+    recent : tuple of Point
+        The last :data:`MOST_POINTS` that were sampled.
+    optima : tuple of float
+        The optimum at each recent point, NaN if unknown: it depends on gamma.
+    marks : tuple of Mark
+        The latest changes, in the order of their steps. A dragged slider makes one, where the drag ends.
+    optimum : float or None
+        Value of the optimal policy where episodes start, if that is known.
+    optimal_end : int or None
+        The state in which its episodes end, in a world without chance.
+    """
+
+    settings: AgentSettings
+    states: tuple[AgentState, ...]
+    counters: tuple[AgentCounters, ...]
+    q: NDArray[np.float64]
+    points: tuple[Point, ...]
+    recent: tuple[Point, ...]
+    optima: tuple[float, ...]
+    marks: tuple[Mark, ...]
+    optimum: float | None
+    optimal_end: int | None
+
+    @property
+    def steps(self) -> int:
+        """Of each agent so far."""
+        return self.counters[0].steps
 
 
 class Watched(ABC):
-    """A run, in pieces of any length, which do not affect its result."""
+    """An open run, in pieces of any length, which do not affect its result.
 
-    def _begin(self, settings: Sequence[AgentSettings]) -> None:
-        self._settings = tuple(settings)
-        self._recent, self._sampled = Recent(), 0
+    Parameters
+    ----------
+    config : Config
+    settings : sequence of AgentSettings
+        Those of the beginning.
+    world : World or None
+        None if it has no known table, so its optimum is unknown too.
+    """
+
+    def __init__(
+        self, config: Config, settings: Sequence[AgentSettings], world: World | None
+    ) -> None:
+        self._config, self._first, self._world = config, tuple(settings), world
+        self._optimum = lru_cache(self._best)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._settings = self._first
+        self._recent: tuple[Point, ...] = ()
+        self._optima: tuple[float, ...] = ()
+        self._marks: tuple[Mark, ...] = ()
+        self._sampled = self._counters()
 
     @abstractmethod
     def advance(self, steps: int) -> int:
@@ -52,156 +128,147 @@ class Watched(ABC):
     ) -> None:
         """Continue with another alpha, gamma or constant epsilon; None leaves it.
 
-        Raises
-        ------
-        ConfigError
-            A value is illegal; nothing is changed.
+        ConfigError if a value is illegal; nothing is changed.
         """
-        constant = None if epsilon is None else Epsilon(epsilon)
-        given: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "epsilon": constant}
-        given = {name: value for name, value in given.items() if value is not None}
-        settings = tuple(replace(own, **given) for own in self._settings)
+        values = {"alpha": alpha, "gamma": gamma, "epsilon": epsilon}
+        given = {name: value for name, value in values.items() if value is not None}
+        fields: dict[str, Any] = dict(given)
+        if epsilon is not None:
+            fields["epsilon"] = Epsilon(epsilon)
+        before, settings = self._settings[0], [replace(own, **fields) for own in self._settings]
         self._configure(settings)
-        self._recent.mark(self._counters[0].steps, self._settings[0], settings[0])
-        self._settings = settings
+        self._settings = tuple(settings)
+        for name, value in given.items():
+            if getattr(before, name) != getattr(settings[0], name):
+                marks = [mark for mark in self._marks if not self._continues(mark, name)]
+                self._marks = (*marks, Mark(self._counters()[0].steps, name, value))[-_MOST_MARKS:]
 
-    @abstractmethod
+    def _continues(self, mark: Mark, name: str) -> bool:
+        """Whether a change is part of the same drag: at most one recent point is after the mark."""
+        later = [point for point in self._recent[-2:] if point.steps > mark.steps]
+        return mark.name == name and len(later) < 2
+
     def reset(self) -> None:
         """Return to the beginning: settings, seed, agents, tables and curves."""
+        self._restart()
+        self._begin()
 
-    @abstractmethod
-    def view(self, sample: bool = False) -> WatchedView:
+    def view(self, sample: bool = False) -> View:
         """Return the present view.
 
-        Parameters
-        ----------
-        sample : bool
-            First append a point to the recent ones, of the steps since the previous one. This does
-            not affect the run.
+        If `sample`, a point of the steps since the previous one is first appended to the recent ones.
         """
-
-    @property
-    @abstractmethod
-    def _counters(self) -> tuple[AgentCounters, ...]: ...
-
-    @abstractmethod
-    def _configure(self, settings: tuple[AgentSettings, ...]) -> None: ...
-
-
-class WatchedAgents(Watched):
-    """The run that :class:`~qstep.learn.agents.Training` makes.
-
-    Parameters
-    ----------
-    device : AgentsDevice
-        At the beginning of the run; must be used only by this run from now on.
-    plan : AgentsPlan
-        What the device was opened with; its settings are those of the beginning.
-    """
-
-    def __init__(self, device: AgentsDevice, plan: AgentsPlan) -> None:
-        self.plan, self._device = plan, device
-        self._optimum = lru_cache(self._best)
-        self._begin(plan.settings)
-
-    def _begin(self, settings: Sequence[AgentSettings]) -> None:
-        super()._begin(settings)
-        discounts = [own.discount for own in settings]
-        self._training = Training(self._device, self.plan.world, discounts, self.plan.budget)
-        self._before = self._counters
-
-    @property
-    def _counters(self) -> tuple[AgentCounters, ...]:
-        return tuple(self._device.counters)
-
-    def advance(self, steps: int) -> int:
-        return self._training.advance(steps)
-
-    def _configure(self, settings: tuple[AgentSettings, ...]) -> None:
-        self._training.configure(settings)
-
-    def reset(self) -> None:
-        plan = self.plan
-        self._device.configure(plan.settings)
-        self._device.restore(
-            np.zeros(plan.config.table_shape, np.int32),
-            [AgentState.first(own, number) for number, own in enumerate(plan.settings)],
-            [AgentCounters() for _ in plan.settings],
-        )
-        self._begin(plan.settings)
-
-    def view(self, sample: bool = False) -> WatchedView:
-        config, counters, table = self.plan.config, self._counters, self._device.table
+        counters, table = self._counters(), self._table()
         optimum, end = self._optimum(self._settings[0].discount)
-        if sample and counters[0].steps > self._sampled:
-            discounts = self._training.discounts
-            point = measured(config, self.plan.world, discounts, self._before, counters, table)
-            self._recent.add(point, optimum)
-            self._before, self._sampled = counters, counters[0].steps
-        return WatchedView(
+        if sample and counters[0].steps > self._sampled[0].steps:
+            point = self._measured(self._sampled, counters, table)
+            known = math.nan if optimum is None else optimum
+            self._recent = (*self._recent, point)[-MOST_POINTS:]
+            self._optima = (*self._optima, known)[-MOST_POINTS:]
+            self._sampled = counters
+        return View(
             settings=self._settings[0],
-            states=tuple(self._device.states),
+            states=self._states(),
             counters=counters,
-            saturations=sum(own.saturations for own in counters),
-            q=config.format.to_float(policy_table(config, table)),
-            points=tuple(self._training.points),
-            recent=self._recent.points,
-            optima=self._recent.optima,
-            marks=self._recent.marks,
+            q=self._config.format.to_float(policy_table(self._config, table)),
+            points=tuple(self._points()),
+            recent=self._recent,
+            optima=self._optima,
+            marks=self._marks,
             optimum=optimum,
             optimal_end=end,
         )
 
+    def _measured(
+        self,
+        before: Sequence[AgentCounters],
+        now: Sequence[AgentCounters],
+        table: NDArray[np.int32],
+    ) -> Point:
+        discounts = [own.discount for own in self._settings]
+        return measured(self._config, self._world, discounts, before, now, table)
+
     def _best(self, discount: float) -> tuple[float | None, int | None]:
         """Return the value of an optimal policy at the start, and the state in which it ends."""
-        world = self.plan.world
+        world = self._world
         if world is None or not is_quick(world, discount):
             return None, None
         solution = solve(world, discount)
         return float(world.start @ solution.values), _end(world, solution.q.argmax(axis=1))
 
+    @abstractmethod
+    def _configure(self, settings: Sequence[AgentSettings]) -> None: ...
+
+    @abstractmethod
+    def _restart(self) -> None: ...
+
+    @abstractmethod
+    def _counters(self) -> tuple[AgentCounters, ...]: ...
+
+    @abstractmethod
+    def _table(self) -> NDArray[np.int32]: ...
+
+    @abstractmethod
+    def _points(self) -> Sequence[Point]: ...
+
+    def _states(self) -> tuple[AgentState, ...]:
+        return ()
+
+
+class WatchedAgents(Watched):
+    """A run of agents on a device; this opens it, and must be its only user."""
+
+    def __init__(self, run: AgentsRun) -> None:
+        run.open(None)
+        plan, self._training = run.plan, run.training
+        self._start = self._training.checkpoint
+        super().__init__(plan.config, plan.settings, plan.world)
+
+    def advance(self, steps: int) -> int:
+        return self._training.advance(steps)
+
+    def _configure(self, settings: Sequence[AgentSettings]) -> None:
+        self._training.configure(settings)
+
+    def _restart(self) -> None:
+        self._training.configure(self._first)
+        self._training.restore(self._start)
+
+    def _counters(self) -> tuple[AgentCounters, ...]:
+        return tuple(self._training.device.counters)
+
+    def _table(self) -> NDArray[np.int32]:
+        return self._training.device.table
+
+    def _points(self) -> Sequence[Point]:
+        return self._training.points
+
+    def _states(self) -> tuple[AgentState, ...]:
+        return tuple(self._training.device.states)
+
 
 class WatchedHost(Watched):
-    """The run of :class:`~qstep.learn.host.Learner`, without evaluations; to a viewer it is one agent.
+    """A run in which the host acts, without evaluations; this opens it, and must be its only user.
 
-    Parameters
-    ----------
-    device : Device
-        Must be used only by this run from now on.
-    plan : Plan
-        `env_id`, `num_envs`, `sync_steps`; its length does not count. A step is one of any environment.
-    hyper : Hyperparameters
-    epsilon : float
-        Share of random actions, 0..1.
-
-    Raises
-    ------
-    ConfigError
-        A value is illegal.
-    EnvironmentSpaceError
-        The environment does not fit the device's table.
+    To a viewer it is one agent, which makes the steps of all environments. The length of the plan does
+    not count, and its epsilon must be constant.
     """
 
-    def __init__(self, device: Device, plan: Plan, hyper: Hyperparameters, epsilon: float) -> None:
-        self._device, self._hyper = device, hyper
-        self._first = AgentSettings(hyper.alpha, hyper.gamma, Epsilon(epsilon), hyper.seed)
-        self._plan = replace(plan, epsilon=self._first.epsilon)
+    def __init__(self, run: HostRun) -> None:
+        run.open(None)
+        self._run, self._learner = run, run.learner
         self._budget = Budget(MOST_STEPS)
-        self.reset()
+        hyper = run.hyper
+        first = AgentSettings(hyper.alpha, hyper.gamma, run.plan.epsilon, hyper.seed)
+        super().__init__(run.config, [first], None)
 
-    def reset(self) -> None:
-        self._begin([self._first])
-        self._learner = Learner(self._device, self._plan, self._hyper)
+    def _begin(self) -> None:
         self._own = AgentCounters()
-        self._saturations_before = self._device.saturations()
-        self._points: list[Point] = []
-        self._returns: list[float] = []  # since the latest point
-        self._recent_returns: list[float] = []  # since the latest of the recent points
-        self._left = self._budget.piece(0)
-
-    @property
-    def _counters(self) -> tuple[AgentCounters, ...]:
-        return (self._own,)
+        self._total = 0.0  # return of all episodes that have ended
+        self._saturations_before = self._learner.device.saturations()
+        self._made: list[Point] = []
+        self._before, self._left = self._own, self._budget.piece(0)
+        super()._begin()
 
     def advance(self, steps: int) -> int:
         """As for agents; fewer are also made where the table is read, or an episode ends."""
@@ -209,47 +276,37 @@ class WatchedHost(Watched):
         columns, episodes = self._learner.stretch(steps, steps)
         made = len(columns[0])
         terminated = sum(episode.terminated for episode in episodes)
-        own = self._own = replace(
+        self._total += sum(episode.total for episode in episodes)
+        self._own = own = replace(
             self._own,
             steps=self._own.steps + made,
             terminations=self._own.terminations + terminated,
             truncations=self._own.truncations + len(episodes) - terminated,
+            return_sum=round(self._total / self._config.format.resolution),
         )
-        totals = [episode.total for episode in episodes]
-        self._returns += totals
-        self._recent_returns += totals
         self._left -= made
         if not self._left:
-            self._points.append(self._point(self._returns))
-            self._returns, self._left = [], self._budget.piece(own.steps)
+            self._made.append(self._measured([self._before], [own], self._table()))
+            self._before, self._left = own, self._budget.piece(own.steps)
         return made
 
-    def _point(self, returns: list[float]) -> Point:
-        mean = sum(returns) / len(returns) if returns else float("nan")
-        return Point(self._own.steps, (self._own.episodes,), (mean,), ())
-
-    def _configure(self, settings: tuple[AgentSettings, ...]) -> None:
+    def _configure(self, settings: Sequence[AgentSettings]) -> None:
         (own,) = settings
-        hyper = replace(self._hyper, alpha=own.alpha, gamma=own.gamma)
+        hyper = replace(self._run.hyper, alpha=own.alpha, gamma=own.gamma)
         self._learner.configure(hyper, own.epsilon)
 
-    def view(self, sample: bool = False) -> WatchedView:
-        if sample and self._own.steps > self._sampled:
-            self._recent.add(self._point(self._recent_returns))
-            self._sampled, self._recent_returns = self._own.steps, []
-        return WatchedView(
-            settings=self._settings[0],
-            states=(),
-            counters=self._counters,
-            saturations=self._device.saturations() - self._saturations_before,
-            q=self._device.config.format.to_float(self._learner.table)[None],
-            points=tuple(self._points),
-            recent=self._recent.points,
-            optima=self._recent.optima,
-            marks=self._recent.marks,
-            optimum=None,
-            optimal_end=None,
-        )
+    def _restart(self) -> None:
+        self._learner = Learner(self._learner.device, self._run.plan, self._run.hyper)
+
+    def _counters(self) -> tuple[AgentCounters, ...]:
+        saturations = self._learner.device.saturations() - self._saturations_before
+        return (replace(self._own, saturations=saturations),)
+
+    def _table(self) -> NDArray[np.int32]:
+        return self._learner.table
+
+    def _points(self) -> Sequence[Point]:
+        return self._made
 
 
 def _end(world: World, policy: NDArray[np.int64]) -> int | None:

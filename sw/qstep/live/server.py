@@ -36,7 +36,7 @@ def serve(
     controller: Controller,
     grid: GridMap | None,
     headline: str,
-    world: str | None,
+    game: Callable[[], Game | None] | None,
     port: int,
     ready: Callable[[str], object],
 ) -> None:
@@ -52,8 +52,8 @@ def serve(
         The map of the world, if it has one.
     headline : str
         What is learnt, and on what.
-    world : str or None
-        Name of an environment whose picture is shown, as for :func:`qstep.envs.make`.
+    game : callable or None
+        Makes the game that a page shows if there is no map.
     port : int
         Of 127.0.0.1; 0 for a free one.
     ready : callable
@@ -81,8 +81,7 @@ def serve(
     settings.resources = "server"  # whatever the environment says
 
     def fill(document: Document) -> None:
-        game = None if world is None else Game.of(world)
-        Page(controller, grid, headline, game).fill(document)
+        Page(controller, grid, headline, None if game is None else game()).fill(document)
 
     handlers = BokehTornado(
         Application(FunctionHandler(fill)),
