@@ -281,7 +281,7 @@ def test_of_a_large_table_the_first_states_are_shown() -> None:
 def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -> None:
     page, controller = shown
     controller.step(300).result()
-    controller.configure(epsilon=0.75, gamma=0.97)
+    controller.configure(gamma=0.97, epsilon=0.75)
     controller.step(300).result()
     page.page.tick()
     for name in ("returns", "values"):

@@ -138,16 +138,14 @@ def test_no_transitions_are_a_table_of_zeros(folder):
     assert not load_table("table.npz", CONFIG).any()
 
 
-def test_long_replay_shows_its_progress_on_stderr(folder, monkeypatch):
-    monkeypatch.setattr(replay_module, "_QUIET_SECONDS", 0.0)
+@pytest.mark.parametrize("terminal", [False, True])
+def test_replay_shows_its_progress_on_a_terminal(folder, monkeypatch, terminal):
     monkeypatch.setattr(replay_module, "_CHUNK", 1000)
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
     result = replay()
-    assert "3000/3000" in result.stderr
-    assert "3000/3000" not in result.stdout
-
-
-def test_short_replay_shows_nothing_on_stderr(folder):
-    assert replay().stderr == ""
+    assert ("replay" in result.stderr, "100%" in result.stderr) == (terminal, terminal)
+    assert "100%" not in result.stdout
 
 
 @pytest.mark.parametrize(

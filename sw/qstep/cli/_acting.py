@@ -118,8 +118,7 @@ class ActingOptions:
     @property
     def hyper(self) -> Hyperparameters:
         """The settings of a device for which the host acts."""
-        mode = None if self.rounding is None else Rounding.parse(self.rounding)
-        return Hyperparameters(self.alpha, self.gamma, mode, self.seed)
+        return Hyperparameters(self.alpha, self.gamma, self.rounding, self.seed)
 
     def host_config(self, world: str) -> Config:
         """Return the accelerator of the file, or one with a table of the environment's size."""

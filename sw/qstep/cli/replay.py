@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from typing import Any
 
 import click
@@ -18,16 +17,12 @@ from qstep.errors import DeviceError, FileFormatError
 from qstep.learn.result import saturated_in_words
 from qstep.learn.table import load_table, save_table
 from qstep.mdp.transitions import Transitions
-from qstep.spec.fixed import Rounding
 from qstep.spec.settings import Hyperparameters
 
 __all__ = ["command"]
 
 _CHUNK = 1 << 16
 """Transitions between two movements of the progress bar."""
-
-_QUIET_SECONDS = 2.0
-"""A replay that ends sooner shows no progress bar."""
 
 
 @click.command()
@@ -75,8 +70,7 @@ def command(
       qstep replay more.npz --out table.npz --config maze.toml --init table.npz --alpha 0.1
     """
     config = config_from(**geometry)
-    mode = None if rounding is None else Rounding(rounding)
-    hyper = Hyperparameters(alpha, gamma, mode, seed)
+    hyper = Hyperparameters(alpha, gamma, rounding, seed)
     transitions = Transitions.load(transitions_file, config)
     init = None if init_file is None else load_table(init_file, config)
     if not out.parent.is_dir():
@@ -113,8 +107,11 @@ def command(
 
 def _apply(device: Device, transitions: Transitions) -> float:
     """Apply all transitions and return the seconds taken; an error counts all that were applied."""
+    from qstep.cli._console import task_bar
+
     device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
-    with _progress(len(transitions)) as advance:
+    with task_bar() as bar:
+        task = bar.add_task("replay", total=len(transitions))
         begun = time.perf_counter()
         for start in range(0, len(transitions), _CHUNK):
             part = transitions[start : start + _CHUNK]
@@ -124,32 +121,8 @@ def _apply(device: Device, transitions: Transitions) -> float:
                 known = start + (error.applied or 0)
                 words = f"{known:,} of {len(transitions):,} transitions are known to be applied"
                 raise type(error)(f"{error}; {words}", known) from error
-            advance(len(part))
+            bar.advance(task, len(part))
         return time.perf_counter() - begun
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts transitions on a progress bar on stderr, if the replay takes long."""
-    from qstep.cli._console import run_bar
-
-    progress = run_bar()
-    task = progress.add_task("replay", total=total, state="")
-    begun = time.monotonic()
-    shown = False
-
-    def advance(count: int) -> None:
-        nonlocal shown
-        progress.advance(task, count)
-        if not shown and time.monotonic() - begun > _QUIET_SECONDS:
-            progress.start()
-            shown = True
-
-    try:
-        yield advance
-    finally:
-        if shown:
-            progress.stop()
 
 
 def _words(counters: Counters | None) -> str:

@@ -24,13 +24,13 @@ _CHUNK_SECONDS = 0.03
 """Approximate seconds of acting per call of the device, for which a command may wait."""
 
 _VIEW_SECONDS = 0.1
-"""Seconds between two views while it plays."""
+"""Seconds between two views of a playing run."""
 
 _VIEW_SHARE = 4
-"""Pause after a view, as a multiple of its time: a board needs its line for the table."""
+"""Pause after a view, as a multiple of its time: a board sends its table over the serial line."""
 
 _SAMPLE_SECONDS = 1.0
-"""Seconds between two of the recent points while it plays."""
+"""Seconds between two recent points of a playing run."""
 
 _RATE_VIEWS = 10
 """Seconds over which the rate is averaged."""
@@ -43,30 +43,15 @@ Done = Future[View]
 
 
 class Controller(Closing):
-    """Steers a run. Commands return at once and are executed in order, between two calls of the device.
+    """Steers a run at a speed in steps a second of each agent, 0 to 1,000,000; 0 is full speed.
 
-    A run begins paused. Its result does not depend on the speed or on pauses.
+    Commands return at once and are executed in order, between two calls of the device. Only this
+    controller's thread may use the run from now on. A run begins paused, and its result does not depend
+    on the speed or on pauses.
 
-    Parameters
-    ----------
-    run : Watched
-        Must be used only by this controller's thread from now on.
-    speed : int
-        Steps a second of each agent while it plays, 1 to 1,000,000; 0 is full speed.
-
-    Attributes
-    ----------
-    view : View
-        The latest view.
-    rate : float
-        Updates a second of all agents by wall clock; 0 at rest.
-    error : Exception or None
-        The failure of the device that ended the thread. Every later command ends with it too.
-
-    Raises
-    ------
-    ConfigError
-        The speed is out of range.
+    :attr:`view` is the latest view, and :attr:`rate` the updates a second of all agents by wall clock, 0
+    at rest. :attr:`error` is the failure of the device that ended the thread; every later command ends
+    with it too.
     """
 
     def __init__(self, run: Watched, speed: int) -> None:
@@ -109,15 +94,10 @@ class Controller(Closing):
         return self._do(lambda: self._go(0, paced=True))
 
     def step(self, steps: int) -> Done:
-        """Let every agent make exactly `steps` steps at full speed, then pause.
+        """Let every agent make exactly `steps` steps at full speed, 1 to 2^48 - 1, then pause.
 
         Steps requested meanwhile follow after them. The command is done when they are made, or when
         :meth:`play`, :meth:`pause` or :meth:`reset` has ended them early.
-
-        Raises
-        ------
-        ConfigError
-            `steps` is not 1 to 2^48 - 1.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
 
@@ -137,18 +117,9 @@ class Controller(Closing):
 
         return self._do(begin)
 
-    def configure(
-        self,
-        *,
-        alpha: float | None = None,
-        gamma: float | None = None,
-        epsilon: float | None = None,
-    ) -> Done:
-        """Continue with another alpha, gamma or epsilon, as in :meth:`Watched.configure`, at once.
-
-        An illegal value sets the future's error.
-        """
-        return self._do(lambda: self._run.configure(alpha=alpha, gamma=gamma, epsilon=epsilon))
+    def configure(self, **values: float) -> Done:
+        """Continue with another `alpha`, `gamma` or `epsilon`; an illegal one is the future's error."""
+        return self._do(lambda: self._run.configure(**values))
 
     def pace(self, speed: int) -> Done:
         """Play at another speed; raises ConfigError if it is out of range."""

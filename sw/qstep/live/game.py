@@ -34,27 +34,11 @@ _NAMES = ("black", "red", "green", "goldenrod", "royalblue", "magenta", "darkcya
 
 
 class Game:
-    """An environment of its own, in which agents act as those of the run do, one step per call.
+    """An extra environment with a render mode, in which agents act as those of the run do.
 
     The run is not affected: the environment, its seed and the draws of the policy are separate.
-
-    Parameters
-    ----------
-    env : gymnasium.Env
-        From :func:`qstep.envs.make`, with a render mode.
-
-    Attributes
-    ----------
-    picture : str
-        The present picture as HTML.
-    steps : int
-        Steps of the present episode.
-    total : float
-        Its undiscounted return so far.
-    over : bool
-        Whether it has ended.
-    fps : int
-        Steps per second that suit the environment.
+    :attr:`picture` is HTML; :attr:`steps`, :attr:`total` (the undiscounted return) and :attr:`over` are
+    of the present episode; :attr:`fps` is how many steps per second suit the environment.
     """
 
     steps: int

@@ -43,42 +43,18 @@ class Mark:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that is shown of a run at one moment.
+    """Everything that is shown of a run at one moment."""
 
-    Attributes
-    ----------
-    settings : AgentSettings
-        Of agent 0; `configure` sets those of all.
-    states : tuple of AgentState
-        Empty if the host acts.
-    counters : tuple of AgentCounters
-        If the host acts, one, of all its environments.
-    q : ndarray of float64, shape (tables, S, A)
-        What the greedy policy of each table takes the maximum of, in real units.
-    points : tuple of Point
-        Those of `qstep train`, each an eighth of the run after the one before.
-    recent : tuple of Point
-        The last :data:`MOST_POINTS` that were sampled.
-    optima : tuple of float
-        The optimum at each recent point, NaN if unknown: it depends on gamma.
-    marks : tuple of Mark
-        The latest changes, in the order of their steps. A dragged slider makes one, where the drag ends.
-    optimum : float or None
-        Value of the optimal policy where episodes start, if that is known.
-    optimal_end : int or None
-        The state in which its episodes end, in a world without chance.
-    """
-
-    settings: AgentSettings
-    states: tuple[AgentState, ...]
-    counters: tuple[AgentCounters, ...]
-    q: NDArray[np.float64]
-    points: tuple[Point, ...]
-    recent: tuple[Point, ...]
-    optima: tuple[float, ...]
-    marks: tuple[Mark, ...]
-    optimum: float | None
-    optimal_end: int | None
+    settings: AgentSettings  # of agent 0; `configure` sets those of all
+    states: tuple[AgentState, ...]  # empty if the host acts
+    counters: tuple[AgentCounters, ...]  # if the host acts, one for all environments
+    q: NDArray[np.float64]  # whose maximum each greedy policy takes, real, (tables, S, A)
+    points: tuple[Point, ...]  # those of `qstep train`
+    recent: tuple[Point, ...]  # the last MOST_POINTS that were sampled
+    optima: tuple[float, ...]  # the optimum at each recent point, NaN if unknown
+    marks: tuple[Mark, ...]  # in the order of their steps; a drag makes one, where it ends
+    optimum: float | None  # value of the optimal policy where episodes start, if known
+    optimal_end: int | None  # state in which its episodes end, in a world without chance
 
     @property
     def steps(self) -> int:
@@ -89,13 +65,8 @@ class View:
 class Watched(ABC):
     """An open run, in pieces of any length, which do not affect its result.
 
-    Parameters
-    ----------
-    config : Config
-    settings : sequence of AgentSettings
-        Those of the beginning.
-    world : World or None
-        None if it has no known table, so its optimum is unknown too.
+    `settings` are those of the beginning, one for each agent. `world` is None without a known table; the
+    optimum is then unknown too.
     """
 
     def __init__(
@@ -119,26 +90,18 @@ class Watched(ABC):
         Fewer are made where a point of the curves is due.
         """
 
-    def configure(
-        self,
-        *,
-        alpha: float | None = None,
-        gamma: float | None = None,
-        epsilon: float | None = None,
-    ) -> None:
-        """Continue with another alpha, gamma or constant epsilon; None leaves it.
+    def configure(self, **values: float) -> None:
+        """Continue with another `alpha`, `gamma` or constant `epsilon`.
 
         ConfigError if a value is illegal; nothing is changed.
         """
-        values = {"alpha": alpha, "gamma": gamma, "epsilon": epsilon}
-        given = {name: value for name, value in values.items() if value is not None}
-        fields: dict[str, Any] = dict(given)
-        if epsilon is not None:
-            fields["epsilon"] = Epsilon(epsilon)
+        fields: dict[str, Any] = dict(values)
+        if "epsilon" in values:
+            fields["epsilon"] = Epsilon(values["epsilon"])
         before, settings = self._settings[0], [replace(own, **fields) for own in self._settings]
         self._configure(settings)
         self._settings = tuple(settings)
-        for name, value in given.items():
+        for name, value in values.items():
             if getattr(before, name) != getattr(settings[0], name):
                 marks = [mark for mark in self._marks if not self._continues(mark, name)]
                 self._marks = (*marks, Mark(self._counters()[0].steps, name, value))[-_MOST_MARKS:]

@@ -40,31 +40,12 @@ def serve(
     port: int,
     ready: Callable[[str], object],
 ) -> None:
-    """Serve the page of a run until this is interrupted.
+    """Serve the page of a run on 127.0.0.1 until this is interrupted, or the device fails.
 
     All that is served, scripts and the websocket too, has a new random token in its path; to any other
-    request the answer is 404. Scripts come from the installed package.
-
-    Parameters
-    ----------
-    controller : Controller
-    grid : GridMap or None
-        The map of the world, if it has one.
-    headline : str
-        What is learnt, and on what.
-    game : callable or None
-        Makes the game that a page shows if there is no map.
-    port : int
-        Of 127.0.0.1; 0 for a free one.
-    ready : callable
-        Called with the page's address when it can be opened.
-
-    Raises
-    ------
-    ConfigError
-        The port is not free.
-    DeviceError
-        The device failed; the page shows it, too.
+    request the answer is 404. Scripts come from the installed package. A port of 0 is a free one. `game`
+    makes the game that a page shows if there is no map, and `ready` gets the address when it can be
+    opened. The device's error is shown by the page, and raised at the end.
     """
     try:
         listener = socket.create_server((ADDRESS, port))
