@@ -6,7 +6,6 @@ import dataclasses
 import time
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 import click
 
