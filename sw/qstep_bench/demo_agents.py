@@ -84,7 +84,8 @@ def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
         training = Training(
             device, plan.world, [own.discount for own in plan.settings], plan.budget
         )
-        for _ in training:
+        while not training.over:
+            training.advance()
             table = training.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)
             greedy.append([played(plan.world, policy).mean_return for policy in policies])

@@ -1,6 +1,7 @@
 """`qstep train` where agents act on the device, end to end on the model."""
 
 import json
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from qstep.errors import (
     WorldError,
 )
 from qstep.golden.agents import ActingModel
+from qstep.golden.agents_kernel import run
 from qstep.learn.agents import Training
 from qstep.learn.agents_result import AgentsResult, played
 from qstep.learn.plan import Budget, fitting_format, planned
@@ -121,7 +123,7 @@ def test_a_checkpoint_that_a_run_cannot_continue_from_is_refused() -> None:
     plan = planned("gridworld", budget=Budget(200), agents=1)
     device = open_agents("model", plan.config, plan.loaded, plan.settings)
     training = Training(device, plan.world, [0.9], plan.budget)
-    assert list(training)
+    assert training.advance()
     checkpoint = training.checkpoint
     training.restore(checkpoint)
     table = device.table.copy()
@@ -152,6 +154,22 @@ def test_a_failing_device_is_no_wrong_checkpoint(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(device, "restore", fails)
     with pytest.raises(DeadlineError, match="no answer"):
         training.restore(training.checkpoint)
+
+
+def test_at_most_8_calls_lead_from_main_to_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both `main` functions, which the test does not call, are counted."""
+    package, depths = str(Path(qstep.__file__).parent), set()
+
+    def counted(*given: Any) -> None:
+        ours = [call for call in traceback.extract_stack() if call.filename.startswith(package)]
+        depths.add(2 + len(ours))
+        run(*given)
+
+    monkeypatch.setattr("qstep.golden.agents_fast.run", counted)
+    assert train("gridworld", *SHORT, "--out", tmp_path).exit_code == 0
+    assert depths == {8}
 
 
 PIECE = "qstep.golden.agents_fast.FastActingModel.run"

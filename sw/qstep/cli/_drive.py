@@ -79,28 +79,25 @@ def drive(
         ):
             resumed = options.resume and (number == 0 or file.exists())
             life = _Life(job, file, options, resumed, several, reports)
-            with life.kept() as run:
-                with life.pauses() as pause:
-                    for line in run:
-                        if pause(line):
-                            break
-                life.save()
-                result = run.result()
-                files = result.write(job.folder)
-                on_interrupt(lambda: None)  # from here on, the names of the files say what there is
-                if not run.resumable:
-                    file.unlink(missing_ok=True)  # of the run that these results replace
-                found = {name: str(path) for name, path in files.items()}
-                reports.append({**result.summary(), "files": found})
-                text = partial(click.echo, describe(reports[-1], result))
-                if not several:
-                    output.tell(reports[-1], text)
-                elif not output.on_stdout:
-                    text()
-                try:
-                    result.draw(job.folder, options.write_pictures)
-                except DrawingError as failure:  # it must not cost the other runs
-                    undrawn.append(str(failure))
+            run = life.run
+            with contextlib.closing(run):
+                run.open(life.checkpoint)
+                with life.kept():
+                    with life.pauses() as pause:
+                        for line in run:
+                            if pause(line):
+                                break
+                    report, result = life.finish()
+                    reports.append(report)
+                    text = partial(click.echo, describe(report, result))
+                    if not several:
+                        output.tell(report, text)
+                    elif not output.on_stdout:
+                        text()
+                    try:
+                        result.draw(job.folder, options.write_pictures)
+                    except DrawingError as failure:  # it must not cost the other runs
+                        undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, partial(click.echo, conclude(reports)))
     if undrawn:
@@ -119,42 +116,38 @@ class _Life:
         one_of_several: bool,
         finished: Sequence[dict[str, Any]],
     ) -> None:
-        self._file, self._finished = file, finished
+        self._folder, self._file, self._finished = job.folder, file, finished
         there: dict[str, Any] = {}
-        self._checkpoint: Checkpoint | None = None
+        self.checkpoint: Checkpoint | None = None
         if resumed and file.exists():
-            there, self._checkpoint = read_checkpoint(file)
-        self._run = job.make(there)
-        if options.resume and not self._run.resumable:
+            there, self.checkpoint = read_checkpoint(file)
+        self.run = job.make(there)
+        if options.resume and not self.run.resumable:
             raise ConfigError(
-                f"--resume was given; a run on {self._run.name} has no checkpoints, because a "
+                f"--resume was given; a run on {self.run.name} has no checkpoints, because a "
                 "Gymnasium environment cannot save its state"
             )
-        if resumed and self._checkpoint is None:
+        if resumed and self.checkpoint is None:
             read_checkpoint(file)  # fails, and says why
-        if self._checkpoint is not None:
-            check_identity(file, there, self._run.identity)
-        self._metrics, self._label = options.metrics_target, self._run.name
+        if self.checkpoint is not None:
+            check_identity(file, there, self.run.identity)
+        self._metrics, self._label = options.metrics_target, self.run.name
         if one_of_several:
             self._label += f" {job.folder.name}"
             self._metrics = self._metrics and _beside(self._metrics, job.folder.name)
         self._reached: str | None = None
+        on_interrupt(self._stopped_in_words)
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[Run]:
-        """Open the run, and close it at the end; save a checkpoint if Ctrl-C or a failure stops it."""
-        run, resumed = self._run, self._checkpoint is not None
-        on_interrupt(self._stopped_in_words)
-        with contextlib.ExitStack() as held:
-            held.callback(run.close)
-            run.open(self._checkpoint)
-            if resumed:
-                self._reached = run.reached
-            metrics = write_metrics(self._metrics, run.steps if resumed else None)
-            run.metrics = held.enter_context(metrics)
+    def kept(self) -> Iterator[None]:
+        """Write the metrics of an open run; save a checkpoint if Ctrl-C or a failure stops it."""
+        run, resumed = self.run, self.checkpoint is not None
+        if resumed:
+            self._reached = run.reached
+        with write_metrics(self._metrics, run.steps if resumed else None) as run.metrics:
             gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
             try:
-                yield run
+                yield
             except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
                 if not run.atomic and (resumed or run.progress.done):
                     self.save()
@@ -168,7 +161,7 @@ class _Life:
 
         It saves a checkpoint from time to time, and returns whether to stop.
         """
-        run, wait = self._run, _SAVE_SECONDS
+        run, wait = self.run, _SAVE_SECONDS
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
         with run_bar() as bar, holding as asked_to_stop:
             task = bar.add_task(self._label, state="")
@@ -198,9 +191,22 @@ class _Life:
 
     def save(self) -> None:
         """Save the run's checkpoint, if it has one."""
-        if self._run.resumable:
-            save_checkpoint(self._file, self._run.checkpoint, self._run.identity)
-            self._reached = self._run.reached
+        if self.run.resumable:
+            save_checkpoint(self._file, self.run.checkpoint, self.run.identity)
+            self._reached = self.run.reached
+
+    def finish(self) -> tuple[dict[str, Any], Result]:
+        """Save the last checkpoint and write the files; return the report and the result."""
+        self.save()
+        result = self.run.result()
+        files = result.write(self._folder)
+        on_interrupt(lambda: None)  # from here on, the names of the files say what there is
+        if not self.run.resumable:
+            self._file.unlink(missing_ok=True)  # of the run that these results replace
+        return {
+            **result.summary(),
+            "files": {name: str(path) for name, path in files.items()},
+        }, result
 
     def _stopped_in_words(self) -> str | None:
         """Return how far the checkpoint is, which runs are finished, and how to resume."""
@@ -208,7 +214,7 @@ class _Life:
         if self._finished:
             folders = {Path(report["files"]["history"]).parent for report in self._finished}
             words += f"; finished: {', '.join(sorted(map(str, folders)))}"
-        if words and self._run.resumable:
+        if words and self.run.resumable:
             words += f"; to resume, run: {command_line('--resume')}"
         return words or None
 

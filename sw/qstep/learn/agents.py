@@ -41,7 +41,7 @@ _SLICE = 1 << 22
 
 
 class Training:
-    """A run of agents on an open device; each iteration makes one piece of it and yields its point.
+    """A run of agents on an open device, in pieces, each of which ends with an evaluation.
 
     At each point :attr:`checkpoint` holds everything that the rest of the run depends on: a run that was
     interrupted anywhere, even inside a call of the device, continues from there with the same points.
@@ -75,14 +75,13 @@ class Training:
         self._evaluated = counters
         self._left = self.budget.piece(counters[0].steps)
 
-    def __iter__(self) -> Iterator[Point]:
-        """Make the run; raise WorldError if it counts episodes and an agent's last one seems endless."""
-        while not self.budget.spent(self._evaluated):
-            self.advance(self._left)
-            yield self.points[-1]
-            self._check_progress()
+    @property
+    def over(self) -> bool:
+        """Whether the budget was spent at the last evaluation."""
+        return self.budget.spent(self._evaluated)
 
-    def _check_progress(self) -> None:
+    def check_progress(self) -> None:
+        """Raise WorldError if episodes are counted and an agent's last one seems endless."""
         last = self.points[-1]
         if self.budget.episodes is None or last.steps < _QUIET_STEPS:
             return
@@ -99,15 +98,23 @@ class Training:
                     f"(--steps){'' if self._world is None else limit}"
                 )
 
-    def advance(self, steps: int) -> int:
+    def advance(self, steps: int | None = None) -> int:
         """Let every agent make up to `steps` steps, not beyond the next evaluation; return their number.
 
         At an evaluation, its point is added to :attr:`points`.
         """
-        steps = min(steps, self._left)
-        self._run(steps)
+        steps = self._left if steps is None else min(steps, self._left)
+        most = max(1, _SLICE // len(self.discounts))
+        for made in range(0, steps, most):
+            piece = min(most, steps - made)
+            start = time.perf_counter()
+            trace = self.device.run(piece, trace=self._traced)
+            self.seconds += time.perf_counter() - start
+            self.steps += piece * len(self.discounts)
+            if trace is not None:
+                self.traces.append(trace)
         self._left -= steps
-        if not self._left and not self.budget.spent(self._evaluated):
+        if not self._left and not self.over:
             before, now = self._evaluated, self.device.counters
             table = np.array(self.device.table)  # once: a board sends it over its serial line
             self.points.append(
@@ -123,18 +130,6 @@ class Training:
         """Continue with other settings, as in :meth:`AgentsDevice.configure`."""
         self.device.configure(settings)
         self.discounts = tuple(own.discount for own in settings)
-
-    def _run(self, piece: int) -> None:
-        most = max(1, _SLICE // len(self.discounts))
-        while piece:
-            steps = min(piece, most)
-            start = time.perf_counter()
-            trace = self.device.run(steps, trace=self._traced)
-            self.seconds += time.perf_counter() - start
-            self.steps += steps * len(self.discounts)
-            if trace is not None:
-                self.traces.append(trace)
-            piece -= steps
 
     def _taken(
         self, counters: Sequence[AgentCounters], table: NDArray[np.int32], whole: bool
@@ -253,10 +248,14 @@ class AgentsRun:
             self._device.close()
 
     def __iter__(self) -> Iterator[None]:
-        for point in self.training:
+        training = self.training
+        while not training.over:
+            training.advance()
             if self.metrics is not None:
+                point = training.points[-1]
                 self.metrics(point.steps, point.metrics)
             yield
+            training.check_progress()
 
     @property
     def progress(self) -> Progress:
