@@ -79,13 +79,34 @@ _KINDS = {START: "start", GOAL: "goal", HOLE: "hole", WALL: "wall", FREE: "free"
 _NAMES = {(0, 1): "up", (0, -1): "down", (-1, 0): "left", (1, 0): "right"}
 
 
-def _mapper() -> LinearColorMapper:
-    return LinearColorMapper(
-        palette=Viridis256,
-        low=0,
-        high=1,
-        low_color=_FAR_BELOW,
-        nan_color="#80808050",
+def _plot(name: str, x: tuple[float, float], y: tuple[float, float], **options: Any) -> figure:
+    ranges = {"x_range": Range1d(*x), "y_range": Range1d(*y)}
+    return figure(name=name, toolbar_location=None, tools="", **ranges, **options)
+
+
+def _source(*columns: str) -> ColumnDataSource:
+    return ColumnDataSource({name: [] for name in columns})
+
+
+def _image(plot: figure, shape: tuple[int, int], **options: Any) -> tuple[Any, LinearColorMapper]:
+    """Add an image of values, shape (rows, columns); return its source and its colours."""
+    mapper = LinearColorMapper(
+        palette=Viridis256, low=0, high=1, low_color=_FAR_BELOW, nan_color="#80808050"
+    )
+    rows, columns = shape
+    source = ColumnDataSource({"image": [np.full(shape, np.nan)]})
+    box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
+    plot.image("image", **box, source=source, color_mapper=mapper, **options)
+    return source, mapper
+
+
+def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
+    return ColorBar(
+        color_mapper=mapper,
+        background_fill_alpha=0,
+        title_text_color=_MIDDLE,  # the style sheet does not reach it
+        major_label_text_color=_MIDDLE,
+        **options,
     )
 
 
@@ -107,99 +128,77 @@ class MapPicture:
 
     def __init__(self, grid: GridMap) -> None:
         self._grid = grid
-        cells = PolicyMap.of(grid, np.zeros((sum(map(len, grid.rows)), len(grid.moves)))).cells
+        self._cells = cells = np.array([list(row) for row in grid.rows])
         self._rows, self._columns = rows, columns = cells.shape
         side = _MAP_SIDE / max(rows, columns)
         width = round(side * columns) + 10
-        self.figure = plot = figure(
+        self.figure = plot = _plot(
+            "map",
+            (-0.5, columns - 0.5),
+            (-0.5, rows - 0.5),
             width=width,
-            height=round(side * rows) + 10 + _BAR_HEIGHT,
             max_width=width,
+            height=round(side * rows) + 10 + _BAR_HEIGHT,
             sizing_mode="scale_width",
-            x_range=Range1d(-0.5, columns - 0.5),
-            y_range=Range1d(-0.5, rows - 0.5),
-            toolbar_location=None,
-            tools="",
-            name="map",
         )
         plot.axis.visible = False
         plot.grid.visible = False
         plot.outline_line_color = None
-        self._mapper = _mapper()
-        bar = _bar(
-            self._mapper,
-            orientation="horizontal",
-            height=8,
-            padding=4,
-            title="value of the best action",
-        )
+        self._values, self._mapper = _image(plot, cells.shape)
+        title = "value of the best action"
+        bar = _bar(self._mapper, orientation="horizontal", height=8, padding=4, title=title)
         plot.add_layout(bar, "below")
-        self._values = ColumnDataSource({"image": [np.full(cells.shape, np.nan)]})
-        box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
-        plot.image("image", **box, source=self._values, color_mapper=self._mapper)
         for kind, colour in COLOURS.items():
-            row, column = np.nonzero(cells == kind)
             hatch = {"hatch_pattern": "/", "hatch_color": "#dee2e6"} if kind == WALL else {}
-            plot.rect(*(column, rows - 1 - row, 1, 1), fill_color=colour, line_color=None, **hatch)
-        row, column = (axis.ravel() for axis in np.indices(cells.shape))
-        self._fixed = {
-            "x": column,
-            "y": rows - 1 - row,
-            "state": np.arange(cells.size),
-            "row": row,
-            "kind": [_KINDS[kind] for kind in cells.ravel()],
-        }
-        actions = [_NAMES[move] for move in grid.moves]
-        empty = np.zeros((cells.size, len(actions)))
-        self._cells = ColumnDataSource(self._fixed | self._action_columns(empty))
-        outlined = plot.rect(
-            *("x", "y", 1, 1),
-            source=self._cells,
-            fill_alpha=0,
-            line_color="white",
-            line_alpha=0.6,
-            line_width=1.5,
-        )
-        tooltips = [
-            ("state", "@state (row @row, column @x), @kind"),
-            *((name, f"@{name}{{0.000}}") for name in actions),
-        ]
-        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[outlined]))
-        self._arrows = ColumnDataSource({name: [] for name in ("x0", "y0", "x1", "y1", "angle")})
-        thick = max(1.0, side / 24)
-        plot.segment(
-            "x0", "y0", "x1", "y1", source=self._arrows, line_color="white", line_width=thick
-        )
-        plot.scatter(
-            *("x1", "y1"),
-            source=self._arrows,
-            marker="triangle",
-            angle="angle",
-            size=max(3.0, side / 6),
-            fill_color="white",
-            line_color=None,
-        )
+            plot.rect(*self._at(kind), 1, 1, fill_color=colour, line_color=None, **hatch)
+        self._draw_outlines(plot)
+        self._arrows = _source("x0", "y0", "x1", "y1", "angle")
+        line = {"line_color": "white", "line_width": max(1.0, side / 24)}
+        plot.segment("x0", "y0", "x1", "y1", source=self._arrows, **line)
+        head = {"marker": "triangle", "angle": "angle", "size": max(3.0, side / 6)}
+        white = {"fill_color": "white", "line_color": None}
+        plot.scatter("x1", "y1", source=self._arrows, **head, **white)
         if cells.size <= MOST_ARROWS:
             for kind, text in LETTERS:
-                row, column = np.nonzero(cells == kind)
-                corner = 0.33 * (kind == START)
-                plot.text(
-                    *(column - corner, rows - 1 - row + corner),
-                    text=[text] * len(row),
-                    text_align="center",
-                    text_baseline="middle",
-                    text_color="white",
-                    text_font_style="bold",
-                    text_font_size=f"{max(5, round(side * (0.2 if kind == START else 0.35)))}px",
-                )
-        self._agents = ColumnDataSource({name: [] for name in ("x", "y", "colour", "ring")})
-        plot.scatter(
-            *("x", "y"),
-            source=self._agents,
-            size=max(4.0, min(14.0, side / 5)),
-            fill_color="colour",
-            line_color="ring",
-            line_width=2,
+                self._draw_letter(plot, kind, text, side)
+        self._agents = _source("x", "y", "colour", "ring")
+        ring = {"fill_color": "colour", "line_color": "ring", "line_width": 2}
+        plot.scatter("x", "y", source=self._agents, size=max(4.0, min(14.0, side / 5)), **ring)
+
+    def _at(self, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the cells of a kind are, x and y."""
+        row, column = np.nonzero(self._cells == kind)
+        return column, self._rows - 1 - row
+
+    def _draw_outlines(self, plot: figure) -> None:
+        """Draw the cells' outlines, which say what is known of a cell to the pointer."""
+        row, column = (axis.ravel() for axis in np.indices(self._cells.shape))
+        self._fixed = {
+            "x": column,
+            "y": self._rows - 1 - row,
+            "state": np.arange(self._cells.size),
+            "row": row,
+            "kind": [_KINDS[kind] for kind in self._cells.ravel()],
+        }
+        names = [_NAMES[move] for move in self._grid.moves]
+        self._outlines = ColumnDataSource(self._fixed | dict.fromkeys(names, 0 * row))
+        line = {"line_color": "white", "line_alpha": 0.6, "line_width": 1.5}
+        drawn = plot.rect("x", "y", 1, 1, source=self._outlines, fill_alpha=0, **line)
+        tooltips = [("state", "@state (row @row, column @x), @kind")]
+        tooltips += [(name, f"@{name}{{0.000}}") for name in names]
+        plot.add_tools(HoverTool(tooltips=tooltips, renderers=[drawn]))
+
+    def _draw_letter(self, plot: figure, kind: str, text: str, side: float) -> None:
+        x, y = self._at(kind)
+        corner, share = (0.33, 0.2) if kind == START else (0.0, 0.35)
+        plot.text(
+            *(x - corner, y + corner),
+            text=[text] * len(x),
+            text_align="center",
+            text_baseline="middle",
+            text_color="white",
+            text_font_style="bold",
+            text_font_size=f"{max(5, round(side * share))}px",
         )
 
     def show(self, q: NDArray[np.float64], states: Sequence[AgentState], agent: int = 0) -> None:
@@ -208,30 +207,20 @@ class MapPicture:
         values = shown.values.filled(np.nan)
         _spread(self._mapper, values)
         self._values.data = {"image": [np.flipud(values)]}
-        self._cells.data = self._fixed | self._action_columns(q)
+        actions = zip(self._grid.moves, q[: values.size].T, strict=True)
+        self._outlines.data = self._fixed | {_NAMES[move]: column for move, column in actions}
         if values.size <= MOST_ARROWS:
             self._arrows.data = self._arrow_columns(shown)
         self._agents.data = self._agent_columns(states, agent)
 
     def follow(self, table: figure) -> None:
         """Outline the cell of the state at which the pointer is in the picture of the table."""
-        here = ColumnDataSource({"x": [], "y": []})
-        self.figure.rect(
-            *("x", "y", 1, 1),
-            source=here,
-            fill_alpha=0,
-            line_color=_HERE,
-            line_width=4,
-            name="here",
-        )
+        here = _source("x", "y")
+        line = {"line_color": _HERE, "line_width": 4}
+        self.figure.rect("x", "y", 1, 1, source=here, fill_alpha=0, name="here", **line)
         args = {"here": here, "rows": self._rows, "columns": self._columns}
         table.js_on_event(MouseMove, CustomJS(args=args, code=_FOLLOW))
         table.js_on_event(MouseLeave, CustomJS(args=args, code="here.data = {x: [], y: []};"))
-
-    def _action_columns(self, q: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        return dict(
-            zip((_NAMES[move] for move in self._grid.moves), q[: self._size].T, strict=False)
-        )
 
     def _arrow_columns(self, shown: PolicyMap) -> dict[str, NDArray[np.float64]]:
         row, column = np.nonzero(shown.learnt)
@@ -247,7 +236,7 @@ class MapPicture:
 
     def _agent_columns(self, states: Sequence[AgentState], agent: int) -> dict[str, object]:
         at = np.array([own.state for own in states[:_MOST_DOTS] if own.begun], np.int64)
-        number = np.flatnonzero(at < self._size)
+        number = np.flatnonzero(at < self._cells.size)
         at = at[number]
         # Around the middle, so that agents in one cell can be counted.
         far = 0.3 if len(at) > 1 else 0.0
@@ -259,10 +248,6 @@ class MapPicture:
             "ring": ["black" if n == agent else "white" for n in number],
         }
 
-    @property
-    def _size(self) -> int:
-        return len(self._fixed["x"])
-
 
 class TablePicture:
     """The table as a heat map, one column per state; only the first ones if there are too many."""
@@ -270,28 +255,21 @@ class TablePicture:
     def __init__(self, states: int, actions: int) -> None:
         self._states = min(states, _MOST_ENTRIES // actions)
         left_out = "" if self._states == states else f" (the first {self._states:,} of {states:,})"
-        self.figure = plot = figure(
+        self.figure = plot = _plot(
+            "table",
+            (-0.5, self._states - 0.5),
+            (actions - 0.5, -0.5),
             height=150,
             sizing_mode="stretch_width",
-            x_range=Range1d(-0.5, self._states - 0.5),
-            y_range=Range1d(actions - 0.5, -0.5),
             x_axis_label=f"state{left_out}",
             y_axis_label="action",
-            toolbar_location=None,
-            tools="",
-            name="table",
         )
         plot.grid.visible = False
         plot.axis.minor_tick_line_color = None
         for axis in plot.axis:
             axis.ticker.mantissas = [1, 2, 5]
             axis.ticker.min_interval = 1
-        self._mapper = _mapper()
-        self._values = ColumnDataSource({"image": [np.full((actions, self._states), np.nan)]})
-        box = {"x": -0.5, "y": -0.5, "dw": self._states, "dh": actions}
-        plot.image(
-            "image", **box, source=self._values, color_mapper=self._mapper, origin="top_left"
-        )
+        self._values, self._mapper = _image(plot, (actions, self._states), origin="top_left")
         plot.add_layout(_bar(self._mapper, width=10, padding=2), "right")
         tooltips = [("state", "$x{0}"), ("action", "$y{0}"), ("value", "@image{0.000}")]
         plot.add_tools(HoverTool(tooltips=tooltips))
@@ -309,23 +287,15 @@ class CurvePicture:
     """A curve of each agent, their median, and the band from the worst to the best."""
 
     def __init__(self, name: str, colour: str, steps: str, height: int = 180) -> None:
-        self.figure = plot = figure(
-            height=height,
-            sizing_mode="stretch_width",
-            x_range=Range1d(0, 1),
-            y_range=Range1d(-1, 1),
-            x_axis_label=steps,
-            toolbar_location=None,
-            tools="",
-            name=name,
+        self.figure = plot = _plot(
+            name, (0, 1), (-1, 1), height=height, sizing_mode="stretch_width", x_axis_label=steps
         )
         plot.xaxis.formatter = NumeralTickFormatter(format="0.[0000]a")
         plot.axis.minor_tick_line_color = None
         plot.outline_line_color = None
         plot.grid.grid_line_alpha = 0.5
-        self._band = ColumnDataSource({name: [] for name in Band._fields})
-        self._lines = ColumnDataSource({"x": [], "y": []})
-        self._marks = ColumnDataSource({name: [] for name in ("x", "y", "text", "align", "offset")})
+        self._band, self._lines = _source(*Band._fields), _source("x", "y")
+        self._marks, self._best = _source("x", "y", "text", "align", "offset"), _source("x", "y")
         plot.varea("steps", "low", "high", source=self._band, fill_color=colour, fill_alpha=0.2)
         plot.multi_line("x", "y", source=self._lines, line_color=colour, line_alpha=0.3)
         median = plot.line("steps", "median", source=self._band, line_color=colour, line_width=2.5)
@@ -345,10 +315,8 @@ class CurvePicture:
             text_align="align",
             x_offset="offset",
         )
-        self._best = ColumnDataSource({"x": [], "y": []})
-        plot.line(
-            "x", "y", source=self._best, line_color=_OPTIMUM, line_dash="dashed", line_width=2
-        )
+        dashed = {"line_color": _OPTIMUM, "line_dash": "dashed", "line_width": 2}
+        plot.line("x", "y", source=self._best, **dashed)
 
     def show(
         self,
@@ -400,13 +368,3 @@ class CurvePicture:
             "align": ["right" if late else "left" for late in right],
             "offset": [-4 if late else 4 for late in right],
         }
-
-
-def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
-    return ColorBar(
-        color_mapper=mapper,
-        background_fill_alpha=0,
-        title_text_color=_MIDDLE,  # the style sheet does not reach it
-        major_label_text_color=_MIDDLE,
-        **options,
-    )

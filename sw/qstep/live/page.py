@@ -33,42 +33,14 @@ _GAME_SHARE = 10
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
-_TILES = """
-    .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(125px, 1fr)); gap: 10px; }
-    .tile { background: var(--card); border-radius: 10px; padding: 6px 14px; }
-    .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; }
-    .tile span { color: var(--faint); font-size: 12px; }
-    .bk-clearfix { width: 100%; }
-"""
-_GAME = """
-    .bk-clearfix { width: 100%; }
-    img { display: block; width: 100%; border-radius: 6px; }
-    pre { margin: 0; font: bold 24px/1.25 monospace; text-align: center; }
-    span { font-size: 14px; }
-    pre span { font-size: inherit; }
-"""
-_ABOUT = "div { font-size: 13px; color: var(--faint); } b { color: var(--ink); }"
-_REFUSED = "div { color: #e03131; }"
-_SLIDER = """
-    .bk-slider-title { font-size: 14px; }
-    .noUi-target { background: var(--blank); border-color: var(--field-edge); }
-"""
-_SELECT = "select:not([multiple]).bk-input { appearance: auto; background-image: none; }"
 _LOST = "document.querySelector('header span').textContent = 'The program has ended.'"
 
 
 class Page:
     """One browser's page of a run; several may be open, and all steer the same run.
 
-    Parameters
-    ----------
-    controller : Controller
-    grid : GridMap or None
-        The map of the world, if it has one.
-    headline : str
-        What is learnt, and on what.
-    game : Game or None
-        The environment's picture, if there is no map. The page closes it.
+    `grid` is the map of the world, if it has one; otherwise `game` may be the environment's picture,
+    which the page closes. `headline` says what is learnt, and on what.
     """
 
     def __init__(
@@ -95,49 +67,28 @@ class Page:
         self._window = RadioButtonGroup(
             labels=["last two minutes", "whole run"], active=0, name="window"
         )
-        self._about = Div(stylesheets=[_ABOUT], sizing_mode="stretch_width", name="about")
-        self._drawn = Div(stylesheets=[_GAME], sizing_mode="stretch_width", name="game")
-        self._refused = Div(
-            stylesheets=[_REFUSED], sizing_mode="stretch_width", visible=False, name="refused"
+        style = {"sizing_mode": "stretch_width", "stylesheets": [_file("widgets.css")]}
+        self._about, self._drawn, self._refused, self._tiles = (
+            Div(name=name, css_classes=[name], **style)
+            for name in ("about", "game", "refused", "tiles")
         )
-        self._tiles = Div(stylesheets=[_TILES], sizing_mode="stretch_width", name="tiles")
-        self._play = Button(
-            label="Play",
-            button_type="primary",
-            width=110,
-            align="end",
-            css_classes=["play"],
-            name="play",
-        )
-        self._step = Button(label="Step", width=80, align="end", css_classes=["step"], name="step")
-        self._steps = Spinner(
-            title="steps", value=100, low=1, high=_MOST_STEPS, step=1, width=110, name="steps"
-        )
-        self._reset = _button("Reset")
+        self._refused.visible = False
+        self._play = _button("Play", 110, button_type="primary")
+        self._step, self._reset = _button("Step", 80), _button("Reset", 90)
+        self._steps = _number("steps", "steps", 100, 1, _MOST_STEPS)
+        self._agent = _number("agent", "table of agent", 0, 0, tables - 1)
+        self._agent.visible = tables > 1
         self._speed = Select(
             title="speed",
             options=_speeds(controller.speed, len(view.counters)),
             width=205,
-            stylesheets=[_SELECT],
+            stylesheets=style["stylesheets"],
             name="speed",
         )
-        self._agent = Spinner(
-            title="table of agent", value=0, low=0, high=tables - 1, step=1, width=110, name="agent"
-        )
-        self._agent.visible = tables > 1
+        scale = {"start": 0, "end": 1, "step": 0.001, "value": 0, "format": "0.000"}
         self._sliders = {
             name: Slider(
-                start=0,
-                end=1,
-                step=0.001,
-                value=0,
-                format="0.000",
-                title=name,
-                sizing_mode="stretch_width",
-                bar_color="#1c7ed6",
-                stylesheets=[_SLIDER],
-                css_classes=[name],
-                name=name,
+                title=name, name=name, css_classes=[name], bar_color="#1c7ed6", **scale, **style
             )
             for name in ("alpha", "gamma", "epsilon")
         }
@@ -206,8 +157,7 @@ class Page:
         for part in shown:
             document.add_root(part)
         document.title = "QStep live"
-        text = resources.files("qstep.live").joinpath("page.html").read_text(encoding="utf-8")
-        document.template = text
+        document.template = _file("page.html")
         letters = set("".join(self._grid.rows)) if self._grid else set()
         names = {HOLE: "hole", WALL: "wall"}
         document.template_variables.update(
@@ -321,9 +271,17 @@ class Page:
         return f'<div class="tiles">{"".join(cells)}</div>'
 
 
-def _button(label: str, **options: Any) -> Button:
+def _file(name: str) -> str:
+    return resources.files("qstep.live").joinpath(name).read_text(encoding="utf-8")
+
+
+def _button(label: str, width: int, **options: Any) -> Button:
     name = label.lower()
-    return Button(label=label, width=90, align="end", css_classes=[name], name=name, **options)
+    return Button(label=label, width=width, align="end", css_classes=[name], name=name, **options)
+
+
+def _number(name: str, title: str, value: int, low: int, high: int) -> Spinner:
+    return Spinner(title=title, value=value, low=low, high=high, step=1, width=110, name=name)
 
 
 def _speeds(speed: int, agents: int) -> list[tuple[str, str]]:
