@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qstep.deep import torch_device
-from qstep.deep.algorithms import ALGORITHMS, PRESETS
+from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.run import NetworkRun
 from qstep.spec.epsilon import Epsilon
 from qstep_bench.checks import WrongTableError
@@ -28,7 +28,7 @@ class Training:
     Parameters
     ----------
     name : str
-        Of :data:`qstep.deep.algorithms.PRESETS`.
+        Of :data:`qstep.envs.catalogue.NETWORKS`.
     algorithm : str
         Of :data:`qstep.deep.algorithms.ALGORITHMS`.
     device : torch.device
@@ -42,7 +42,7 @@ class Training:
     """
 
     def __init__(self, name: str, algorithm: str, device: torch.device) -> None:
-        settings = ALGORITHMS[algorithm].settings_for(PRESETS[name], 0)
+        settings = ALGORITHMS[algorithm].settings_for(preset_of(name), 0)
         self._name, self._algorithm, self._device = name, algorithm, device
         config: Any = replace(settings.config, total_timesteps=_ENDLESS, epsilon=Epsilon(0.05))
         self.config = config

@@ -17,9 +17,8 @@ from qstep.cli import dqn, pqn
 from qstep.cli._hyperparameters import changes
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.network import Spaces
-from qstep.envs import make
+from qstep.envs import make, make_vector
 from qstep.envs.checked import flattened
-from qstep.envs.vector import make_vector
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, QStepError
 from qstep.learn.table import table_config
 
@@ -181,10 +180,18 @@ def test_what_is_not_given_stays() -> None:
 
 def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:
     names = [
-        type(make_vector(name, 2)).__name__ for name in ("qstep/Snake-v0", "snake", "gridworld")
+        type(make_vector(name, 2, env_kwargs)).__name__
+        for name, env_kwargs in (
+            ("qstep/Snake-v0", None),
+            ("snake", {"observation": "flood"}),
+            ("snake", {"max_episode_steps": 5}),
+            ("qstep/CartPole-v0", None),
+            ("CartPole-v1", None),  # whose start states differ
+            ("gridworld", None),
+        )
     ]
-    assert names == ["SnakeVectorEnv", "SyncVectorEnv", "SyncVectorEnv"]
-    with pytest.raises(ConfigError, match="num_envs is 0; it must be an integer, 1 or more"):
+    assert [name[:-9] for name in names] == ["Snake", "Snake", "Sync", "CartPole", "Sync", "Sync"]
+    with pytest.raises(ConfigError, match="num_envs is 0; it must be an integer of 1 or more"):
         make_vector("gridworld", 0)
 
 
@@ -240,8 +247,8 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     lake = gym.make("FrozenLake-v1", map_name="8x8")
     host = qstep.train(lake, act="host", episodes=5)
     assert host.table.shape == (64, 4)
-    refused("train FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'")
-    refused("train snake --env-kwargs observation=flood", ConfigError, "its own observ")
+    other = small + " --env-kwargs is_slippery=false --resume"
+    refused(other, CheckpointError, r"env_kwargs\.is_slippery is ")
     refused("train FrozenLake-v1 --env-kwargs slip", SystemExit, "'slip' is not KEY=VALUE")
     for given, error, said in (
         ({"world": lake, "env_kwargs": {"a": 1}}, ConfigError, "are for a world that is named"),
@@ -258,4 +265,82 @@ def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
     made = qstep.load("run")
     assert made.act(63) in range(4)  # which the small lake lacks
     assert made.evaluate(episodes=2) == made.evaluate(gym.make("FrozenLake8x8-v1"), episodes=2)
-    refused("dqn cartpole --env-kwargs a=1", ConfigError, "cartpole takes none")
+    refused("dqn cartpole --env-kwargs a=1", ConfigError, "takes no argument 'a'")
+    short = "pqn cartpole --env-kwargs max_episode_steps=7 --out short --total-timesteps 600"
+    assert told(short + " --num-envs 4")["greedy_score_high"] == 7.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("train FrozenLake-v1 --env-kwargs is_slipery=1",
+         r"takes no argument 'is_slipery'\. Did you mean is_slippery\? It takes .*map_name.* "
+         "max_episode_steps"),
+        ("train snake --env-kwargs size=5",
+         "snake takes no argument 'size'. It takes observation, "),
+        ("train snake --env-kwargs observation=flood", "observation is 'flood'; snake needs 'state'"),
+        ("dqn snake --env-kwargs observation=state", "observation is 'state'; snake needs 'flood'"),
+    ],
+)  # fmt: skip
+def test_argument_that_an_environment_does_not_take_is_refused(words: str, message: str) -> None:
+    refused(words, ConfigError, message)
+
+
+@pytest.mark.parametrize("limit", [0, "x"])
+def test_limit_that_gymnasium_refuses_is_refused(limit: Any) -> None:
+    words = f"train cartpole --env-kwargs max_episode_steps={limit}"
+    refused(words, EnvironmentSpaceError, "cannot be made: .*max_episode_steps")
+
+
+def test_arguments_that_cannot_be_known_are_named_by_python(own_folder: Path) -> None:
+    gym.register("qstep-test/Any-v0", entry_point=lambda **given: Broken(**given))
+    try:
+        with pytest.raises(EnvironmentSpaceError, match=r"cannot be made: TypeError: .*'size'"):
+            make("qstep-test/Any-v0", 0, env_kwargs={"size": 1})
+    finally:
+        del gym.registry["qstep-test/Any-v0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id"), [("snake", "qstep/Snake-v0"), ("cartpole", "qstep/CartPoleTable-v0"),
+                         ("gridworld", "qstep:qstep/GridWorld-v0")]
+)  # fmt: skip
+def test_id_of_an_environment_is_learnt_as_its_short_name(
+    name: str, env_id: str, own_folder: Path
+) -> None:
+    reports = [
+        told(f"train {world} --episodes 60 --out {k}") for k, world in enumerate((name, env_id))
+    ]
+    tables = [qstep.load(str(k)).table for k in range(2)]  # type: ignore[attr-defined]
+    assert (tables[0] == tables[1]).all()
+    differing = {key for key in reports[0] if reports[0][key] != reports[1][key]}
+    assert differing <= {"world", "hint", "files", "seconds", "steps_per_second"}
+    assert (qstep.train(env_id, episodes=60).table == tables[0]).all()
+
+
+class Dials(gym.Env[Any, Any]):
+    """Two dials, from 0 to 2 and from 1 to 2; an action turns one, and both at 2 are the goal."""
+
+    observation_space: Any = MultiDiscrete([3, 2], start=[0, 1])
+    action_space = Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.seen = np.array([0, 1])
+        return self.seen.copy(), {}
+
+    def step(self, action: int) -> Any:
+        self.seen[action] = min(self.seen[action] + 1, 2)
+        ended = bool((self.seen == 2).all())
+        return self.seen.copy(), float(ended) - 1, ended, False, {"is_success": ended}
+
+
+def test_several_small_observations_are_learnt_as_one(own_folder: Path) -> None:
+    gym.register("qstep-test/Dials-v0", entry_point=Dials)  # type: ignore[arg-type]
+    try:
+        assert make("qstep-test/Dials-v0", 0).reset()[0] == 0
+        report = told("train qstep-test/Dials-v0 --episodes 60 --out run")
+    finally:
+        del gym.registry["qstep-test/Dials-v0"]
+    assert report["greedy_length"] == 3.0
+    assert table_config("run/table.npz").states == 6

@@ -14,7 +14,7 @@ import torch
 
 from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from qstep.deep import run as run_module
-from qstep.deep.algorithms import PRESETS
+from qstep.deep.algorithms import preset_of
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.network import play
@@ -55,7 +55,7 @@ def pqn(name: str, num_envs: int) -> NetworkRun:
 
 
 def snake() -> NetworkRun:
-    config = replace(PRESETS["snake"].settings["dqn"].config, batch_size=16, gradient_steps=1)
+    config = replace(preset_of("snake").settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
     return NetworkRun("snake", "dqn", config, CPU, evaluate_every=400, episodes=1200)
 

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner, play_on
 from tb.sw.vector_steps import poles, stepped
 
-from qstep.deep.algorithms import ALGORITHMS, PRESETS
+from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn, PlainReplay
@@ -46,7 +46,7 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
 
 def fast_score(prioritised: bool) -> float:
     """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
-    config = ALGORITHMS["dqn"].settings_for(PRESETS["cartpole"], 1).config
+    config = ALGORITHMS["dqn"].settings_for(preset_of("cartpole"), 1).config
     config = replace(config, total_timesteps=20_000, prioritised=prioritised)
     made = Dqn(CartPoleVectorEnv(32), config, CPU)
     play_on(made, made.config.total_timesteps)
@@ -56,7 +56,7 @@ def fast_score(prioritised: bool) -> float:
 def plain_returns() -> list[float]:
     """Return those of 3,000 steps: 22 in the first 20 episodes, 172 in the last 5."""
     config = replace(
-        PRESETS["cartpole"].settings["dqn"].config, total_timesteps=3_000, batch_size=64,
+        preset_of("cartpole").settings["dqn"].config, total_timesteps=3_000, batch_size=64,
         gradient_steps=8, learning_starts=200, gamma=0.95, reward_scale=0.05, tau=0.2,
         learning_rate=4e-3, epsilon=Epsilon(1, 0.02, "linear", 0.4, "run")
     )  # fmt: skip

@@ -14,7 +14,7 @@ import torch
 from tb.sw.command_line import ran, told
 
 from qstep.cli._networks import interval
-from qstep.deep.algorithms import PRESETS
+from qstep.deep.algorithms import preset_of
 from qstep.deep.learner import PHASES
 from qstep.deep.replay import Replay
 from qstep.deep.run import NetworkRun, Score
@@ -27,7 +27,7 @@ FORMS = ("dqn plain", "dqn")
 
 def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> NetworkRun:
     """Return a run that learns little, but does everything that a long run does."""
-    config = PRESETS[name].settings[form].config
+    config = preset_of(name).settings[form].config
     if form == "dqn":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
     return NetworkRun(name, form, config, CPU, evaluate_every=400, episodes=episodes)
@@ -56,7 +56,7 @@ def test_a_run_that_is_over_gives_its_memory_back_at_once(form: str) -> None:
 
 def astuple_of(form: str) -> Any:
     """Return configuration, number of environments and episodes between evaluations."""
-    settings = PRESETS["snake"].settings[form]
+    settings = preset_of("snake").settings[form]
     return settings.config, settings.num_envs, settings.evaluate_every
 
 
@@ -86,7 +86,7 @@ def test_fast_form_learns_as_often_as_documented() -> None:
 
 def score_after_600_episodes() -> float:
     """Return the greedy score: 31; below 1 before the first."""
-    config = PRESETS["snake"].settings["dqn"].config
+    config = preset_of("snake").settings["dqn"].config
     run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
     for _ in run:
         pass

@@ -12,13 +12,13 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tb.sw.vector_steps import poles
 
-from qstep.envs import IDS, CartPoleTable, GridWorld, Snake
+from qstep.envs import ENVIRONMENTS, CartPoleTable, GridWorld, Snake
 from qstep.envs.snake_rules import Observation
 from qstep.envs.vector import led_to
 from qstep.errors import ConfigError, EpisodeError
 
 
-@pytest.mark.parametrize("env_id", IDS.values())
+@pytest.mark.parametrize("env_id", [own.id for own in ENVIRONMENTS if own.entry_point])
 def test_gymnasium_accepts_every_registered_environment(env_id: str) -> None:
     env = gym.make(env_id)
     check_env(env.unwrapped)  # with every render mode; a warning is an error here

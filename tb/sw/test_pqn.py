@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qstep._io.checkpoint import load_checkpoint, save_checkpoint
 from qstep.deep import pqn, torch_device
-from qstep.deep.algorithms import PRESETS
+from qstep.deep.algorithms import preset_of
 from qstep.deep.config import PqnConfig
 from qstep.deep.network import Envs, modules, play
 from qstep.deep.pqn import Pqn, lambda_returns, pqn_loss
@@ -118,7 +118,7 @@ def snake_score() -> float:
     """Return the greedy score of PQN after 80,000 steps: 18.8 with this seed, 0 before the first."""
     schedule = Epsilon(1.0, 0.0, "linear", 0.5, "run")
     config = replace(
-        PRESETS["snake"].settings["pqn"].config,
+        preset_of("snake").settings["pqn"].config,
         total_timesteps=80_000,
         hidden=(64,),
         epsilon=schedule,

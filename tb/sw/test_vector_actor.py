@@ -1,5 +1,6 @@
 """The compiled actor: its stream equals that of a plain loop over environments; it resumes exactly."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from qstep import Config, Hyperparameters, Rounding, Transitions
 from qstep._io.checkpoint import Checkpoint
 from qstep.device.model import ModelDevice
-from qstep.envs import Snake, make, table_size
+from qstep.envs import ENVIRONMENTS, LIMIT, Snake, make, table_size
 from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import CheckpointError, ConfigError
@@ -26,7 +27,9 @@ HALF = Epsilon(1.0, 0.1, "linear", 0.5, "run")
 PLANS = [
     Plan("snake", 150, HALF, 64, evaluate_every=40, evaluate_episodes=5, num_envs=3),
     Plan("cartpole", 90, HALF, 100, evaluate_every=25, evaluate_episodes=5, num_envs=7),
+    Plan("cartpole", 60, HALF, 32, 25, 5, num_envs=3, env_kwargs={LIMIT: 15}),
 ]
+IDS = ["snake", "cartpole", "limited"]
 
 
 class Spy(ModelDevice):
@@ -107,6 +110,7 @@ class Plain:
         self.states[i] = int(following)
         self.totals[i] += reward
         self.lengths[i] += 1
+        truncated = truncated or self.lengths[i] >= self.plan.env_kwargs.get(LIMIT, math.inf)
         if terminated or truncated:
             what = (epsilon, self.totals[i], self.lengths[i], terminated, info.get("is_success"))
             self.episodes.append(Episode(done + 1, *what))
@@ -145,7 +149,7 @@ def differences(learner: Learner, device: Spy, plain: Plain) -> Iterator[str]:
         yield "episodes"
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=["snake", "cartpole"])
+@pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_compiled_actor_goes_as_a_plain_loop(plan: Plan) -> None:
     learner, device = trained(plan, Hyperparameters(seed=5))
     assert list(differences(learner, device, Plain(plan, 5))) == []
@@ -170,7 +174,7 @@ def test_comparison_notices_another_plan_or_seed(other: dict[str, Any], seed: in
     assert list(differences(learner, device, Plain(replace(PLANS[0], **other), seed)))
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=["snake", "cartpole"])
+@pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_evaluation_goes_as_plain_greedy_episodes(plan: Plan) -> None:
     learner, _ = trained(plan)
     table = learner.result.table
@@ -185,6 +189,7 @@ def test_evaluation_goes_as_plain_greedy_episodes(plan: Plan) -> None:
         while not ended:
             state, reward, terminated, truncated, info = env.step(greedy(table, int(state)))
             total, length, ended = total + reward, length + 1, terminated or truncated
+            ended = ended or length == plan.env_kwargs.get(LIMIT)
         rows.append((total, terminated, length, info.get("is_success")))
     totals, terminations, lengths, successes = map(list, zip(*rows, strict=True))
     expected = Evaluation(
@@ -211,7 +216,7 @@ def stored(run: TableCheckpoint, config: Config) -> TableCheckpoint:
     return TableCheckpoint.unpacked(Checkpoint(packed.head, arrays), config)
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=["snake", "cartpole"])
+@pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_run_of_many_resumed_at_every_checkpoint_is_the_uninterrupted_run(plan: Plan) -> None:
     hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
     whole, device = trained(plan, hyper)
@@ -292,3 +297,10 @@ def test_only_compiled_environments_act_many_at_once() -> None:
     with pytest.raises(ConfigError, match=message):
         Plan("gridworld", num_envs=2)
     assert Plan("snake", num_envs=2).num_envs == 2
+
+
+def test_compiled_environments_take_no_argument_that_kernels_would_ignore() -> None:
+    for record in ENVIRONMENTS:
+        if record.kernels:
+            taken = inspect.signature(type(make(record.name, 0).unwrapped)).parameters
+            assert taken.keys() <= {*(record.table or ()), "render_mode"}

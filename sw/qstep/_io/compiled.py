@@ -40,11 +40,12 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
 
     Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``. With
     ``noalias=True`` no two of the arrays that it is given may share memory, as with C's ``restrict``:
-    loops over them may then become vector instructions.
+    loops over them may then become vector instructions. `sources` are files of further
+    functions that are compiled in, which the module imports only by a string.
     """
     if function is None:
         return partial(compiled, **options)
-    noalias = options.pop("noalias", False)
+    noalias, sources = options.pop("noalias", False), options.pop("sources", ())
     made = njit(nogil=True, **options)(function)
     # Numba has no public access to what follows; if a later version renames it, this fails at once.
     if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
@@ -54,7 +55,7 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
         made._cache.save_overload = partial(_try, save)
         index._source_stamp = (
             index._source_stamp,
-            _text_behind(Path(function.__code__.co_filename)),
+            _text_behind(Path(function.__code__.co_filename), *sources),
         )
     return made
 
@@ -104,9 +105,9 @@ def _try(save: Callable[..., None], *what: Any) -> None:
         save(*what)
 
 
-def _text_behind(path: Path) -> str:
-    """SHA-256 over the names and texts of a file and of all modules that it depends on."""
-    found, left = {path}, [path]
+def _text_behind(*paths: Path) -> str:
+    """SHA-256 over the names and texts of files and of all modules that they depend on."""
+    found, left = set(paths), list(paths)
     while left:
         new = _imported(left.pop()) - found
         found |= new

@@ -17,8 +17,8 @@ from qstep.cli._options import (
     refuse,
     stack,
 )
+from qstep.envs.catalogue import defaults
 from qstep.errors import NoTableError
-from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
 from qstep.spec.agents import CIRCUITS, Algorithm
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
@@ -161,9 +161,7 @@ def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
         if (file := options["config_file"]) is not None:
             refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {file}")
     ctx = click.get_current_context()
-    for option, value in (
-        (HOST_DEFAULTS if world is None else DEVICE_DEFAULTS).get(name, {}).items()
-    ):
+    for option, value in defaults(name, world is None).items():
         if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
             options[option] = value
     if limit is not None:

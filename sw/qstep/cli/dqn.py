@@ -10,11 +10,16 @@ from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
 from qstep.deep.config import DqnConfig
+from qstep.envs.catalogue import networks_in_words
 
 __all__ = ["command"]
 
 
-@click.command("dqn", short_help="Learn an environment with a network (DQN).")
+@click.command(
+    "dqn",
+    short_help="Learn an environment with a network (DQN).",
+    epilog=networks_in_words(),
+)
 @network_options("dqn")
 @click.option(
     "--form",
@@ -27,11 +32,10 @@ __all__ = ["command"]
 def command(form: str, **options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
-    WORLD is cartpole, snake (with the flood fill), snake-features (without it), a grid world by
-    its name or map (.txt), a world file (.npz), or a Gymnasium id (module:id if a module registers it,
-    also one in the current folder) whose observations are a Box of floats or a Discrete and whose
-    actions are a Discrete. The defaults of hyperparameters are those below, except for cartpole and the
-    two kinds of snake, which have their own.
+    WORLD is one of those named below, a grid world by its name or map (.txt), a world file (.npz), or a
+    Gymnasium id (module:id if a module registers it, also one in the current folder) whose observations
+    are a Box of floats or a Discrete and whose actions are a Discrete. The defaults of hyperparameters
+    are those below, except for the named worlds, which have their own.
 
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with the fast
     form on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with

@@ -10,11 +10,16 @@ from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
 from qstep.cli._options import network_options
 from qstep.deep.config import PqnConfig
+from qstep.envs.catalogue import networks_in_words
 
 __all__ = ["command"]
 
 
-@click.command("pqn", short_help="Learn an environment with a network, without replay (PQN).")
+@click.command(
+    "pqn",
+    short_help="Learn an environment with a network, without replay (PQN).",
+    epilog=networks_in_words(),
+)
 @network_options("pqn")
 @hyperparameter_options(PqnConfig)
 def command(**options: Any) -> None:
@@ -22,7 +27,7 @@ def command(**options: Any) -> None:
 
     WORLD is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
     normalisation and lambda returns, but no replay memory and no target network. The
-    defaults of hyperparameters are those below, except for the two kinds of snake, which have their own.
+    defaults of hyperparameters are those below, except for the named worlds, which may have their own.
 
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on cartpole
     and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device

@@ -16,6 +16,7 @@ from qstep.cli._drive import Job, MakeRun, RunOptions, drive
 from qstep.cli._options import folder_options, metrics_option
 from qstep.cli._output import JsonOutput, json_option
 from qstep.device import is_model
+from qstep.envs.catalogue import in_words
 from qstep.errors import ConfigError
 from qstep.learn.result import Result
 from qstep.learn.table_result import TableResult, optimum_in_words
@@ -47,7 +48,7 @@ class TrainOptions(ActingOptions):
     json_output: JsonOutput
 
 
-@click.command("train")
+@click.command("train", epilog=in_words())
 @click.argument("env_id", metavar="WORLD")
 @click.option(
     "--act",
@@ -118,10 +119,9 @@ class TrainOptions(ActingOptions):
 def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
     """Learn the Q-table of a world on a device.
 
-    WORLD is gridworld, gridworld-8x8, gridworld-16x16, gridworld-32x32, snake, cartpole, a map (.txt), a
-    world file (.npz), a circuit that is part of the device of --config (.sv, .v, .py), or a Gymnasium id
-    with discrete observations and actions: module:id if a module registers it, also one in the current
-    folder.
+    WORLD is one of those named below, a map (.txt), a world file (.npz), a circuit that is part of the
+    device of --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions:
+    module:id if a module registers it, also one in the current folder.
 
     If the world has a transition table, agents act on the device, beside their tables, and only
     counters and tables come back: several million steps a second or more. Otherwise, and with --act
@@ -139,13 +139,6 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train gridworld --act host --device serial:/dev/ttyUSB1 --config build/fpga/icebreaker.toml
       qstep train snake
       qstep train cartpole
-
-    Some worlds have other defaults: gridworld-32x32 takes --gamma 0.99; on the device FrozenLake-v1
-    takes --alpha 0.0305 --gamma 0.99 --episodes 20000, CliffWalking-v1 --episodes 500 and Taxi-v3
-    --episodes 5000; on the host FrozenLake-v1 takes --alpha 0.1 --gamma 0.99 --episodes 5000,
-    CliffWalking-v1 --episodes 500, snake --alpha 0.05 --epsilon-end 0 --episodes 3000 --evaluate-every
-    500 --num-envs 8 --sync-steps 1024, and cartpole --alpha 0.1 --gamma 0.99 --rounding stochastic
-    --epsilon-end 0 --episodes 3000 --evaluate-every 500 --num-envs 4 --sync-steps 1024.
     """
     pictures = ctx.with_resource(drawing())
     world = acting_world(env_id, options)

@@ -1,4 +1,4 @@
-"""The algorithms by name, and for each environment by name how each algorithm learns it.
+"""The algorithms by name, and how each of them learns an environment.
 
 A new algorithm is a configuration, a learner, a command, and a line in :data:`ALGORITHMS`.
 """
@@ -18,16 +18,12 @@ from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import Learner
 from qstep.deep.network import Envs
 from qstep.deep.pqn import Pqn
-from qstep.envs import Snake, make_any
-from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.envs.snake_rules import Observation
-from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.vector import make_vector
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.envs import make_any, make_vector, merged
+from qstep.envs.catalogue import NETWORKS
+from qstep.errors import EnvironmentSpaceError
 from qstep.spec.checks import shown
-from qstep.spec.epsilon import Epsilon
 
-__all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Preset", "Settings", "preset_of"]
+__all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,93 +118,25 @@ ALGORITHMS = {
     )
 }
 
-_CARTPOLE = DqnConfig(
-    total_timesteps=400_000,
-    hidden=(64, 64),
-    variant="double",
-    gamma=0.98,
-    reward_scale=0.02,  # 1 - gamma: values reach 1
-    batch_size=128,
-    gradient_steps=4,
-    buffer_size=100_000,
-    learning_starts=1_000,
-    target_update_interval=1,
-    tau=0.02,
-    learning_rate=1e-3,
-    final_learning_rate=0.0,
-    epsilon=Epsilon(1.0, 0.05, "linear", 0.2, "run"),
-)
-"""Both forms of DQN: an update of 128 transitions every 8 steps, a target network that follows."""
 
-# For Snake exploration stops completely: a single random move can end a long game.
-_SNAKE = DqnConfig(
-    total_timesteps=2_000_000,  # about as long as 5,000 episodes with the flood fill
-    hidden=(256,),
-    variant="target",
-    gamma=0.95,
-    reward_scale=0.1,
-    batch_size=128,
-    gradient_steps=16,
-    buffer_size=100_000,
-    learning_starts=2_048,
-    target_update_interval=8,
-    tau=1.0,
-    learning_rate=1e-3,
-    final_learning_rate=1e-4,
-    epsilon=Epsilon(1.0, 0.0, "linear", 0.015, "run"),
-)
-_SNAKE_PQN = PqnConfig(
-    total_timesteps=1_000_000,
-    hidden=(256,),
-    gamma=0.95,
-    q_lambda=0.65,
-    num_steps=16,
-    update_epochs=2,
-    num_minibatches=8,
-    epsilon=Epsilon(1.0, 0.0, "linear", 0.05, "run"),
-)
-
-
-def _snake(observation: Observation) -> Preset:
-    plain = replace(_SNAKE, batch_size=32, gradient_steps=1, target_update_interval=250)
-    return Preset(
-        make_envs=lambda num_envs: SnakeVectorEnv(num_envs, observation),
-        make_env=lambda: Snake(observation),
-        episodes=5_000,
-        settings={
-            "dqn": Settings(_SNAKE, 256),
-            "dqn plain": Settings(plain, 4),
-            "pqn": Settings(_SNAKE_PQN, 256),
-        },
-    )
-
-
-PRESETS = {
-    "cartpole": Preset(
-        make_envs=CartPoleVectorEnv,
-        make_env=lambda: gym.make("CartPole-v1"),
-        solved=475.0,
-        settings={
-            "dqn": Settings(_CARTPOLE, evaluate_every=100),
-            "dqn plain": Settings(_CARTPOLE, evaluate_every=10),
-            "pqn": Settings(PqnConfig(), evaluate_every=100),
-        },
-    ),
-    "snake": _snake("flood"),
-    "snake-features": _snake("features"),
-}
+def _settings(algorithm: str, own: Mapping[str, Any]) -> Settings:
+    """Return an algorithm's settings with a record's changes."""
+    usual = ALGORITHMS[algorithm].settings
+    run = {name: own[name] for name in ("num_envs", "evaluate_every") if name in own}
+    changes = {name: value for name, value in own.items() if name not in run}
+    return replace(usual, config=replace(usual.config, **changes), **run)
 
 
 def preset_of(
     world: str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
 ) -> Preset:
-    """Return a named preset, or one without settings of its own for any other environment.
+    """Return an environment with the settings of its record, if the name has a record for networks.
 
     Parameters
     ----------
     world : str or gymnasium.Env
-        A key of :data:`PRESETS`, any name that :func:`qstep.envs.make_any` takes, or an environment from
-        ``gymnasium.make``, of whose id and arguments copies are made.
+        A key of :data:`qstep.envs.catalogue.NETWORKS`, any name that :func:`qstep.envs.make_any` takes,
+        or an environment from ``gymnasium.make``, of whose id and arguments copies are made.
     env_kwargs : mapping, optional
         Arguments of the environment, where `world` is a name.
 
@@ -228,16 +156,18 @@ def preset_of(
             )
         given = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
         return preset_of(spec.id, given)
-    if world in PRESETS:
-        if env_kwargs:
-            raise ConfigError(f"env_kwargs are {dict(env_kwargs)}; {world} takes none")
-        return PRESETS[world]
-    spec = (make_vector(world, 1).spec if not env_kwargs else None) or make_any(
-        world, None, env_kwargs
-    ).spec
+    record = NETWORKS.get(world)
+    env_id, vector_id, kwargs, settings = world, world, env_kwargs, {}
+    if record is not None:
+        env_id, vector_id = record.id, record.vector_id or record.id
+        kwargs = merged(world, record.networks[world], env_kwargs)
+        settings = {name: _settings(name, own) for name, own in record.network_settings.items()}
+    spec = make_any(env_id, None, kwargs).spec
     return Preset(
-        make_envs=lambda num_envs: make_vector(world, num_envs, env_kwargs),
-        make_env=lambda: make_any(world, None, env_kwargs),
+        make_envs=lambda num_envs: make_vector(vector_id, num_envs, kwargs),
+        make_env=lambda: make_any(env_id, None, kwargs),
         solved=None if spec is None else spec.reward_threshold,
+        episodes=None if record is None else record.network_episodes,
+        settings=settings,
         env_kwargs=dict(env_kwargs or {}),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Mapping
@@ -10,29 +11,34 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
 
 from qstep.envs.cartpole_table import CartPoleTable
+from qstep.envs.catalogue import ENVIRONMENTS, NAMED, Environment, record_of
 from qstep.envs.checked import CheckedEnv, flattened
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
-from qstep.envs.registration import IDS
 from qstep.envs.snake import Snake
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.agents import CIRCUITS
 from qstep.spec.checks import did_you_mean, integer, shown
 
 __all__ = [
-    "IDS",
+    "ENVIRONMENTS",
+    "LIMIT",
     "MAPS",
-    "RENAMED",
     "STEP_CAP",
     "CartPoleTable",
+    "Environment",
     "GridWorld",
     "Snake",
     "make",
     "make_any",
+    "make_vector",
+    "merged",
     "table_size",
 ]
 
@@ -41,18 +47,11 @@ _UNKNOWN = (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv)
 STEP_CAP = 1000
 """Steps after which an episode is truncated if the environment has no limit of its own."""
 
+LIMIT = "max_episode_steps"
+"""The argument of every environment that limits its episodes."""
+
 _WORLD_FILES = "qstep.mdp.table_env"
 """Makes the environment of a world file; worlds are above environments, so it is loaded by name."""
-
-_OURS = frozenset(IDS.values())
-
-_CARTPOLES = ("CartPole-v0", "CartPole-v1")
-
-RENAMED = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
-"""Ids that newer Gymnasium releases dropped, and the present id of the same task.
-
-The newer versions only change options that are off by default.
-"""
 
 
 def make(
@@ -69,21 +68,21 @@ def make(
         ``gridworld``, ``gridworld-8x8``, ``gridworld-16x16`` or ``gridworld-32x32``; the path of a
         map file for :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is
         :class:`Snake` with its features as one number; ``cartpole``, which is
-        :class:`CartPoleTable` (the short names stand for the :data:`IDS`); the path of a world file,
-        ``.npz``; or any Gymnasium id whose observation and action spaces are ``Discrete``, for example
-        ``FrozenLake-v1``, or ``module:id`` for one that a module registers, which may be in the current
-        folder. Spaces that start at another number are shifted to 0, and results are checked
-        (``CheckedEnv``). An environment without a step limit gets
-        :data:`STEP_CAP`. Observations that are a ``Tuple`` of ``Discrete`` spaces, as in
-        ``Blackjack-v1``, or a ``MultiDiscrete``, become one number
-        (``qstep.envs.checked.FlatObservation``). The ids in :data:`RENAMED` work even if Gymnasium
-        has dropped them.
+        :class:`CartPoleTable`; the path of a world file, ``.npz``; or any Gymnasium id whose observation
+        and action spaces are ``Discrete``, for example ``FrozenLake-v1``, or ``module:id`` for one that
+        a module registers, which may be in the current folder. A short name and its id in
+        :data:`ENVIRONMENTS` are the same environment, and ids that Gymnasium has dropped still work.
+        Spaces that start at another number are shifted to 0, and results are checked (``CheckedEnv``).
+        An environment without a step limit gets :data:`STEP_CAP`. Observations that are a ``Tuple`` of
+        ``Discrete`` spaces, as in ``Blackjack-v1``, or a ``MultiDiscrete``, become one number
+        (``qstep.envs.checked.FlatObservation``).
     seed : int
         Seed of the first reset, 0 or more.
     render_mode : str, optional
         One of the environment's ``metadata["render_modes"]``, such as ``ansi``.
     env_kwargs : mapping, optional
-        Further arguments of :func:`gymnasium.make`, such as ``{"is_slippery": False}``.
+        Further arguments of :func:`gymnasium.make`, such as ``{"is_slippery": False}`` or
+        ``{"max_episode_steps": 50}``.
 
     Raises
     ------
@@ -96,13 +95,16 @@ def make(
         A map is malformed, or its file cannot be read.
     """
     seed = integer("seed", seed, 0)
+    record = record_of(env_id) if isinstance(env_id, str) else None
+    if record is not None and record.table:
+        env_kwargs = merged(env_id, record.table, env_kwargs)
     env = flattened(make_any(env_id, render_mode, env_kwargs))
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):
             env.close()
             raise EnvironmentSpaceError(
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
-                + ("; cartpole is the same task, cut into cells" if env_id in _CARTPOLES else "")
+                + (f"; use {', '.join(record.networks)}" if record and record.table is None else "")
             )
     env.reset(seed=seed)
     return env
@@ -132,17 +134,10 @@ def make_any(
         raise EnvironmentSpaceError(
             f"environment is {shown(env_id)}; it must be the name of one, not an object"
         )
-    if env_kwargs is not None and not (
-        isinstance(env_kwargs, Mapping) and all(isinstance(name, str) for name in env_kwargs)
-    ):
-        raise ConfigError(
-            f"env_kwargs is {shown(env_kwargs)}; it must be a mapping of names to values"
-        )
+    options = merged(env_id, {}, env_kwargs)
     kind = Path(env_id).suffix.lower()
-    if env_kwargs and kind in (".txt", ".npz"):
-        raise ConfigError(
-            f"env_kwargs are {dict(env_kwargs)}; {env_id} is a file, which takes none"
-        )
+    if options and kind in (".txt", ".npz"):
+        raise ConfigError(f"env_kwargs are {options}; {env_id} is a file, which takes none")
     if kind == ".txt":
         return GridWorld.from_file(env_id, render_mode)
     if kind == ".npz":
@@ -157,34 +152,99 @@ def make_any(
         )
     if ":" in env_id:
         _import_module(env_id)
-    options = dict(env_kwargs or {})
     if render_mode is not None:
         options["render_mode"] = render_mode
-    if env_id == "snake":
-        if "observation" in options:
-            raise ConfigError(
-                f"env_kwargs are {options}; snake has its own observation, a number for a table"
-            )
-        options["observation"] = "state"
-    name = env_id
-    if env_id not in gym.registry:
-        env_id = IDS.get(env_id, RENAMED.get(env_id, env_id))
+    record, spec, name = record_of(env_id), gym.registry.get(env_id), env_id
+    if record is not None and (spec is None or spec.entry_point is None):
+        env_id = record.id
     try:
         env = gym.make(env_id, disable_env_checker=True, **options)
     except Exception as cause:  # its constructor may raise anything
-        if not isinstance(cause, _UNKNOWN) and type(cause) is not gym.error.Error:
-            why = f"{type(cause).__name__}: {cause}"
-            raise EnvironmentSpaceError(f"{name}: cannot be made: {why}") from cause
-        known, own_id = (*IDS, *RENAMED, *gym.registry), name.rpartition(":")[2]
-        raise EnvironmentSpaceError(
-            f"{name}: no such environment.{did_you_mean(own_id, known)} Give a Gymnasium id, "
-            "module:id for one that a module registers, the path of a map (.txt) or of a "
-            f"world file (.npz), or one of {', '.join(IDS)}."
-        ) from cause
-    if env_id in _OURS:
-        return env.unwrapped  # these check their actions and end their episodes themselves
+        raise _refusal(name, env_id, options, cause) from cause
+    if record is not None and record.entry_point:
+        # Ours check their actions and end their episodes themselves.
+        return env if LIMIT in options else env.unwrapped
     limited = env.spec is not None and env.spec.max_episode_steps is not None
     return CheckedEnv(env if limited else TimeLimit(env, STEP_CAP), name)
+
+
+def make_vector(
+    env_id: str, num_envs: int, env_kwargs: Mapping[str, Any] | None = None
+) -> VectorEnv[Any, Any, Any]:
+    """Make N environments that reset within the step that ends an episode.
+
+    QStep's environments with a compiled form step in one call, others one after the other.
+
+    Parameters
+    ----------
+    env_id : str
+        As for :func:`make_any`.
+    num_envs : int
+        1 or more.
+    env_kwargs : mapping, optional
+        As for :func:`make_any`.
+
+    Raises
+    ------
+    ConfigError
+        The number is out of range.
+    EnvironmentSpaceError
+        The environment is unknown or cannot be made.
+    """
+    num_envs = integer("num_envs", num_envs, 1)
+    record = record_of(env_id) if isinstance(env_id, str) else None
+    if record is not None and record.vector_entry_point:
+        vector_id = record.vector_id or record.id
+        taken = _arguments(record.vector_entry_point) or ()
+        if env_id in (record.name, vector_id) and set(env_kwargs or ()).issubset(taken):
+            return gym.make_vec(vector_id, num_envs, **(env_kwargs or {}))
+    return SyncVectorEnv(
+        [lambda: make_any(env_id, None, env_kwargs)] * num_envs,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+
+
+def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return arguments of an environment: fixed ones, and given ones that do not contradict them."""
+    if given is None:
+        given = {}
+    if not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
+        raise ConfigError(f"env_kwargs is {shown(given)}; it must be a mapping of names to values")
+    for argument, value in fixed.items():
+        own = given.get(argument, value)
+        if own != value:
+            raise ConfigError(f"{argument} is {shown(own)}; {name} needs {value!r}")
+    return {**given, **fixed}
+
+
+def _arguments(entry_point: Any) -> list[str] | None:
+    """Return the names of an environment's arguments; None if that cannot be known."""
+    make_it = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    own = inspect.signature(make_it).parameters.values()
+    return None if any(one.kind is one.VAR_KEYWORD for one in own) else [one.name for one in own]
+
+
+def _refusal(
+    name: str, env_id: str, options: Mapping[str, Any], cause: Exception
+) -> ConfigError | EnvironmentSpaceError:
+    """Return the error for an environment that cannot be made."""
+    if isinstance(cause, _UNKNOWN) or type(cause) is gym.error.Error:
+        question = did_you_mean(name.rpartition(":")[2], (*NAMED, *gym.registry))
+        return EnvironmentSpaceError(
+            f"{name}: no such environment.{question} Give a Gymnasium id, module:id for one that a "
+            "module registers, the path of a map (.txt) or of a world file (.npz), or one of "
+            f"{', '.join(record.name for record in ENVIRONMENTS if record.name)}."
+        )
+    taken = _arguments(gym.spec(env_id).entry_point) if isinstance(cause, TypeError) else None
+    if taken is not None:
+        taken.append(LIMIT)
+        for argument in options:
+            if argument not in taken:
+                return ConfigError(
+                    f"{name} takes no argument {argument!r}.{did_you_mean(argument, taken)} It takes "
+                    f"{', '.join(taken)}."
+                )
+    return EnvironmentSpaceError(f"{name}: cannot be made: {type(cause).__name__}: {cause}")
 
 
 def _import_module(env_id: str) -> None:

@@ -21,7 +21,9 @@ from qstep.envs.splitmix_kernels import below
 
 __all__ = [
     "ACTIONS",
+    "ARRAYS",
     "INPUTS",
+    "SCRATCH",
     "STEP_CAP",
     "CartPoles",
     "Outcome",
@@ -105,6 +107,10 @@ class Outcome(NamedTuple):
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
 
+
+ARRAYS = CartPoles
+
+SCRATCH: tuple[str, ...] = ()
 
 _row_of = compiled(row_of)
 

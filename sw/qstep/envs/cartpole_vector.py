@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qstep.envs.cartpole_kernels import ACTIONS, INPUTS, CartPoles, Outcome, observe, restart, step
 from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.vector import checked_num_envs
+from qstep.spec.checks import integer
 
 __all__ = ["CartPoleVectorEnv"]
 
@@ -50,8 +50,9 @@ class CartPoleVectorEnv(CompiledVectorEnv):
     """
 
     def __init__(self, num_envs: int) -> None:
+        num_envs = integer("num_envs", num_envs, 1)
         space = gym.make("CartPole-v1").observation_space
-        super().__init__(num_envs, space, ACTIONS, CartPoles.empty(checked_num_envs(num_envs)))
+        super().__init__(num_envs, space, ACTIONS, CartPoles.empty(num_envs))
         self._cosines, self._sines = np.zeros(num_envs), np.zeros(num_envs)
         self._seen = np.zeros((num_envs, INPUTS), np.float32)
         self._out = Outcome(

@@ -20,13 +20,17 @@ from qstep.envs.snake_rules import (
     REWARD_DEATH,
     REWARD_FOOD,
     RING,
+    SCRATCH,
     SIDE,
     START_LENGTH,
     TURNS,
+    Snakes,
 )
 from qstep.envs.splitmix_kernels import below
 
-__all__ = ["move", "observe", "restart", "row", "step"]
+__all__ = ["ARRAYS", "SCRATCH", "move", "observe", "restart", "row", "step"]
+
+ARRAYS = Snakes
 
 _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)

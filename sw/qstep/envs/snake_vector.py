@@ -25,7 +25,7 @@ from qstep.envs.snake_rules import (
     Snakes,
     checked_placement,
 )
-from qstep.envs.vector import checked_num_envs
+from qstep.spec.checks import integer
 
 __all__ = ["SnakeVectorEnv"]
 
@@ -60,8 +60,9 @@ class SnakeVectorEnv(CompiledVectorEnv):
     """
 
     def __init__(self, num_envs: int, observation: Observation = "features") -> None:
+        num_envs = integer("num_envs", num_envs, 1)
         space = Snake(observation).observation_space
-        super().__init__(num_envs, space, ACTIONS, Snakes.empty(checked_num_envs(num_envs)))
+        super().__init__(num_envs, space, ACTIONS, Snakes.empty(num_envs))
         self._is_state = observation == "state"
         width = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}[observation]
 

@@ -5,34 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.checkpoint import check_parts
-from qstep.envs import make_any
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.errors import EnvironmentSpaceError
 
 __all__ = [
     "check_action",
     "check_autoreset",
     "checked_actions",
-    "checked_num_envs",
     "final_values",
     "led_to",
-    "make_vector",
     "restore_arrays",
     "words",
 ]
-
-
-def checked_num_envs(num_envs: int) -> int:
-    """Return the number of environments; raises ConfigError unless it is 1 or more."""
-    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-        raise ConfigError(f"num_envs is {num_envs!r}; it must be an integer, 1 or more")
-    return num_envs
 
 
 def words(seed: int, num_envs: int) -> list[int]:
@@ -72,39 +61,6 @@ def restore_arrays(
     check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
-
-
-def make_vector(
-    env_id: str, num_envs: int, env_kwargs: Mapping[str, Any] | None = None
-) -> VectorEnv[Any, Any, Any]:
-    """Make N environments that reset within the step that ends an episode.
-
-    QStep's environments with a compiled form step in one call, others one after the other.
-
-    Parameters
-    ----------
-    env_id : str
-        As for :func:`qstep.envs.make_any`, or ``qstep/CartPole-v0``.
-    num_envs : int
-        1 or more.
-    env_kwargs : mapping, optional
-        As for :func:`qstep.envs.make_any`.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environment is unknown or cannot be made.
-    ConfigError
-        The number is out of range.
-    """
-    checked_num_envs(num_envs)
-    spec = gym.registry.get(env_id) if env_id.startswith("qstep/") else None
-    if spec is not None and spec.vector_entry_point is not None and not env_kwargs:
-        return gym.make_vec(env_id, num_envs)
-    return SyncVectorEnv(
-        [lambda: make_any(env_id, None, env_kwargs)] * num_envs,
-        autoreset_mode=AutoresetMode.SAME_STEP,
-    )
 
 
 def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:

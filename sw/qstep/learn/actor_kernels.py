@@ -1,12 +1,15 @@
 """The compiled part of `VectorActor`: acting on a table in any environment that has kernels.
 
-The loops use three functions of an environment: :func:`restart`, :func:`move` and :func:`row`.
-`envs` is a structure of arrays, `Snakes` or `CartPoles`, whose type selects them when a loop is
+The module of an environment's kernels has ``ARRAYS``, the named tuple of the state of N environments, of
+which ``SCRATCH`` names the fields that hold nothing between two steps, and functions of these arrays and
+an index: ``restart``, ``move`` and ``row``. The type of `envs` selects the functions when a loop is
 compiled.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,35 +17,31 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from qstep._io.compiled import compiled
-from qstep.envs import cartpole_kernels, snake_kernels
-from qstep.envs.cartpole_kernels import CartPoles
-from qstep.envs.snake_rules import Snakes
+from qstep.envs.catalogue import ENVIRONMENTS
 from qstep.envs.splitmix_kernels import below
 from qstep.spec.epsilon import falling_linearly
 
-__all__ = ["CHANCES", "Ends", "Turns", "act", "move", "play", "restart", "row"]
+__all__ = ["CHANCES", "KERNELS", "Ends", "Turns", "act", "move", "play", "restart", "row"]
 
 CHANCES = 1 << 31
 """Range of the draw that is compared with epsilon: a power of two, so no draw is discarded."""
 
-_KERNELS: dict[type, Any] = {Snakes: snake_kernels, CartPoles: cartpole_kernels}
+KERNELS: dict[str, Any] = {
+    record.kernels: import_module(record.kernels) for record in ENVIRONMENTS if record.kernels
+}
+"""The modules of kernels by name."""
+
+_OF = {module.ARRAYS: module for module in KERNELS.values()}
+_FILES = tuple(Path(module.__file__) for module in KERNELS.values())
 
 _epsilon = compiled(falling_linearly)
 
 
 class Turns(NamedTuple):
-    """The state of N environments that act in turns, and the generator of their policy.
+    """The state of N environments that act in turns.
 
-    Attributes
-    ----------
-    word : ndarray of uint64, shape (1,)
-        Generator.
-    turn : ndarray of int64, shape (1,)
-        Environment whose turn it is.
-    total : ndarray of float64, shape (N,)
-        Return of each environment's episode so far.
-    length : ndarray of int64, shape (N,)
-        Its steps so far.
+    `word` is the generator of their policy and `turn` the next environment, both of shape (1,); `total`
+    and `length` are return and steps of each environment's episode so far, shape (N,).
     """
 
     word: NDArray[np.uint64]
@@ -53,26 +52,12 @@ class Turns(NamedTuple):
     @classmethod
     def empty(cls, num_envs: int) -> Self:
         """Return the state before any environment has stepped."""
-        return cls(
-            word=np.zeros(1, np.uint64),
-            turn=np.zeros(1, np.int64),
-            total=np.zeros(num_envs),
-            length=np.zeros(num_envs, np.int64),
-        )
+        total, length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+        return cls(np.zeros(1, np.uint64), np.zeros(1, np.int64), total, length)
 
 
 class Ends(NamedTuple):
-    """Episodes in the order in which they ended.
-
-    Attributes
-    ----------
-    total : ndarray of float64, shape (n,)
-        Returns.
-    length : ndarray of int64, shape (n,)
-        Steps.
-    terminated : ndarray of bool, shape (n,)
-        False where the episode was truncated.
-    """
+    """Returns and steps of episodes in the order in which they ended, and whether they terminated."""
 
     total: NDArray[np.float64]
     length: NDArray[np.int64]
@@ -80,43 +65,43 @@ class Ends(NamedTuple):
 
     @classmethod
     def empty(cls, episodes: int) -> Self:
-        """Return room for this many episodes."""
+        """Return arrays for this many episodes."""
         return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.zeros(episodes, np.bool_))
 
 
 def restart(envs: Any, i: int) -> None:
     """Begin an episode in environment `i`."""
-    _KERNELS[type(envs)].restart(envs, i)
+    _OF[type(envs)].restart(envs, i)
 
 
 def move(
     envs: Any, i: int, action: int
 ) -> tuple[float, bool, bool]:  # pragma: no cover: Numba takes its overload
     """Step environment `i`; return reward, terminated and truncated."""
-    reward, terminated, truncated = _KERNELS[type(envs)].move(envs, i, action)
+    reward, terminated, truncated = _OF[type(envs)].move(envs, i, action)
     return reward, terminated, truncated
 
 
 def row(envs: Any, i: int) -> int:  # pragma: no cover: Numba takes its overload
     """Return the row of the table for environment `i`."""
-    return int(_KERNELS[type(envs)].row(envs, i))
+    return int(_OF[type(envs)].row(envs, i))
 
 
 @overload(restart, inline="always")
 def _(envs, i):  # type: ignore[no-untyped-def]
-    kernel = _KERNELS[envs.instance_class].restart
+    kernel = _OF[envs.instance_class].restart
     return lambda envs, i: kernel(envs, i)
 
 
 @overload(move, inline="always")
 def _(envs, i, action):  # type: ignore[no-untyped-def]
-    kernel = _KERNELS[envs.instance_class].move
+    kernel = _OF[envs.instance_class].move
     return lambda envs, i, action: kernel(envs, i, action)
 
 
 @overload(row, inline="always")
 def _(envs, i):  # type: ignore[no-untyped-def]
-    kernel = _KERNELS[envs.instance_class].row
+    kernel = _OF[envs.instance_class].row
     return lambda envs, i: kernel(envs, i)
 
 
@@ -130,13 +115,13 @@ def _greedy(q, state):  # type: ignore[no-untyped-def]
     return best
 
 
-@compiled
-def act(envs, turns, q, schedule, done, out, ends):  # type: ignore[no-untyped-def]
+@compiled(sources=_FILES)
+def act(envs, turns, q, schedule, limit, done, out, ends):  # type: ignore[no-untyped-def]
     """Step the environments in turns, epsilon-greedily on `q`, until `out` or `ends` is full.
 
-    `schedule` are start, end and the episodes over which epsilon falls; `done` is the number of
-    episodes before. An environment whose episode ends is restarted. Returns how many transitions and
-    ends were written.
+    `schedule` are start, end and the episodes over which epsilon falls; an episode is truncated after
+    `limit` steps, if that is positive; `done` is the number of episodes before. An environment whose
+    episode ends is restarted. Returns how many transitions and ends were written.
     """
     made = ended = 0
     while made < len(out[0]) and ended < len(ends.total):
@@ -153,7 +138,7 @@ def act(envs, turns, q, schedule, done, out, ends):  # type: ignore[no-untyped-d
         made += 1
         turns.total[i] += reward
         turns.length[i] += 1
-        if terminated or truncated:
+        if terminated or truncated or 0 < limit <= turns.length[i]:
             ends.total[ended], ends.length[ended] = turns.total[i], turns.length[i]
             ends.terminated[ended] = terminated
             ended += 1
@@ -163,8 +148,8 @@ def act(envs, turns, q, schedule, done, out, ends):  # type: ignore[no-untyped-d
     return made, ended
 
 
-@compiled
-def play(envs, q, ends):  # type: ignore[no-untyped-def]
+@compiled(sources=_FILES)
+def play(envs, q, limit, ends):  # type: ignore[no-untyped-def]
     """Begin an episode in each environment and play it greedily on `q`."""
     for i in range(len(ends.total)):
         restart(envs, i)
@@ -174,4 +159,4 @@ def play(envs, q, ends):  # type: ignore[no-untyped-def]
             ends.total[i] += reward
             ends.length[i] += 1
             ends.terminated[i] = terminated
-            ended = terminated or truncated
+            ended = terminated or truncated or 0 < limit <= ends.length[i]

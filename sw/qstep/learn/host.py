@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from qstep._io.checkpoint import Checkpoint
 from qstep.device import open_device
 from qstep.device.base import Device
-from qstep.envs import GridWorld, make, table_size
+from qstep.envs import LIMIT, GridWorld, make, table_size
+from qstep.envs.catalogue import ENVIRONMENTS, Environment, record_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.learn.actor import Actor, GymActor, Stretch
 from qstep.learn.evaluate import MAX_SEED, Evaluation, share
@@ -32,7 +33,7 @@ from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld
 from qstep.learn.table_result import TableResult, optimum
-from qstep.learn.vector_actor import VECTOR_ENVS, VectorActor
+from qstep.learn.vector_actor import VectorActor
 from qstep.mdp.table_env import TableEnv
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
@@ -71,8 +72,7 @@ class Plan:
         Episodes that epsilon's share refers to; 0 for those of the run. A run that is extended keeps
         them, and so its epsilon.
     num_envs : int
-        Environments that act in turns: 1 or more of Snake and CartPole, which are compiled
-        (:data:`~qstep.learn.vector_actor.VECTOR_ENVS`), 1 of any other.
+        Environments that act in turns: 1, or any number of an environment with kernels.
     env_kwargs : dict
         Arguments of the environment, as for :func:`qstep.envs.make`.
     """
@@ -96,13 +96,20 @@ class Plan:
         counts = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes", "num_envs")
         for name in counts:
             object.__setattr__(self, name, integer(name, getattr(self, name), 1))
-        if self.num_envs > 1 and self.env_id not in VECTOR_ENVS:
+        if self.num_envs > 1 and self.compiled is None:
+            many = " and ".join(record.name for record in ENVIRONMENTS if record.kernels)
             raise ConfigError(
-                f"num_envs is {self.num_envs}; it must be 1: only {' and '.join(VECTOR_ENVS)} act "
-                f"many at once, not {self.env_id}"
+                f"num_envs is {self.num_envs}; it must be 1: only {many} act many at once, not "
+                f"{self.env_id}"
             )
         horizon = integer("epsilon_episodes", self.epsilon_episodes, 0)
         object.__setattr__(self, "epsilon_episodes", horizon)
+
+    @property
+    def compiled(self) -> Environment | None:
+        """The environment's record, if it has kernels."""
+        record = record_of(self.env_id)
+        return record if record is not None and record.kernels else None
 
     @property
     def horizon(self) -> int:
@@ -327,9 +334,11 @@ class Learner:
 
     def _made_actor(self) -> Actor:
         plan = self.plan
-        if plan.env_id in VECTOR_ENVS:
+        if plan.compiled is not None:
+            limit = max(plan.env_kwargs.get(LIMIT) or 0, 0)
             return VectorActor(
-                plan.env_id, plan.num_envs, plan.epsilon, plan.horizon, *self._generators
+                *(plan.compiled, plan.num_envs, limit, plan.epsilon, plan.horizon),
+                *self._generators,
             )
         success_reward = None if self.world is None else self.world.success_reward
         evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED, env_kwargs=plan.env_kwargs)

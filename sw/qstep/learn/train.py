@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from qstep._io import extras
 from qstep.envs import make, table_size
+from qstep.envs.catalogue import defaults
 from qstep.errors import ConfigError, NoTableError, PrecisionWarning
 from qstep.learn.agents import AgentsRun
-from qstep.learn.defaults import DEVICE_DEFAULTS, HOST_DEFAULTS
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import Budget, planned
@@ -152,12 +152,12 @@ def train(
                     f"{what} is {shown(value)}; it is for runs in which the device acts"
                 )
         if episodes is None:
-            episodes = HOST_DEFAULTS.get(name_of(world), {}).get("episodes", 2000)
+            episodes = defaults(name_of(world), True).get("episodes", 2000)
         run = _host_run(
             world, device, episodes, settings, number_format, rounding, config, env_kwargs
         )
         return _of_table(finished(run, progress, metrics))
-    own = DEVICE_DEFAULTS.get(name_of(world), {})
+    own = defaults(name_of(world), False)
     if steps is None and episodes is None:
         episodes = own.get("episodes", 2000)
     budget = Budget(steps, episodes)
@@ -199,7 +199,7 @@ def _host_run(
         )
     if not isinstance(world, str):
         env_kwargs = world.spec.kwargs  # type: ignore[union-attr]  # checked above
-    own = HOST_DEFAULTS.get(name, {})
+    own = defaults(name, True)
     mode = Rounding.parse(own.get("rounding", "nearest") if rounding is None else rounding)
     if settings is None:
         epsilon = replace(FALLING, end=own.get("epsilon_end", FALLING.end))

@@ -8,20 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.cartpole_kernels import CartPoles
-from qstep.envs.snake_rules import SCRATCH, Snakes
+from qstep.envs.catalogue import Environment
 from qstep.envs.splitmix import SplitMix64
 from qstep.envs.vector import restore_arrays, words
 from qstep.learn.actor import Stretch
-from qstep.learn.actor_kernels import Ends, Turns, act, play, restart
+from qstep.learn.actor_kernels import KERNELS, Ends, Turns, act, play, restart
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
 from qstep.learn.host_checkpoint import PENDING_TYPES, Columns, Episode
 from qstep.spec.epsilon import Epsilon
 
-__all__ = ["VECTOR_ENVS", "VectorActor"]
-
-VECTOR_ENVS: dict[str, type[Snakes] | type[CartPoles]] = {"snake": Snakes, "cartpole": CartPoles}
-"""The environments with compiled kernels, by name."""
+__all__ = ["VectorActor"]
 
 _LONGEST = 1 << 16
 """Most steps of a stretch; Ctrl-C is handled between two stretches."""
@@ -38,10 +34,12 @@ class VectorActor:
 
     Parameters
     ----------
-    env_id : str
-        One of :data:`VECTOR_ENVS`.
+    record : Environment
+        One with kernels.
     num_envs : int
         N, 1 or more.
+    max_episode_steps : int
+        Steps after which an episode is truncated, or 0 for the environment's own limit alone.
     epsilon : Epsilon
     horizon : int
         Episodes that its share refers to.
@@ -53,22 +51,24 @@ class VectorActor:
 
     def __init__(
         self,
-        env_id: str,
+        record: Environment,
         num_envs: int,
+        max_episode_steps: int,
         epsilon: Epsilon,
         horizon: int,
         acting: np.random.Generator,
         evaluating: np.random.Generator,
     ) -> None:
-        self._env_id = env_id
-        self._envs = VECTOR_ENVS[env_id].empty(num_envs)
+        self._kernels, self._success_length = KERNELS[record.kernels], record.success_length
+        self._limit = max_episode_steps
+        self._envs = self._kernels.ARRAYS.empty(num_envs)
         self._turns = Turns.empty(num_envs)
         self._schedule, self._horizon = epsilon, horizon
         self._acting, self._evaluating = acting, evaluating
         # No step is made here: this loads the machine code, or compiles it the first time, before
         # the run.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
-        play(VECTOR_ENVS[env_id].empty(0), np.zeros((1, 1), np.int32), Ends.empty(0))
+        play(self._kernels.ARRAYS.empty(0), np.zeros((1, 1), np.int32), self._limit, Ends.empty(0))
 
     def begin(self) -> None:
         """Seed the environments and the policy."""
@@ -91,7 +91,7 @@ class VectorActor:
                 total,
                 length,
                 terminated,
-                self._success(terminated),
+                self._success(length, terminated),
             )
             for k, (total, length, terminated) in enumerate(rows)
         ]
@@ -103,11 +103,12 @@ class VectorActor:
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of as many environments."""
-        envs = VECTOR_ENVS[self._env_id].empty(episodes)
+        envs = self._kernels.ARRAYS.empty(episodes)
         envs.word[:] = words(int(self._evaluating.integers(MAX_SEED)), episodes)
         ends = Ends.empty(episodes)
-        play(envs, _writable(table), ends)
-        successes = [self._success(terminated) for terminated in ends.terminated.tolist()]
+        play(envs, _writable(table), self._limit, ends)
+        rows = zip(ends.length.tolist(), ends.terminated.tolist(), strict=True)
+        successes = [self._success(*row) for row in rows]
         return evaluation_of(done, ends.total, ends.length, ends.terminated, successes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -129,20 +130,22 @@ class VectorActor:
         self, table: NDArray[np.int32], done: int, columns: Columns, ends: Ends
     ) -> tuple[int, int]:
         schedule = self._schedule.line(self._horizon)
-        made, ended = act(self._envs, self._turns, table, schedule, done, columns, ends)
+        made, ended = act(
+            self._envs, self._turns, table, schedule, self._limit, done, columns, ends
+        )
         return made, ended
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         kept = {
             f"envs_{name}": array
             for name, array in self._envs._asdict().items()
-            if name not in SCRATCH
+            if name not in self._kernels.SCRATCH
         }
         return kept | {f"turns_{name}": array for name, array in self._turns._asdict().items()}
 
-    def _success(self, terminated: bool) -> bool | None:
-        """Lasting until the end is success for the pole; for Snake, success is not defined."""
-        return not terminated if self._env_id == "cartpole" else None
+    def _success(self, length: int, terminated: bool) -> bool | None:
+        least = self._success_length
+        return None if least is None else length >= least and not terminated
 
 
 def _columns(steps: int) -> Columns:

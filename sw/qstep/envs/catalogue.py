@@ -1,0 +1,286 @@
+"""What QStep knows about each environment: one record each; ours are registered with Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+
+from qstep.envs.maps import MAPS
+from qstep.spec.epsilon import Epsilon
+
+__all__ = [
+    "ENVIRONMENTS",
+    "NAMED",
+    "NETWORKS",
+    "Environment",
+    "defaults",
+    "in_words",
+    "networks_in_words",
+    "record_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What QStep knows about an environment.
+
+    Attributes
+    ----------
+    id : str
+        Gymnasium's id.
+    name : str
+        Short name of its form for a table, or empty.
+    aliases : tuple of str
+        Ids of the same task in other releases of Gymnasium.
+    entry_point : str
+        Its class, ``module:name``, or empty if it is not ours.
+    vector_entry_point, vector_id : str
+        Class of its compiled form, or empty, and the form's id if that is another one.
+    kwargs : mapping
+        Arguments with which it is registered.
+    reward_threshold : float or None
+        Least mean return that counts as solved.
+    table : mapping or None
+        Arguments with which its observations are the rows of a table; None if there are none.
+    kernels : str
+        Module of its compiled form for a table, or empty; see :mod:`qstep.learn.vector_actor`.
+    success_length : int or None
+        Steps after which an episode that has not terminated is a success; None if that is no criterion.
+    device, host : mapping
+        Settings with which a table learns where the device or the host acts, by option of ``qstep
+        train``; the usual ones otherwise.
+    networks : mapping
+        The names under which a network learns it with the settings below, and its arguments for each.
+    network_episodes : int or None
+        Episodes after which such a run ends.
+    network_settings : mapping
+        For each algorithm: fields of its configuration, and `num_envs` and `evaluate_every`.
+    """
+
+    id: str
+    name: str = ""
+    aliases: tuple[str, ...] = ()
+    entry_point: str = ""
+    vector_entry_point: str = ""
+    vector_id: str = ""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    reward_threshold: float | None = None
+    table: Mapping[str, Any] | None = field(default_factory=dict)
+    kernels: str = ""
+    success_length: int | None = None
+    device: Mapping[str, Any] = field(default_factory=dict)
+    host: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    network_episodes: int | None = None
+    network_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def _grid_world(name: str, env_id: str, **settings: Any) -> Environment:
+    return Environment(
+        id=env_id,
+        name=name,
+        entry_point="qstep.envs.gridworld:GridWorld",
+        kwargs={"text": MAPS[name], "source": name},
+        device=settings,
+        host=settings,
+    )
+
+
+# An update of 128 transitions every 8 steps, and a target network that follows.
+_CARTPOLE_DQN = {
+    "total_timesteps": 400_000,
+    "hidden": (64, 64),
+    "variant": "double",
+    "gamma": 0.98,
+    "reward_scale": 0.02,  # 1 - gamma: values reach 1
+    "batch_size": 128,
+    "gradient_steps": 4,
+    "buffer_size": 100_000,
+    "learning_starts": 1_000,
+    "target_update_interval": 1,
+    "tau": 0.02,
+    "learning_rate": 1e-3,
+    "final_learning_rate": 0.0,
+    "epsilon": Epsilon(1.0, 0.05, "linear", 0.2, "run"),
+}
+
+# In Snake exploration stops completely: a single random move can end a long game.
+_SNAKE_DQN = {
+    "total_timesteps": 2_000_000,  # about as long as 5,000 episodes with the flood fill
+    "hidden": (256,),
+    "variant": "target",
+    "gamma": 0.95,
+    "reward_scale": 0.1,
+    "batch_size": 128,
+    "gradient_steps": 16,
+    "buffer_size": 100_000,
+    "learning_starts": 2_048,
+    "target_update_interval": 8,
+    "tau": 1.0,
+    "learning_rate": 1e-3,
+    "final_learning_rate": 1e-4,
+    "epsilon": Epsilon(1.0, 0.0, "linear", 0.015, "run"),
+    "num_envs": 256,
+}
+
+ENVIRONMENTS = (
+    _grid_world("gridworld", "qstep/GridWorld-v0"),
+    _grid_world("gridworld-8x8", "qstep/GridWorld8x8-v0"),
+    _grid_world("gridworld-16x16", "qstep/GridWorld16x16-v0"),
+    # At 74 steps from the goal, a gamma of 0.9 leaves less than the resolution of Q8.8.
+    _grid_world("gridworld-32x32", "qstep/GridWorld32x32-v0", gamma=0.99),
+    Environment(
+        id="FrozenLake-v1",
+        # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
+        # On the device, at this many steps a second, a small alpha averages well. With 0.03, the
+        # discount learned would be 0.98983.
+        device={"alpha": 0.0305, "gamma": 0.99, "episodes": 20_000},
+        host={"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
+    ),
+    Environment(
+        id="CliffWalking-v1",
+        aliases=("CliffWalking-v0",),
+        # There is no step limit, so the first walks are long and few episodes are enough.
+        device={"episodes": 500},
+        host={"episodes": 500},
+    ),
+    Environment(id="Taxi-v4", aliases=("Taxi-v3",), device={"episodes": 5000}),
+    Environment(
+        id="qstep/Snake-v0",
+        name="snake",
+        entry_point="qstep.envs.snake:Snake",
+        vector_entry_point="qstep.envs.snake_vector:SnakeVectorEnv",
+        table={"observation": "state"},
+        kernels="qstep.envs.snake_kernels",
+        # 11 bits stand for many grids, so values must be averaged, and one random move can end a game.
+        host={
+            "alpha": 0.05,
+            "epsilon_end": 0.0,
+            "episodes": 3000,
+            "evaluate_every": 500,
+            "num_envs": 8,
+            "sync_steps": 1024,
+        },
+        networks={"snake": {"observation": "flood"}, "snake-features": {"observation": "features"}},
+        network_episodes=5_000,
+        network_settings={
+            "dqn": _SNAKE_DQN,
+            "dqn plain": {
+                **_SNAKE_DQN,
+                "batch_size": 32,
+                "gradient_steps": 1,
+                "target_update_interval": 250,
+                "num_envs": 4,
+            },
+            "pqn": {
+                "total_timesteps": 1_000_000,
+                "hidden": (256,),
+                "gamma": 0.95,
+                "q_lambda": 0.65,
+                "num_steps": 16,
+                "update_epochs": 2,
+                "num_minibatches": 8,
+                "epsilon": Epsilon(1.0, 0.0, "linear", 0.05, "run"),
+                "num_envs": 256,
+            },
+        },
+    ),
+    Environment(
+        id="qstep/CartPoleTable-v0",
+        name="cartpole",
+        entry_point="qstep.envs.cartpole_table:CartPoleTable",
+        reward_threshold=475.0,
+        kernels="qstep.envs.cartpole_kernels",
+        success_length=500,
+        # A row stands for many states, so values are means of many small corrections. Rounding to
+        # nearest would drop corrections below half of 2^-8.
+        host={
+            "alpha": 0.1,
+            "gamma": 0.99,
+            "rounding": "stochastic",
+            "epsilon_end": 0.0,
+            "episodes": 3000,
+            "evaluate_every": 500,
+            "num_envs": 4,
+            "sync_steps": 1024,
+        },
+    ),
+    Environment(
+        id="CartPole-v1",
+        aliases=("CartPole-v0",),
+        vector_entry_point="qstep.envs.cartpole_vector:CartPoleVectorEnv",
+        vector_id="qstep/CartPole-v0",
+        reward_threshold=475.0,
+        table=None,
+        networks={"cartpole": {}},
+        network_settings={
+            "dqn": {**_CARTPOLE_DQN, "evaluate_every": 100},
+            "dqn plain": {**_CARTPOLE_DQN, "evaluate_every": 10},
+            "pqn": {"evaluate_every": 100},
+        },
+    ),
+)
+"""All of them."""
+
+NAMED = {
+    name: record
+    for record in ENVIRONMENTS
+    for name in (record.name, record.id, record.vector_id, *record.aliases)
+    if name
+}
+"""The record of each short name, id and alias."""
+
+NETWORKS = {name: record for record in ENVIRONMENTS for name in record.networks}
+"""The record of each name under which a network has settings of its own."""
+
+
+def record_of(env_id: str) -> Environment | None:
+    """Return the record of a short name, an id or ``module:id``; None if there is none."""
+    return NAMED.get(env_id.rpartition(":")[2])
+
+
+def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
+    """Return the settings with which a table learns a world, where they are not the usual ones."""
+    record = record_of(world)
+    if record is None:
+        return {}
+    return record.host if on_host else record.device
+
+
+def in_words() -> str:
+    """Return the names of our environments and the defaults of all, for ``qstep train --help``."""
+    names = ", ".join(record.name for record in ENVIRONMENTS if record.name)
+    text = f"Worlds of QStep: {names}."
+    for who in ("device", "host"):
+        settings = {record.name or record.id: getattr(record, who) for record in ENVIRONMENTS}
+        worlds = "; ".join(f"{name} {_typed(own)}" for name, own in settings.items() if own)
+        text += f" Defaults of worlds in which the {who} acts: {worlds}."
+    return text
+
+
+def networks_in_words() -> str:
+    """Return the names that networks learn with settings of their own, for ``qstep dqn --help``."""
+    names = []
+    for name, record in NETWORKS.items():
+        arguments = ", ".join(f"{key} {value}" for key, value in record.networks[name].items())
+        names.append(f"{name} ({arguments})" if arguments else name)
+    return f"Worlds with settings of their own: {', '.join(names)}."
+
+
+def _typed(settings: Mapping[str, Any]) -> str:
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in settings.items())
+
+
+for _own in ENVIRONMENTS:
+    if _own.entry_point or _own.vector_entry_point:
+        # No `max_episode_steps`: each of them ends its episodes itself.
+        gym.register(
+            _own.vector_id or _own.id,
+            entry_point=_own.entry_point or None,
+            vector_entry_point=_own.vector_entry_point or None,
+            reward_threshold=_own.reward_threshold,
+            kwargs=dict(_own.kwargs),
+        )
