@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from qstep.cli._options import (
+    accelerator_option,
     config_from,
     device_option,
     env_kwargs_option,
@@ -63,13 +64,7 @@ acting_options = stack(
         help="Algorithm of agents on the device.",
     ),
     hyper_options,
-    click.option(
-        "--config",
-        "config_file",
-        type=click.Path(path_type=Path),
-        help="The accelerator as TOML; for a board, the file from qstep build.  "
-        "[default: one that fits]",
-    ),
+    accelerator_option,
     click.option(
         "--format",
         "number_format",

@@ -31,6 +31,7 @@ __all__ = [
     "CommaList",
     "Decorator",
     "FiniteRange",
+    "accelerator_option",
     "agent_option",
     "config_from",
     "config_options",
@@ -217,6 +218,13 @@ scheduler_option = option(
     "--scheduler",
     "Use the workers of this Dask scheduler instead; needs the extra 'cluster'.",
     metavar="tcp://HOST:PORT",
+)
+
+accelerator_option = option(
+    "--config",
+    "The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
+    "config_file",
+    type=FILE,
 )
 
 config_options = stack(

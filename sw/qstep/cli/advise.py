@@ -9,45 +9,30 @@ from typing import Any
 import click
 
 from qstep._io.pictures import write_pictures
-from qstep.cli._options import FiniteRange, plot_option, seed_option
+from qstep.cli._options import ROUNDINGS, FiniteRange, option, plot_option, seed_option
 from qstep.cli._output import JsonOutput, json_option, room_for
-from qstep.spec.fixed import Rounding
 
 __all__ = ["command"]
 
 
 @click.command(short_help="Find the narrowest number format that learns a world.")
 @click.argument("world")
-@click.option(
+@option(
     "--alpha",
+    "Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance]",
     type=FiniteRange(0, 1),
-    help="Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance]",
 )
-@click.option(
-    "--gamma",
-    type=FiniteRange(0, 1, max_open=True),
-    default=0.9,
-    show_default=True,
-    help="Discount, 0 to below 1.",
-)
-@click.option(
-    "--steps", type=int, help="Steps of each of 5 agents.  [default: depends on the world's size]"
-)
-@click.option(
-    "--width",
-    "most_width",
-    type=int,
-    default=20,
-    show_default=True,
-    help="Widest format to try, 8..32 bits.",
-)
-@click.option(
+@option("--gamma", "Discount, 0 to below 1.", type=FiniteRange(0, 1, max_open=True), default=0.9)
+@option("--steps", "Steps of each of 5 agents.  [default: depends on the world's size]", type=int)
+@option("--width", "Widest format to try, 8..32 bits.", "most_width", default=20)
+@option(
     "--rounding",
+    "A rounding mode to try; may be repeated.  [default: all]",
     "roundings",
-    type=click.Choice([mode.value for mode in Rounding]),
+    type=ROUNDINGS,
     multiple=True,
-    default=[mode.value for mode in Rounding],
-    help="A rounding mode to try; may be repeated.  [default: all]",
+    default=ROUNDINGS.choices,
+    show_default=False,
 )
 @seed_option
 @json_option("all trials")

@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from qstep._io.pictures import write_pictures
 from qstep.cli._interrupt import command_line, on_interrupt
-from qstep.cli._options import CommaList, jobs_option, plot_option, scheduler_option, seeds_option
+from qstep.cli._options import (
+    CommaList,
+    Decorator,
+    jobs_option,
+    option,
+    plot_option,
+    scheduler_option,
+    seeds_option,
+)
 from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
 
 
-def _axis(
-    option: str, name: str, what: str, default: str = "", shown: str = "the board's own"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        option,
-        name,
-        type=CommaList(int, "integers such as 256,1024"),
-        default=default or None,
-        metavar="N,...",
-        help=f"{what}  [default: {default or shown}]",
-    )
+_SIZES = CommaList(int, "integers such as 256,1024")
+
+
+def _axis(flag: str, name: str, help: str, default: str | None = None) -> Decorator:
+    return option(flag, help, name, type=_SIZES, metavar="N,...", default=default)
 
 
 @click.command(short_help="Compare sizes and speeds of many configurations.")
 @click.argument("boards", nargs=-1, metavar="[BOARD]...")
-@_axis("--states", "states", "Rows of the table, 2..65536.")
-@_axis("--actions", "actions", "Columns of the table, 2..64.")
-@_axis("--width", "widths", "Bits of a value, 8..32.")
+@_axis("--states", "states", "Rows of the table, 2..65536.  [default: the board's own]")
+@_axis("--actions", "actions", "Columns of the table, 2..64.  [default: the board's own]")
+@_axis("--width", "widths", "Bits of a value, 8..32.  [default: the board's own]")
 @_axis("--loop-depth", "loop_depths", "Depth of the dependence loop in clocks, 1..3.", "1,2,3")
-@click.option(
+@option(
     "--what",
+    "The lane alone, between registers, or the whole bitstream.",
     type=click.Choice(["lane", "device"]),
     default="lane",
-    show_default=True,
-    help="The lane alone, between registers, or the whole bitstream.",
 )
 @seeds_option
 @jobs_option("Tools to run at a time.")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.files import write_atomically
-from qstep.cli._options import agent_option, table_of
+from qstep.cli._options import FILE, NEW_FILE, agent_option, option, table_of
 from qstep.cli._output import room_for
 from qstep.errors import TableError
 from qstep.learn.table import load_table, table_config
@@ -70,21 +70,15 @@ _FORMATS = {"csv": to_csv, "c": to_c, "readmemh": to_readmemh}
 
 
 @click.command(short_help="Write a learnt table as CSV, C header or memory image.")
-@click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("table_file", metavar="TABLE.npz", type=FILE)
+@option(
     "--format",
+    "CSV, a C header, or a memory image for Verilog's $readmemh.",
     "name",
     type=click.Choice(tuple(_FORMATS)),
     required=True,
-    help="CSV, a C header, or a memory image for Verilog's $readmemh.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="The file.",
-)
+@option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
 def command(table_file: Path, name: str, out: Path, agent: int) -> None:
     """Write a learnt table as text, with exact raw values.

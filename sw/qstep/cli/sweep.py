@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +11,24 @@ import click
 from qstep.cli._console import console
 from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._options import (
+    FOLDER,
+    ROUNDINGS,
     CommaList,
+    Decorator,
+    accelerator_option,
     config_from,
     device_option,
     env_kwargs_option,
     folder_options,
     jobs_option,
+    option,
     refuse,
     scheduler_option,
 )
 from qstep.cli._output import JsonOutput, json_option
 from qstep.learn.result import Result
+from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import FALLING, Epsilon
-from qstep.spec.fixed import Rounding
 
 if TYPE_CHECKING:
     from qstep.learn.sweep_plan import SweepOptions
@@ -32,80 +36,47 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _NUMBERS = CommaList(float, "numbers such as 0.1,0.5")
+_ALL = ", ".join(algorithm.value for algorithm in Algorithm)
 _NAMES = CommaList(str, "names such as q-learning,sarsa")
 
 
-def _axis(
-    option: str, name: str, metavar: str, what: str, default: str, kind: CommaList = _NUMBERS
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    words = f"{what}  [default: {default}]"
-    return click.option(option, name, type=kind, metavar=f"{metavar},...", help=words)
+def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMBERS) -> Decorator:
+    return option(flag, help, name, type=kind, metavar=f"{metavar},...")
 
 
 @click.command(short_help="Find the settings that learn a world best.")
 @click.argument("world")
-@_axis("--alpha", "alphas", "A", "Learning rates, 0..1.", "0.01,0.03,0.1,0.3,1")
-@_axis("--gamma", "gammas", "G", "Discounts, 0..1.", "0.8,0.9,0.95,0.99,0.999")
-@_axis("--epsilon-start", "start", "E", "First epsilons, 0..1.", "1")
-@_axis("--epsilon-end", "end", "E", "Last epsilons, 0..1.", "0.05")
-@_axis("--epsilon-share", "share", "S", "Share of the run during which epsilon falls, 0..1.", "0.5")
-@_axis(
-    "--algorithm",
-    "algorithms",
-    "NAME",
-    "Any of q-learning, sarsa, expected-sarsa, double-q.",
-    "q-learning",
-    _NAMES,
-)
-@_axis("--format", "formats", "Qm.F", "Number formats.", "16 bits that fit the world", _NAMES)
-@click.option(
-    "--rounding",
-    type=click.Choice([mode.value for mode in Rounding]),
-    default=Rounding.NEAREST.value,
-    show_default=True,
-    help="Rounding of an update.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed of every point.")
-@click.option(
+@_axis("--alpha", "alphas", "A", "Learning rates, 0..1.  [default: 0.01,0.03,0.1,0.3,1]")
+@_axis("--gamma", "gammas", "G", "Discounts, 0..1.  [default: 0.8,0.9,0.95,0.99,0.999]")
+@_axis("--epsilon-start", "start", "E", "First epsilons, 0..1.  [default: 1]")
+@_axis("--epsilon-end", "end", "E", "Last epsilons, 0..1.  [default: 0.05]")
+@_axis("--epsilon-share", "share", "S", "Share of the run it falls in, 0..1.  [default: 0.5]")
+@_axis("--algorithm", "algorithms", "NAME", f"Any of {_ALL}.  [default: q-learning]", _NAMES)
+@_axis("--format", "formats", "Qm.F", "Number formats.  [default: 16 bits that fit]", _NAMES)
+@option("--rounding", "Rounding of an update.", type=ROUNDINGS, default="nearest")
+@option("--seed", "First seed of every point.", default=0)
+@option(
     "--seeds",
+    "Agents per point, with SEED and the seeds after it.",
     type=click.IntRange(1, 1000),
     default=5,
-    show_default=True,
-    help="Agents per point, with SEED and the seeds after it.",
 )
-@click.option(
-    "--steps", type=int, help="Steps of each agent.  [default: depends on the world's size]"
-)
-@click.option(
+@option("--steps", "Steps of each agent.  [default: depends on the world's size]", type=int)
+@option(
     "--random",
+    "Draw N points instead of trying all combinations: alpha and 1-gamma evenly on a log scale "
+    "between the smallest and the largest value.",
     type=int,
     metavar="N",
-    help="Draw N points instead of trying all combinations: alpha and 1-gamma evenly on a log scale "
-    "between the smallest and the largest value.",
 )
-@click.option(
-    "--random-seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed of the points that --random draws.",
-)
+@option("--random-seed", "Seed of the points that --random draws.", default=0)
 @env_kwargs_option
 @device_option
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help="The accelerator as TOML; for a board, the file from qstep build.  [default: one that fits]",
-)
-@click.option("--agents", type=int, help="Agents of a simulation, 1..2048.  [default: up to 16]")
+@accelerator_option
+@option("--agents", "Agents of a simulation, 1..2048.  [default: up to 16]", type=int)
 @jobs_option("Processes to use when the device is the model.")
 @scheduler_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/sweep-WORLD]",
-)
+@option("--out", "Folder of the results.  [default: runs/sweep-WORLD]", type=FOLDER)
 @folder_options
 @json_option("all points")
 def command(
