@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from qstep.errors import ConfigError
 from qstep.spec.checks import boolean, integer, real, shown
 from qstep.spec.epsilon import Epsilon, checked_share
+from qstep.spec.random import checked_seed
 
 __all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant", "check_variant"]
 
@@ -79,7 +80,7 @@ class NetworkConfig:
             self._check(_finite, name)
         self._check(_layers, "hidden")
         checked_share(self.epsilon)
-        integer("seed", self.seed, 0, (1 << 64) - 1, "from 0 to 2^64-1")
+        checked_seed(self.seed)
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate at a step: linear, then constant after the last step."""

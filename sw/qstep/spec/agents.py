@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import boolean, integer, shown
+from qstep.spec.checks import assign, boolean, integer, power_of_two, shown
 
 __all__ = [
     "CIRCUITS",
@@ -71,7 +70,7 @@ class Algorithm(Enum):
             ) from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Acting:
     """The acting part of a device: agents, their algorithm, and a world.
 
@@ -103,64 +102,60 @@ class Acting:
         Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
     """
 
-    agents: int = 1
-    algorithm: Algorithm = Algorithm.Q_LEARNING
-    shared_table: bool = False
-    outcomes: int = 1
-    starts: int = 1
-    world: str = "table"
-    deadline: int = 1_000_000
-    clock_hz: int | None = None
-    schedules: bool = True
-    step_limit: bool = True
+    agents: int
+    algorithm: Algorithm
+    shared_table: bool
+    outcomes: int
+    starts: int
+    world: str
+    deadline: int
+    clock_hz: int | None
+    schedules: bool
+    step_limit: bool
 
-    if TYPE_CHECKING:
-
-        def __init__(
+    def __init__(
+        self,
+        agents: int = 1,
+        algorithm: Algorithm | str = Algorithm.Q_LEARNING,
+        shared_table: bool = False,
+        outcomes: int = 1,
+        starts: int = 1,
+        world: str = _TABLE,
+        deadline: int = 1_000_000,
+        clock_hz: int | None = None,
+        schedules: bool = True,
+        step_limit: bool = True,
+    ) -> None:
+        if clock_hz is not None:
+            clock_hz = integer("acting.clock_hz", clock_hz, *CLOCKS_HZ)
+        assign(
             self,
-            agents: int = ...,
-            algorithm: Algorithm | str = ...,
-            shared_table: bool = ...,
-            outcomes: int = ...,
-            starts: int = ...,
-            world: str = ...,
-            deadline: int = ...,
-            clock_hz: int | None = ...,
-            schedules: bool = ...,
-            step_limit: bool = ...,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", integer("acting.agents", self.agents, 1, MOST_AGENTS))
-        object.__setattr__(self, "algorithm", Algorithm.parse(self.algorithm))
-        for name in ("shared_table", *SWITCHES):
-            object.__setattr__(self, name, boolean(f"acting.{name}", getattr(self, name)))
-        for name, most in (("outcomes", MOST_OUTCOMES), ("starts", 65536)):
-            value = integer(f"acting.{name}", getattr(self, name), 1, most)
-            object.__setattr__(self, name, value)
-            if value & (value - 1):
-                raise ConfigError(
-                    f"acting.{name} is {value}; it must be a power of two from 1 to {most}"
-                )
-            if value > 1 and not self.is_table:
-                raise ConfigError(
-                    f"acting.{name} is {value}; it must be 1 where acting.world is not 'table'"
-                )
-        if not isinstance(self.world, str) or not (self.world in _WORLDS or self.is_circuit):
+            agents=integer("acting.agents", agents, 1, MOST_AGENTS),
+            algorithm=Algorithm.parse(algorithm),
+            shared_table=boolean("acting.shared_table", shared_table),
+            outcomes=power_of_two("acting.outcomes", outcomes, 1, MOST_OUTCOMES),
+            starts=power_of_two("acting.starts", starts, 1, 65536),
+            world=world,
+            deadline=integer("acting.deadline", deadline, 1000, _MOST_CLOCKS),
+            clock_hz=clock_hz,
+            schedules=boolean("acting.schedules", schedules),
+            step_limit=boolean("acting.step_limit", step_limit),
+        )
+        if not isinstance(world, str) or not (world in _WORLDS or self.is_circuit):
             raise ConfigError(
-                f"acting.world is {shown(self.world)}; it must be {', '.join(map(repr, _WORLDS))} or a "
+                f"acting.world is {shown(world)}; it must be {', '.join(map(repr, _WORLDS))} or a "
                 f"file that ends in {', '.join(CIRCUITS)}"
             )
-        clocks = integer("acting.deadline", self.deadline, 1000, _MOST_CLOCKS)
-        object.__setattr__(self, "deadline", clocks)
-        if self.clock_hz is not None:
-            clock_hz = integer("acting.clock_hz", self.clock_hz, *CLOCKS_HZ)
-            object.__setattr__(self, "clock_hz", clock_hz)
-            if self.is_live or self.is_at_pins:
+        for name, size in (("outcomes", self.outcomes), ("starts", self.starts)):
+            if size > 1 and not self.is_table:
                 raise ConfigError(
-                    f"acting.clock_hz is {clock_hz}; it must be left out where acting.world is "
-                    f"{self.world!r}, which is in the link's clock"
+                    f"acting.{name} is {size}; it must be 1 where acting.world is not 'table'"
                 )
+        if clock_hz is not None and (self.is_live or self.is_at_pins):
+            raise ConfigError(
+                f"acting.clock_hz is {clock_hz}; it must be left out where acting.world is {world!r}, "
+                "which is in the link's clock"
+            )
 
     @property
     def is_table(self) -> bool:

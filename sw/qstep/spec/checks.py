@@ -11,7 +11,16 @@ import numpy as np
 
 from qstep.errors import ConfigError
 
-__all__ = ["assign", "boolean", "check_callable", "did_you_mean", "integer", "real", "shown"]
+__all__ = [
+    "assign",
+    "boolean",
+    "check_callable",
+    "did_you_mean",
+    "integer",
+    "power_of_two",
+    "real",
+    "shown",
+]
 
 _MOST_CHARACTERS = 80
 
@@ -32,13 +41,7 @@ def assign(owner: object, **values: object) -> None:
 
 
 def boolean(name: str, value: object) -> bool:
-    """Return a bool of Python or NumPy as a bool.
-
-    Raises
-    ------
-    ConfigError
-        The value is anything else, such as 0 or 1.
-    """
+    """Return a bool of Python or NumPy as a bool; raise ConfigError for anything else, even 0 or 1."""
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
     return bool(value)
@@ -73,25 +76,10 @@ def integer(
     legal: str = "",
     why: str = "",
 ) -> int:
-    """Return a whole number of any type (int, NumPy's, anything usable as an index) as an int.
+    """Return a whole number in a range (an int, NumPy's, anything usable as an index) as an int.
 
-    Parameters
-    ----------
-    name : str
-        Name of the value in error messages.
-    value : object
-        A bool is not accepted.
-    low, high : int
-        The legal range; None means no limit.
-    legal : str, optional
-        The range in words, if `low` to `high` would not read well.
-    why : str, optional
-        Ends the message with the reason for the range.
-
-    Raises
-    ------
-    ConfigError
-        The value is not a whole number, or out of range.
+    Raises ConfigError otherwise, also for a bool. `legal` is the range in words, if `low` to `high`
+    would not read well, and `why` ends the message with the reason for the range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -109,14 +97,16 @@ def integer(
     return number
 
 
-def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
-    """Return a real number of any type in a range as a float.
+def power_of_two(name: str, value: object, low: int, high: int) -> int:
+    """Return a power of two in a range as an int; raise ConfigError for anything else."""
+    number = integer(name, value, low, high)
+    if number & (number - 1):
+        raise ConfigError(f"{name} is {number}; it must be a power of two from {low} to {high}")
+    return number
 
-    Raises
-    ------
-    ConfigError
-        The value is not a number, or out of range.
-    """
+
+def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
+    """Return a real number of any type in a range as a float; raise ConfigError for anything else."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low} to {high}")
     if not low <= cast(float, value) <= high:

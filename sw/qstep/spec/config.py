@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from qstep._io.files import read_text
 from qstep.errors import ConfigError, FileFormatError, TableError
 from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import assign, integer, power_of_two, shown
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import LEAST_BAUD, LEAST_DIVISOR
 
@@ -29,11 +29,6 @@ __all__ = ["Config", "Link", "TableType", "checked_config", "checked_table"]
 
 _MOST_BYTES = 1 << 16
 """Limit for a TOML file: a hundred times the size of a configuration."""
-
-
-def _set_integer(owner: object, prefix: str, name: str, low: int, high: int) -> None:
-    """Replace a field of a frozen dataclass by an int, checked against a range."""
-    object.__setattr__(owner, name, integer(f"{prefix}{name}", getattr(owner, name), low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +51,10 @@ class Link:
     buffer_bytes: int = 4096
 
     def __post_init__(self) -> None:
-        _set_integer(self, "link.", "clock_hz", *CLOCKS_HZ)
-        _set_integer(self, "link.", "baud", LEAST_BAUD, self.clock_hz // LEAST_DIVISOR)
-        _set_integer(self, "link.", "buffer_bytes", 512, 65536)
-        if self.buffer_bytes & (self.buffer_bytes - 1):
-            raise ConfigError(
-                f"link.buffer_bytes is {self.buffer_bytes}; it must be a power of two from 512 to 65536"
-            )
+        clock_hz = integer("link.clock_hz", self.clock_hz, *CLOCKS_HZ)
+        baud = integer("link.baud", self.baud, LEAST_BAUD, clock_hz // LEAST_DIVISOR)
+        buffer_bytes = power_of_two("link.buffer_bytes", self.buffer_bytes, 512, 65536)
+        assign(self, clock_hz=clock_hz, baud=baud, buffer_bytes=buffer_bytes)
         error = abs(self.clock_hz / self.divisor / self.baud - 1)
         if error > 0.02:
             raise ConfigError(
@@ -76,6 +68,9 @@ class Link:
         return (2 * self.clock_hz + self.baud) // (2 * self.baud)
 
 
+_LINK = Link()
+
+
 class TableType(NamedTuple):
     """The type of a Q-table: its rows, its columns and the number format of its entries."""
 
@@ -87,7 +82,7 @@ class TableType(NamedTuple):
         return f"{self.states} states x {self.actions} actions, {self.format}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Config:
     """An accelerator: table geometry, number format, default rounding, loop depth, link.
 
@@ -126,41 +121,39 @@ class Config:
 
     states: int
     actions: int
-    format: QFormat = QFormat(8, 8)  # noqa: RUF009 - frozen, so sharing it is safe
-    rounding: Rounding = Rounding.NEAREST
-    loop_depth: int = 1
-    link: Link = field(default_factory=Link)
-    acting: Acting | None = None
-    lanes: int = 1
+    format: QFormat
+    rounding: Rounding
+    loop_depth: int
+    link: Link
+    acting: Acting | None
+    lanes: int
 
-    if TYPE_CHECKING:
-
-        def __init__(
+    def __init__(
+        self,
+        states: int,
+        actions: int,
+        format: QFormat | str = "Q8.8",
+        rounding: Rounding | str = Rounding.NEAREST,
+        loop_depth: int = 1,
+        link: Link = _LINK,
+        acting: Acting | None = None,
+        lanes: int = 1,
+    ) -> None:
+        assign(
             self,
-            states: int,
-            actions: int,
-            format: QFormat | str = ...,
-            rounding: Rounding | str = ...,
-            loop_depth: int = ...,
-            link: Link = ...,
-            acting: Acting | None = ...,
-            lanes: int = ...,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        _set_integer(self, "", "states", 2, 65536)
-        _set_integer(self, "", "actions", 2, 64)
-        _set_integer(self, "", "loop_depth", 1, 3)
-        if isinstance(self.format, str):
-            object.__setattr__(self, "format", QFormat.parse(self.format))
-        object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+            states=integer("states", states, 2, 65536),
+            actions=integer("actions", actions, 2, 64),
+            loop_depth=integer("loop_depth", loop_depth, 1, 3),
+            format=QFormat.parse(format) if isinstance(format, str) else format,
+            rounding=Rounding.parse(rounding),
+            link=link,
+            acting=acting,
+            lanes=integer("lanes", lanes, 1, MOST_LANES),
+        )
         for name, kind in (("format", QFormat), ("link", Link), ("acting", Acting)):
-            absent = name == "acting" and self.acting is None
-            if not absent and not isinstance(getattr(self, name), kind):
-                raise ConfigError(
-                    f"{name} is {shown(getattr(self, name))}; it must be a {kind.__name__}"
-                )
-        _set_integer(self, "", "lanes", 1, MOST_LANES)
+            value = getattr(self, name)
+            if not (isinstance(value, kind) or (name == "acting" and value is None)):
+                raise ConfigError(f"{name} is {shown(value)}; it must be a {kind.__name__}")
         if self.lanes > 1:
             self._check_lanes()
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qstep.errors import ConfigError, TransitionError
-from qstep.spec.checks import integer, real, shown
+from qstep.spec.checks import assign, integer, real, shown
 
 __all__ = [
     "COEFFICIENT_BITS",
@@ -87,7 +87,7 @@ class QFormat:
     def __post_init__(self) -> None:
         for name, least in (("integer", 1), ("fraction", 0)):
             value = integer(f"number of {name} bits of the format", getattr(self, name), least, 32)
-            object.__setattr__(self, name, value)
+            assign(self, **{name: value})
         if not 8 <= self.width <= 32:
             raise ConfigError(
                 f"format {self} is {self.width} bits wide; m + F must be from 8 to 32"

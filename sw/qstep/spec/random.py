@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import assign, integer, shown
 
 __all__ = [
     "DRAW_BITS",
@@ -47,6 +47,7 @@ __all__ = [
     "NoiseState",
     "advanced",
     "checked_noise",
+    "checked_seed",
     "draw",
     "first_word",
     "mixed",
@@ -70,6 +71,11 @@ def mixed(word: int) -> int:
     return word ^ (word >> 31)
 
 
+def checked_seed(seed: object) -> int:
+    """Return a seed of 0..2^64-1 as an int; raise ConfigError for anything else."""
+    return integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
+
+
 NOISE_BITS = 15
 """Width of one draw, which equals the number of fractional bits that rounding removes."""
 
@@ -89,7 +95,7 @@ class NoiseState:
             value = getattr(self, name)
             if type(value) is not int:  # the usual case must be quick: every draw makes a state
                 value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
-                object.__setattr__(self, name, value)
+                assign(self, **{name: value})
         if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
             raise ConfigError(
                 f"noise state is x={self.x}, w={self.w}; x must be 1..2^32-1 and w 0..2^32-1"
@@ -104,8 +110,7 @@ class NoiseState:
         ConfigError
             The seed is not an integer of that range.
         """
-        seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
-        z = mixed((seed + GOLDEN) & _MASK64)
+        z = mixed((checked_seed(seed) + GOLDEN) & _MASK64)
         return cls(x=(z & _MASK32) or 1, w=z >> 32)
 
     @property
@@ -162,19 +167,13 @@ def first_word(seed: int, agent: int) -> int:
     """Return the word of an agent's generator before its first draw.
 
     It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 if that is 0.
-
-    Raises
-    ------
-    ConfigError
-        The seed is not an integer in that range.
     """
-    seed = integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
-    return mixed((seed + (agent + 1) * GOLDEN) & _MASK64) or 1
+    return mixed((checked_seed(seed) + (agent + 1) * GOLDEN) & _MASK64) or 1
 
 
 def seed_as_first(seed: int, agent: int) -> int:
     """Return the seed with which agent number `agent` has the draws of agent 0 with `seed`."""
-    return (integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1") - agent * GOLDEN) & _MASK64
+    return (checked_seed(seed) - agent * GOLDEN) & _MASK64
 
 
 def advanced(word: int) -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import shown
+from qstep.spec.checks import assign, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import learned_discount
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Coefficients, Rounding, coefficients
-from qstep.spec.random import NoiseState, first_word
+from qstep.spec.random import NoiseState, checked_seed, first_word
 
 __all__ = [
     "COUNTER_BITS",
@@ -25,7 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Hyperparameters:
     """Settings for run time: learning rate, discount, rounding mode, seed of the rounding noise.
 
@@ -46,29 +45,21 @@ class Hyperparameters:
         A value is illegal; the message names it and the legal range.
     """
 
-    alpha: float = 0.5
-    gamma: float = 0.9
-    rounding: Rounding | None = None
-    seed: int = 0
+    alpha: float
+    gamma: float
+    rounding: Rounding | None
+    seed: int
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            alpha: float = ...,
-            gamma: float = ...,
-            rounding: Rounding | str | None = ...,
-            seed: int = ...,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        coefficients(self.alpha, self.gamma)
-        for name in ("alpha", "gamma"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        if self.rounding is not None:
-            object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
-        NoiseState.from_seed(self.seed)
-        object.__setattr__(self, "seed", operator.index(self.seed))
+    def __init__(
+        self,
+        alpha: float = 0.5,
+        gamma: float = 0.9,
+        rounding: Rounding | str | None = None,
+        seed: int = 0,
+    ) -> None:
+        coefficients(alpha, gamma)
+        mode = None if rounding is None else Rounding.parse(rounding)
+        assign(self, alpha=float(alpha), gamma=float(gamma), rounding=mode, seed=checked_seed(seed))
 
     @property
     def coefficients(self) -> Coefficients:
@@ -132,7 +123,7 @@ class AgentSettings:
 
     def __post_init__(self) -> None:
         coefficients(self.alpha, self.gamma)
-        first_word(self.seed, 0)
+        checked_seed(self.seed)
         if not isinstance(self.epsilon, Epsilon):
             raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an Epsilon")
 
