@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.errors import ConfigError, WorldError
-from qstep.spec.agents import MOST_OUTCOMES
 from qstep.spec.config import Config, checked_config
 from qstep.spec.fixed import QFormat
 from qstep.spec.random import DRAW_BITS
@@ -17,7 +16,7 @@ from qstep.spec.random import DRAW_BITS
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = ["TOTAL", "Answer", "Slots", "WorldTable", "alias", "compiled", "room"]
+__all__ = ["TOTAL", "Answer", "WorldTable", "alias", "compiled", "most_outcomes", "next_power"]
 
 
 class Answer(NamedTuple):
@@ -81,26 +80,12 @@ TOTAL = 1 << DRAW_BITS
 """The sum of the weights of a set."""
 
 
-class Slots(NamedTuple):
-    """K slots of each of n sets.
-
-    Attributes
-    ----------
-    split : ndarray of int64, shape (n, K)
-        0..65536 / K: the part of the slot that belongs to the first.
-    first, second : ndarray of int64, shape (n, K)
-        0..K-1: the weights of the set that share the slot.
-    """
-
-    split: NDArray[np.int64]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-
-
-def alias(weight: NDArray[Any]) -> Slots:
+def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cut sets of K weights, shape (n, K), into K slots of 65536 / K each.
 
-    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0.
+    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return for each slot
+    the part, 0..65536 / K, that belongs to its first weight, and the numbers of the two weights that share
+    it, 0..K-1; all of shape (n, K).
     """
     sets, slots = weight.shape
     size = TOTAL // slots
@@ -128,32 +113,19 @@ def alias(weight: NDArray[Any]) -> Slots:
     short = np.zeros_like(heavy)
     short[heavy] = split[heavy] < size
     second[short] = np.roll(order[heavy], -1)[short[heavy]]
-    return Slots(split, order, second)
+    return split, order, second
 
 
 _MOST_STEPS = (1 << 16) - 1
 """Most steps of an episode that a device can count."""
 
 
-def _power_of_two(number: int) -> int:
+def next_power(number: int) -> int:
     """Return the least power of two that is at least `number`, which is 1 or more."""
     return 1 << (number - 1).bit_length()
 
 
-def room(world: World) -> tuple[int, int]:
-    """Return the least outcomes and starts of an :class:`Acting` that fits a world.
-
-    Raises
-    ------
-    WorldError
-        A pair has more outcomes than any device has room for.
-    """
-    if world.outcomes > MOST_OUTCOMES:
-        raise WorldError(f"{_most(world)}; a device has room for {MOST_OUTCOMES} at most")
-    return _power_of_two(world.outcomes), _power_of_two(len(world.start_state))
-
-
-def _most(world: World) -> str:
+def most_outcomes(world: World) -> str:
     """Name the pair with the most outcomes."""
     counts = np.diff(world.first, append=len(world.state))
     state, action = divmod(int(counts.argmax()), world.actions)
@@ -161,7 +133,7 @@ def _most(world: World) -> str:
 
 
 def compiled(world: World, config: Config) -> WorldTable:
-    """Return the memories of :meth:`~qstep.mdp.world.World.table`."""
+    """Return the memories of a device of `config` that hold a world; see ``World.table``."""
     acting = checked_config(config).acting
     if acting is None:
         raise ConfigError("acting is None; a world needs a configuration that has it")
@@ -206,13 +178,13 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
         )
     if world.outcomes > outcomes:
         raise WorldError(
-            f"{_most(world)}; the configuration's acting.outcomes is {outcomes} and must be "
-            f"{_power_of_two(world.outcomes)} at least"
+            f"{most_outcomes(world)}; the configuration's acting.outcomes is {outcomes} and must be "
+            f"{next_power(world.outcomes)} at least"
         )
     if len(world.start_state) > starts:
         raise WorldError(
             f"the world has {len(world.start_state)} start states; the configuration's acting.starts "
-            f"is {starts} and must be {_power_of_two(len(world.start_state))} at least"
+            f"is {starts} and must be {next_power(len(world.start_state))} at least"
         )
     if world.max_episode_steps > _MOST_STEPS:
         raise WorldError(

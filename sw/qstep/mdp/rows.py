@@ -15,22 +15,24 @@ from qstep.errors import QStepError, WorldError
 from qstep.mdp.memory import TOTAL
 from qstep.spec.checks import integer
 
-__all__ = ["booleans", "columns", "frozen", "integers", "outcome_rows", "start_rows"]
+__all__ = [
+    "OUTCOMES",
+    "STARTS",
+    "booleans",
+    "columns",
+    "frozen",
+    "integers",
+    "outcome_rows",
+    "start_rows",
+]
 
 
 def columns(
     given: Mapping[str, ArrayLike], empty: Mapping[str, DTypeLike], error: type[QStepError]
 ) -> dict[str, NDArray[Any]]:
-    """Return one-dimensional arrays of equal length.
+    """Return the given columns as one-dimensional arrays of equal length, or raise `error`.
 
-    Parameters
-    ----------
-    given : mapping
-        The columns, by the names used in error messages.
-    empty : mapping
-        The type of each column if it is an empty list, which has no type of its own.
-    error : type
-        Raised if an array is not one-dimensional or has another length.
+    `empty` is the type of each column if it is an empty list, which has no type itself.
     """
     arrays = {name: _column(name, values, empty[name], error) for name, values in given.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
@@ -92,6 +94,10 @@ _EMPTY = {
     "terminated": np.bool_,
     "start_state": np.int32,
 }
+OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
+STARTS = ("start_state", "start_weight")
+"""Names of the columns of a world."""
+
 _AMOUNTS = {"weight": np.int32, "probability": np.float64}
 
 _SLACK = 1e-6
@@ -109,12 +115,8 @@ def outcome_rows(
     """Return the numbers of states and actions, and the rows of a world, from given rows.
 
     `given` has the five columns, and ``weight`` or ``probability`` if not None. The resulting rows are
-    ordered and have weights; equal rows are merged, impossible ones left out.
-
-    Raises
-    ------
-    WorldError, ConfigError
-        As :meth:`~qstep.mdp.world.World.from_arrays`.
+    ordered and have weights; equal rows are merged, impossible ones left out. If `states` and `actions`
+    are given, as for an environment, the columns are within them.
     """
     arrays, kind = _arrays(given)
     state = integers("state", arrays["state"], MOST_STATES, WorldError)
@@ -122,18 +124,10 @@ def outcome_rows(
     next_state = integers("next_state", arrays["next_state"], MOST_STATES, WorldError)
     if not len(state):
         raise WorldError("a world needs an outcome of every state and action; there are no rows")
-    if states is None:
-        states = int(max(state.max(), next_state.max())) + 1
-    if actions is None:
-        actions = int(action.max()) + 1
+    states = states or int(max(state.max(), next_state.max())) + 1
+    actions = actions or int(action.max()) + 1
     states = integer("states", states, 2, MOST_STATES)
     actions = integer("actions", actions, 2, MOST_ACTIONS)
-    for name, array, limit in (
-        ("state", state, states),
-        ("next_state", next_state, states),
-        ("action", action, actions),
-    ):
-        integers(name, array, limit, WorldError)
     reward = _reals("reward", arrays["reward"])
     terminated = booleans("terminated", arrays["terminated"], WorldError)
 
@@ -151,19 +145,9 @@ def outcome_rows(
         lambda number: _pair(number, actions),
     )
     pair, next_state, reward, terminated = keys
-    first, second = np.divmod(pair, actions)
-    return (
-        states,
-        actions,
-        {
-            "state": first.astype(np.int32),
-            "action": second.astype(np.int32),
-            "weight": weight,
-            "next_state": next_state,
-            "reward": reward,
-            "terminated": terminated,
-        },
-    )
+    state, action = (part.astype(np.int32) for part in np.divmod(pair, actions))
+    found = (state, action, weight, next_state, reward, terminated)
+    return states, actions, dict(zip(OUTCOMES, found, strict=True))
 
 
 def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
@@ -177,7 +161,7 @@ def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
     )
     zeros = np.zeros(len(state), np.int64)
     (_, state), weight = _weighted((zeros, state), amount, 1, lambda _: "the start states")
-    return {"start_state": state, "start_weight": weight}
+    return dict(zip(STARTS, (state, weight), strict=True))
 
 
 def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:

@@ -24,30 +24,28 @@ __all__ = [
     "endless",
     "is_quick",
     "policy_values",
+    "reachable",
+    "reached",
     "solve",
     "start_value",
-    "success_reward",
     "value_range",
-    "visited",
 ]
 
 
-def visited(world: World, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the result of :meth:`~qstep.mdp.world.World.visited`."""
-    leads = allowed[world.state, world.action] & ~world.terminated
-    return _reached(world.states, world.state[leads], world.next_state[leads], world.start_state)
+def reachable(world: World) -> NDArray[np.bool_]:
+    """Return the states in which some policy may have to act, bool of shape (S,)."""
+    return world.visited(np.ones((world.states, world.actions), np.bool_))
 
 
 def endless(world: World) -> NDArray[np.intp]:
     """Return the states that an agent can reach and from which no episode can terminate."""
-    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
     goes_on = ~world.terminated
     ending = np.unique(world.state[world.terminated])
-    ends = _reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
-    return np.flatnonzero(acts & ~ends)
+    ends = reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
+    return np.flatnonzero(reachable(world) & ~ends)
 
 
-def _reached(
+def reached(
     states: int, source: NDArray[np.int32], target: NDArray[np.int32], begin: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Return the states that steps from `source` to `target` reach from those of `begin`."""
@@ -67,13 +65,6 @@ def _reached(
     return np.array(seen)
 
 
-def success_reward(world: World) -> float | None:
-    """Return the value of :attr:`~qstep.mdp.world.World.success_reward`."""
-    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
-    final = world.reward[world.terminated & acts[world.state]]
-    return float(final.max()) if final.size else None
-
-
 def doubts(world: World) -> list[str]:
     """Return descriptions of sure mistakes in a world that was written by hand.
 
@@ -82,7 +73,7 @@ def doubts(world: World) -> list[str]:
     - A state that an agent cannot leave, where all actions pay the same and no episode ends: usually
       `terminated` is missing.
     """
-    acts = visited(world, np.ones((world.states, world.actions), np.bool_))
+    acts = reachable(world)
     gets_to = acts.copy()
     gets_to[world.next_state[acts[world.state]]] = True
     left = np.zeros(world.states, np.bool_)
@@ -190,8 +181,7 @@ def is_quick(world: World, gamma: float) -> bool:
 
     That is, gamma is below 1, and the world has no chance or at most 512 states.
     """
-    certain = len(world.state) == world.states * world.actions
-    return gamma < 1 and (certain or world.states <= _MOST_QUICKLY)
+    return gamma < 1 and (not world.has_chance or world.states <= _MOST_QUICKLY)
 
 
 def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
@@ -285,11 +275,11 @@ def value_range(
         Steps of an episode without a limit, for values that have no bound.
     """
     low, high = min(0.0, float(world.reward.min())), max(0.0, float(world.reward.max()))
-    reached = world.visited(np.ones((world.states, world.actions), np.bool_))
-    states, number = int(reached.sum()), np.cumsum(reached) - 1
+    acts = reachable(world)
+    states, number = int(acts.sum()), np.cumsum(acts) - 1
     # By action, then by state, so that the maximum over actions is one of whole arrays.
     rows = np.lexsort((world.state, world.action))
-    rows = rows[reached[world.state[rows]]]
+    rows = rows[acts[world.state[rows]]]
     pair = world.action[rows] * states + number[world.state[rows]]
     first = np.searchsorted(pair, np.arange(world.actions * states))
     probability, ends = world.probability[rows], world.terminated[rows]

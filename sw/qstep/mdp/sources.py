@@ -16,18 +16,17 @@ from qstep._io.npz import load_arrays
 from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
 from qstep.errors import NoTableError, WorldError
+from qstep.mdp.rows import OUTCOMES, STARTS
 from qstep.mdp.table_env import TableEnv
 from qstep.spec.checks import shown
 
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = ["OUTCOMES", "STARTS", "arrays_of", "arrays_of_file", "check_game", "file_arrays"]
+__all__ = ["arrays_of", "arrays_of_file", "check_game", "file_arrays"]
 
-OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
-STARTS = ("start_state", "start_weight")
 _LIMIT = "max_episode_steps"
-"""Names of the arrays; the last may be absent."""
+"""The name of a file's array that may be absent."""
 
 
 def file_arrays(world: World) -> dict[str, NDArray[Any]]:
@@ -37,15 +36,7 @@ def file_arrays(world: World) -> dict[str, NDArray[Any]]:
 
 
 def arrays_of_file(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Return outcomes, start states and the limit of steps from a file.
-
-    Raises
-    ------
-    FileFormatError
-        As :meth:`~qstep.mdp.world.World.from_file`.
-    WorldError
-        The limit is not a single integer.
-    """
+    """Return outcomes, start states and the limit of steps from a file."""
     arrays = load_arrays(path, OUTCOMES + STARTS, optional=(_LIMIT,))
     limit = arrays.pop(_LIMIT, np.array(0))
     if limit.ndim or limit.dtype.kind not in "iu":
@@ -56,7 +47,7 @@ def arrays_of_file(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], in
 
 
 Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
-"""Outcomes, start states, the numbers of states and actions, and the limit of steps."""
+"""Outcomes, start states, the limit of steps, and the numbers of states and actions."""
 
 _KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
     GridWorld: {"text", "source", "render_mode"},
@@ -89,15 +80,7 @@ _TRIED_STEPS = 1000
 
 
 def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
-    """Return the input of :meth:`~qstep.mdp.world.World.from_env`, before its checks.
-
-    Raises
-    ------
-    NoTableError
-        There is no table.
-    WorldError
-        It is malformed, or the environment or a wrapper is not known to play by it.
-    """
+    """Return the columns of an environment's table, before their checks; see ``World.from_env``."""
     if not isinstance(env, gym.Env):
         raise WorldError(
             f"world is {shown(env)}; it must be a World, the name of one, or an environment of Gymnasium"
@@ -116,7 +99,10 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     if isinstance(inner, GridWorld):
         return _of_map(inner, limit)
     if isinstance(inner, TableEnv):
-        return *_of_world(inner), limit
+        world = inner.world
+        columns = ({name: getattr(world, name) for name in part} for part in (OUTCOMES, STARTS))
+        outcomes, starts = columns
+        return outcomes, starts, limit, world.states, world.actions
     try:
         rows = [
             (state, action, *outcome)
@@ -145,7 +131,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
         "start_state": np.arange(len(distribution)),
         "start_probability": distribution,
     }
-    return outcomes, starts, states, actions, limit
+    return outcomes, starts, limit, states, actions
 
 
 def check_game(env: gym.Env[Any, Any], world: World) -> None:
@@ -237,24 +223,11 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
         "terminated": model.terminated.ravel(),
     }
     limit = min(limit or grid.step_cap, grid.step_cap)
-    return outcomes, {"start_state": [model.start]}, states, actions, limit
-
-
-def _of_world(env: TableEnv) -> tuple[dict[str, Any], dict[str, Any], int, int]:
-    outcomes, starts = (
-        {name: getattr(env.world, name) for name in part} for part in (OUTCOMES, STARTS)
-    )
-    return outcomes, starts, env.world.states, env.world.actions
+    return outcomes, {"start_state": [model.start]}, limit, states, actions
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
-    """Return the lowest limit of steps around an environment, 0 for none.
-
-    Raises
-    ------
-    WorldError
-        A wrapper is not known to be neutral.
-    """
+    """Return the lowest limit of steps around an environment, 0 for none; refuse unknown wrappers."""
     limits = []
     while isinstance(env, gym.Wrapper):
         if type(env) not in _NEUTRAL:

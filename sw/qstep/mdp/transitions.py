@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from qstep._io.npz import load_arrays
 from qstep.errors import TransitionError
 from qstep.mdp.rows import booleans, columns, frozen, integers
+from qstep.spec.checks import assign
 from qstep.spec.config import Config, TableType, checked_config
 from qstep.spec.fixed import QFormat
 
@@ -81,9 +82,8 @@ class Transitions:
     def _of(cls, table_type: TableType, *columns: NDArray[Any]) -> Transitions:
         """Make transitions from columns that are checked already."""
         made = object.__new__(cls)
-        object.__setattr__(made, "table_type", table_type)
-        for name, column in zip(_COLUMNS, columns, strict=True):
-            object.__setattr__(made, name, frozen(column))
+        named = zip(_COLUMNS, map(frozen, columns), strict=True)
+        assign(made, table_type=table_type, **dict(named))
         return made
 
     @classmethod

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived
 from qstep.errors import ConfigError, WorldError, WorldWarning
-from qstep.mdp.memory import TOTAL, WorldTable, compiled, room
+from qstep.mdp.memory import TOTAL, WorldTable, compiled, most_outcomes, next_power
 from qstep.mdp.rows import frozen, outcome_rows, start_rows
-from qstep.mdp.solve import doubts, success_reward, visited
-from qstep.mdp.sources import arrays_of_file, file_arrays
-from qstep.spec.agents import Acting, Algorithm
-from qstep.spec.checks import integer, shown
+from qstep.mdp.solve import doubts, reachable, reached
+from qstep.mdp.sources import arrays_of, arrays_of_file, check_game, file_arrays
+from qstep.spec.agents import MOST_OUTCOMES, Acting, Algorithm
+from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config
 
 if TYPE_CHECKING:
@@ -89,8 +89,6 @@ class World:
         probability: ArrayLike | None = None,
         start_weight: ArrayLike | None = None,
         start_probability: ArrayLike | None = None,
-        states: int | None = None,
-        actions: int | None = None,
         max_episode_steps: int = 0,
     ) -> Self:
         """Make a world from outcomes, one per row, in any order.
@@ -102,8 +100,8 @@ class World:
         Parameters
         ----------
         state, action, next_state : array_like of int, shape (n,)
-            Numbers from 0. Every pair needs a row, also in terminal states (which may lead to themselves
-            and terminate).
+            Numbers from 0; the world has as many states and actions as its rows contain. Every pair
+            needs a row, also in terminal states (which may lead to themselves and terminate).
         reward : array_like of real, shape (n,)
             Finite.
         terminated : array_like of bool, shape (n,)
@@ -113,8 +111,6 @@ class World:
             65536, its probabilities to 1.
         start_weight, start_probability : array_like of int or of real, shape (m,)
             One of them, or neither if all rows of `start_state` are equally likely.
-        states, actions : int, optional
-            By default, as many as the rows contain.
         max_episode_steps : int
             0 for no limit.
 
@@ -123,7 +119,7 @@ class World:
         WorldError
             The rows do not form a world; the message says where, and what is legal.
         ConfigError
-            `states`, `actions` or `max_episode_steps` is out of range.
+            The number of states or actions, or `max_episode_steps`, is out of range.
 
         Warns
         -----
@@ -154,7 +150,7 @@ class World:
             "start_weight": start_weight,
             "start_probability": start_probability,
         }
-        world = cls._of(outcomes, starts, states, actions, max_episode_steps)
+        world = cls._of(outcomes, starts, max_episode_steps)
         for doubt in doubts(world):
             warnings.warn(doubt, WorldWarning, stacklevel=2)
         return world
@@ -176,8 +172,6 @@ class World:
             `reset`, Taxi has a `fickle_passenger`, a class of another kind leaves its table while it is
             tried, or a wrapper may change what is played.
         """
-        from qstep.mdp.sources import arrays_of, check_game
-
         world = cls._of(*arrays_of(env))
         check_game(env, world)
         return world
@@ -195,7 +189,7 @@ class World:
         """
         outcomes, starts, limit = arrays_of_file(path)
         try:
-            return cls._of(outcomes, starts, None, None, limit)
+            return cls._of(outcomes, starts, limit)
         except (WorldError, ConfigError) as cause:
             raise WorldError(f"{path}: {cause}") from cause
 
@@ -252,23 +246,17 @@ class World:
         cls,
         outcomes: dict[str, Any],
         starts: dict[str, Any],
-        states: int | None,
-        actions: int | None,
         max_episode_steps: int,
+        states: int | None = None,
+        actions: int | None = None,
     ) -> Self:
         """Check the columns and make a world from them."""
         states, actions, rows = outcome_rows(outcomes, states, actions)
         rows |= start_rows(starts, states)
         limit = _checked_limit(max_episode_steps)
-        sizes = {"states": states, "actions": actions, "max_episode_steps": limit}
-        return cls._made({**sizes, **{name: frozen(rows[name]) for name in rows}})
-
-    @classmethod
-    def _made(cls, values: Mapping[str, Any]) -> Self:
-        """Return a world with these fields, which are already checked."""
         made = object.__new__(cls)
-        for name, value in values.items():
-            object.__setattr__(made, name, value)
+        assign(made, states=states, actions=actions, max_episode_steps=limit)
+        assign(made, **{name: frozen(rows[name]) for name in rows})
         return made
 
     def limited(self, max_episode_steps: int) -> Self:
@@ -284,8 +272,10 @@ class World:
         ConfigError
             It is out of range.
         """
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return self._made({**own, "max_episode_steps": _checked_limit(max_episode_steps)})
+        limited = object.__new__(type(self))
+        assign(limited, **{field.name: getattr(self, field.name) for field in fields(self)})
+        assign(limited, max_episode_steps=_checked_limit(max_episode_steps))
+        return limited
 
     def save(self, path: str | Path) -> None:
         """Write a world file; an existing one is replaced completely or not at all.
@@ -330,7 +320,9 @@ class World:
     @property
     def success_reward(self) -> float | None:
         """The highest reward with which an episode can terminate; None if none can."""
-        return success_reward(self)
+        acts = reachable(self)
+        final = self.reward[self.terminated & acts[self.state]]
+        return float(final.max()) if final.size else None
 
     def visited(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the states, bool of shape (S,), in which a policy may have to act.
@@ -352,7 +344,8 @@ class World:
             or allowed[: self.states].shape != shape
         ):
             raise WorldError(f"allowed is {shown(allowed)}; it must be bools of shape {shape}")
-        return visited(self, allowed)
+        leads = allowed[self.state, self.action] & ~self.terminated
+        return reached(self.states, self.state[leads], self.next_state[leads], self.start_state)
 
     @property
     def start(self) -> NDArray[np.float64]:
@@ -377,8 +370,12 @@ class World:
         WorldError
             A pair has more than 64 outcomes.
         """
-        outcomes, starts = room(self)
-        return Acting(agents, Algorithm.parse(algorithm), shared_table, outcomes, starts)
+        if self.outcomes > MOST_OUTCOMES:
+            raise WorldError(
+                f"{most_outcomes(self)}; a device has room for {MOST_OUTCOMES} at most"
+            )
+        outcomes, starts = next_power(self.outcomes), next_power(len(self.start_state))
+        return Acting(agents, algorithm, shared_table, outcomes, starts)
 
     def table(self, config: Config) -> WorldTable:
         """Return the memories of a device of `config` that hold this world.
