@@ -17,7 +17,7 @@ from dataclasses import replace
 from tb.equal_agents import Held, differing
 from tools.on_chip import plan_of
 
-from qstep.device.acting import open_agents
+from qstep.device import open_agents
 from qstep.golden.agents_fast import FastActingModel
 from qstep.spec.agents import LANE_AGENTS, Algorithm
 from qstep.spec.settings import AgentCounters

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tb.equal_agents import differing
 
-from qstep.device.acting import open_agents
+from qstep.device import open_agents
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_fast import FastActingModel
 from qstep.learn.plan import AgentsPlan, Budget, planned

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from qstep import envs  # which registers the environments with Gymnasium
-from qstep.device import Counters, Device, Status, open_device
+from qstep.device import Counters, Device, Status, open_device, open_live
 from qstep.errors import QStepError
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from qstep.deep.train import dqn as dqn
     from qstep.deep.train import pqn as pqn
     from qstep.device.live import LiveDevice as LiveDevice
-    from qstep.device.live import open_live as open_live
     from qstep.learn.advise import usual_steps as usual_steps
     from qstep.learn.agents_result import AgentsResult as AgentsResult
     from qstep.learn.metrics import Metrics as Metrics
@@ -61,7 +60,7 @@ _LOADED_WHEN_USED = {
     "qstep._io.workers": "Here Processes Workers",
     "qstep.deep.result": "NetworkResult",
     "qstep.deep.train": "dqn pqn",
-    "qstep.device.live": "LiveDevice open_live",
+    "qstep.device.live": "LiveDevice",
     "qstep.learn.advise": "usual_steps",
     "qstep.learn.agents_result": "AgentsResult",
     "qstep.learn.metrics": "Metrics",
@@ -105,6 +104,7 @@ __all__ = [
     "Transitions",
     "World",
     "envs",
+    "open_live",
     *_MODULES,
 ]
 

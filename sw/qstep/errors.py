@@ -7,6 +7,7 @@ and lets programming errors through. Each message names the offending value and 
 __all__ = [
     "BuildError",
     "CheckpointError",
+    "ClosedError",
     "ConfigError",
     "ConfigMismatchError",
     "DeadlineError",
@@ -132,6 +133,10 @@ class DeadlineError(DeviceError, TimeoutError):
 
 class LinkError(DeviceError):
     """The port failed or could not be opened."""
+
+
+class ClosedError(DeviceError):
+    """A device, or the controller that steers it, was used after it had been closed."""
 
 
 class ProtocolVersionError(DeviceError):

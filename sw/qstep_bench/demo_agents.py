@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.device.acting import open_agents
+from qstep.device import open_agents
 from qstep.device.agents import LinkAgents
 from qstep.learn.agents import Training
 from qstep.learn.agents_result import AgentsResult, played

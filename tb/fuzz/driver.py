@@ -18,9 +18,8 @@ from tb.fuzz.pieces import Bytes, damaged
 from tb.planted import plant_python
 from tb.reference_device import ReferenceDevice
 
-from qstep.device import lane as link_device
 from qstep.device.lane import LinkDevice
-from qstep.device.link import exchange, hello, session, window
+from qstep.device.link import driver, exchange, session, window
 from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.errors import QStepError
 from qstep.golden.lane import Model
@@ -213,6 +212,6 @@ FAULTS: dict[str, Callable[[], object]] = {
         window, "if done > len(self.pending):", "if False:", (session, "Window")
     ),
     "the length of the answer to HELLO is not checked": lambda: _planted(
-        hello, "if len(hello) != layout.size:", "if False:", (link_device, "checked_hello")
+        driver, "if len(hello) != layout.size:", "if False:", (driver, "checked_hello")
     ),
 }

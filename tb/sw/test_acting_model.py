@@ -133,7 +133,7 @@ def test_own_tables_are_those_of_single_agents() -> None:
     list(together.run(300))
     for agent, alone in enumerate(own):
         single = ActingModel(acting(), ring(config), [alone])
-        single.states = [AgentState.first(alone, agent)]
+        single.states[:] = [AgentState.first(alone, agent)]
         list(single.run(300))
         assert (single.table == together.table[agent]).all()
         assert single.counters[0] == together.counters[agent]

@@ -14,7 +14,7 @@ from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 
 from qstep.device import agents as agents_device
-from qstep.device.acting import open_agents
+from qstep.device import open_agents
 from qstep.device.agents import LinkAgents
 from qstep.device.registers import (
     epsilon_writes,

@@ -15,10 +15,8 @@ from tb.sw.lossy_port import DirectPort
 import qstep
 from qstep import AgentSettings, Config, Hyperparameters, World
 from qstep._io.workers import Here
-from qstep.device import Device
-from qstep.device.acting import open_agents
+from qstep.device import Device, open_agents, open_live
 from qstep.device.lane import LinkDevice
-from qstep.device.live import open_live
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.learn.advise import advise
 from qstep.learn.agents_result import AgentsResult

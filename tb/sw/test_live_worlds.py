@@ -13,8 +13,9 @@ from tb.reference_agents import ReferenceAgents, ReferenceLive
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 
+from qstep.device import open_live
 from qstep.device.agents import LinkAgents
-from qstep.device.live import LinkLive, LiveDevice, LiveModel, open_live
+from qstep.device.live import LinkLive, LiveDevice, LiveModel
 from qstep.errors import ConfigError, RefusedError, TransitionError
 from qstep.golden.agents import ActingModel, Step
 from qstep.spec.agents import Acting, Algorithm
@@ -122,7 +123,7 @@ def test_hardware_refuses_what_is_out_of_range_and_does_nothing(port: SimPort) -
         (Request.ACT, (2, 0, 0, (1 << 32) - (1 << 15) - 1)),
     ):
         with pytest.raises(RefusedError, match=f"refused {kind.name}: OUT_OF_RANGE"):
-            device._asked(kind, *arguments)
+            device._acted(kind, *arguments)
     device._session.send(Request.RUN, ARGUMENTS[Request.RUN].pack(1))
     with pytest.raises(RefusedError, match="refused RUN: BAD_TYPE"):
         device._session.drain()

@@ -22,6 +22,7 @@ from qstep.device.lane import LinkDevice
 from qstep.device.link.ports import SerialPort
 from qstep.device.model import ModelDevice
 from qstep.errors import (
+    ClosedError,
     ConfigError,
     ConfigMismatchError,
     DeadlineError,
@@ -168,7 +169,7 @@ def test_a_closed_model_answers_nothing():
         lambda: device.configure(Hyperparameters()),
         lambda: device.set_noise(noise),
     ):
-        with pytest.raises(LinkError, match="the model is closed; open another"):
+        with pytest.raises(ClosedError, match="the model is closed; open another"):
             use()
 
 

@@ -17,7 +17,7 @@ import qstep
 from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep._io.npz import load_arrays
 from qstep.cli import _drive
-from qstep.device.acting import open_agents
+from qstep.device import open_agents
 from qstep.errors import (
     CheckpointError,
     ConfigError,

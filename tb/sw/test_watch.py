@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qstep.device import open_device
-from qstep.device.acting import open_agents
+from qstep.device import open_agents, open_device
 from qstep.envs import make, table_size
-from qstep.errors import ConfigError, LinkError
+from qstep.errors import ClosedError, ConfigError, LinkError
 from qstep.golden.agents_fast import FastActingModel
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
@@ -391,7 +390,7 @@ def test_closed_controller_does_nothing_any_more() -> None:
         controller.close()
         controller.close()
         before = device.counters
-        with pytest.raises(LinkError, match="the controller is closed; make another"):
+        with pytest.raises(ClosedError, match="the controller is closed; make another"):
             controller.play().result()
         time.sleep(0.02)
         assert device.counters == before

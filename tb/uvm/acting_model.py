@@ -38,5 +38,5 @@ def after_setup(setup: Setup, before: Agents | None, config: Config, world: Worl
         before.load(setup.table)
     assert before is not None, f"{setup.get_name()} before a table"
     before.world, before.settings = world, tuple(setup.settings)
-    before.states = [replace(state) for state in setup.states]
+    before.states[:] = [replace(state) for state in setup.states]
     return before

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from qstep.device.base import Counters, Device, Status
 from qstep.errors import ConfigError
+from qstep.golden.contract import checked_agents
+from qstep.mdp.memory import WorldTable
 from qstep.spec.checks import shown
 from qstep.spec.config import Config, checked_config
+from qstep.spec.discount import warn_of_discounts
+from qstep.spec.settings import AgentSettings
 
 if TYPE_CHECKING:
+    from qstep.device.agents import LinkAgents
     from qstep.device.link.ports import Port
+    from qstep.device.live import LiveDevice
+    from qstep.golden.agents_fast import FastActingModel
 
-__all__ = ["Counters", "Device", "Status", "is_model", "open_device", "open_port"]
+__all__ = [
+    "AgentsDevice",
+    "Counters",
+    "Device",
+    "Status",
+    "is_model",
+    "open_agents",
+    "open_device",
+    "open_live",
+]
+
+AgentsDevice: TypeAlias = "FastActingModel | LinkAgents"
+"""Agents that act on their own: the compiled model, a simulation or a board."""
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
 _OPTIONS = {
@@ -74,8 +94,81 @@ def open_device(url: str, config: Config) -> Device:
         return ModelDevice(config)
     from qstep.device.lane import LinkDevice
 
-    port, build = open_port(url, config)
+    port, build = _open_port(url, config)
     return LinkDevice(port, config, build=build)
+
+
+def open_agents(
+    url: str, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
+) -> AgentsDevice:
+    """Open a device with agents by name; its tables are 0, and no agent has begun.
+
+    `world` is a limit of steps, 0 for none, where the world is a circuit or at pins, which only hardware
+    has. Raises as :class:`~qstep.golden.contract.Agents` and :func:`open_device` do, before anything is
+    opened where the configuration and the settings suffice to tell.
+
+    Warns
+    -----
+    PrecisionWarning
+        The discount that is learned differs from gamma (:mod:`qstep.spec.discount`).
+    """
+    _check_agents(config, settings)
+    if is_model(url):
+        from qstep.golden.agents_fast import FastActingModel
+
+        if not isinstance(world, WorldTable):
+            raise ConfigError(
+                f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
+            )
+        model = FastActingModel(config, world, settings)
+        model.run(0)  # loads the machine code now, not in the first step
+        return model
+    from qstep.device.agents import LinkAgents
+
+    port, build = _open_port(url, config)
+    return LinkAgents(port, config, world, settings, build=build)
+
+
+def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
+    """Open a device by name whose world is the caller; its tables are 0, and no agent has begun.
+
+    Parameters
+    ----------
+    url : str
+        As for :func:`qstep.open`.
+    config : Config
+        Its ``acting.world`` is ``live``.
+    settings : sequence of AgentSettings
+        One per agent.
+
+    Raises
+    ------
+    ConfigError
+        The name has none of these forms, the world of `config` is not live, `settings` are for another
+        number of agents, hardware has no room for them, or gamma would be learned as 0 or 1.
+    DeviceError, ToolMissingError
+        As for :func:`qstep.open`.
+
+    Examples
+    --------
+    >>> from qstep.spec.agents import Acting
+    >>> config = Config(4, 2, acting=Acting(world="live"))
+    >>> with open_live("model:", config, [AgentSettings()]) as device:
+    ...     actions = [device.begin(0), device.act(1.0, 3, terminated=False)]
+    """
+    from qstep.device.live import LinkLive, LiveModel, check_live
+
+    check_live(config)
+    _check_agents(config, settings)
+    if is_model(url):
+        return LiveModel(config, settings)
+    port, build = _open_port(url, config)
+    return LinkLive(port, config, settings, build=build)
+
+
+def _check_agents(config: Config, settings: Sequence[AgentSettings]) -> None:
+    checked_agents(config, settings, 0)
+    warn_of_discounts((own.alpha, own.gamma) for own in settings)
 
 
 def is_model(url: str) -> bool:
@@ -85,11 +178,8 @@ def is_model(url: str) -> bool:
     return url.removesuffix(":") == "model"
 
 
-def open_port(url: str, config: Config) -> tuple[Port, str | None]:
-    """Open the port of any other device by name; return it, and the build that the name requires.
-
-    Raises as :func:`open_device` does.
-    """
+def _open_port(url: str, config: Config) -> tuple[Port, str | None]:
+    """Open the port of any other device by name; return it, and the build that the name requires."""
     kind, _, rest = url.partition(":")
     if kind == "sim" and rest in ("", "uart"):
         from qstep_sim.port import SimPort

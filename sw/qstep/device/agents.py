@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.device.base import Closing
+from qstep.device.link.driver import Driver
 from qstep.device.link.exchange import PATIENCE
-from qstep.device.link.hello import checked_hello
 from qstep.device.link.ports import Port
-from qstep.device.link.session import Session
 from qstep.device.registers import (
     Access,
     Read,
@@ -31,11 +30,11 @@ from qstep.device.registers import (
 )
 from qstep.errors import ConfigError, DeadlineError, DeviceError, WorldSilentError
 from qstep.golden.agents_fast import Trace
-from qstep.golden.checks import Parts, check_world, checked_agents, checked_parts, reconfigured
+from qstep.golden.contract import Agents, check_world
 from qstep.mdp.memory import WorldTable
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
-from qstep.spec.config import Config, checked_table
+from qstep.spec.config import Config
 from qstep.spec.protocol import (
     ALL_LANES,
     ANSWERS,
@@ -67,41 +66,11 @@ _LANE_SECONDS = 10 / 1_000_000
 """Additional time for each lane of a chain."""
 
 
-class LinkAgents(Closing):
+class LinkAgents(Driver, Agents):
     """The driver of agents: same contract as :class:`qstep.golden.agents.ActingModel`.
 
     Opening ends a job that an earlier host left, loads the world, puts every agent before its first step
     and sets every table to 0.
-
-    Parameters
-    ----------
-    port : Port
-        Carries the bytes; closed with the device.
-    config : Config
-        The configuration that the device must have been built from, with ``config.acting``.
-    world : WorldTable or int
-        Made for `config`; for a world that is not a table, the limit of steps of an episode, 0 for none.
-    settings : sequence of AgentSettings
-        One for each agent.
-    patience : float
-        Seconds without an answer before the first retry, in addition to the time on the line.
-    build : str, optional
-        The required build; by default any.
-
-    Attributes
-    ----------
-    build : str
-        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
-
-    Raises
-    ------
-    ConfigError
-        `config` has no agents, the number of settings is not that of its agents, the world does not fit,
-        the limit is not 0 to 65535, or `config` lacks the schedules or the limit.
-    ProtocolVersionError, ConfigMismatchError
-        The device is not the one that `config` describes; nothing was written to it.
-    DeadlineError, LinkError
-        No device answers, or the port failed.
     """
 
     def __init__(
@@ -113,33 +82,43 @@ class LinkAgents(Closing):
         patience: float = PATIENCE,
         build: str | None = None,
     ) -> None:
-        self._acting = acting = checked_agents(config, settings, _limit_of(world))
-        self.config, self.world, self.settings = config, world, tuple(settings)
-        self._port, self._expected_build = port, build
+        if not isinstance(world, WorldTable):
+            world = integer("max_episode_steps", world, 0, _MOST_LIMIT)
+        Agents.__init__(self, config, world, settings)
+        acting = self._acting
         self._stuck_seconds = _STUCK_SECONDS
         if not acting.is_table:
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.lane_clock_hz
         self._arguments = arguments_of(config)
         self._word_seconds = _WORD_SECONDS + config.lanes * _LANE_SECONDS
-        loads = _world_loads(config, world)
-        self._limits = [access for access in loads if access.region is Region.SETTINGS]
-        self._session = Session(port, config, patience)
+        loads = self._world_loads()
+        Driver.__init__(self, port, config, patience, build)
         try:
             self.reconnect()
             self.stop()
             self._store(ALL_LANES, loads)
             self.restore(
                 np.zeros(config.table_shape, np.int32),
-                [AgentState.first(own, number) for number, own in enumerate(self.settings)],
-                [AgentCounters() for _ in self.settings],
+                [AgentState.first(own, number) for number, own in enumerate(settings)],
+                [AgentCounters() for _ in settings],
             )
         except BaseException:
             port.close()
             raise
 
-    def reconnect(self) -> None:
-        """Open a new session after an error; the device's contents stay, and a job continues."""
-        self.build = checked_hello(self.config, self._session.open(), self._expected_build)
+    def _world_loads(self) -> list[Access]:
+        """Return the writes that load a world, or only its limit of steps."""
+        is_table = isinstance(self.world, WorldTable)
+        if is_table and not self._acting.is_table:
+            raise ConfigError(f"world is a table; the device's is {self._acting.world!r}")
+        if self._acting.is_table and not is_table:
+            raise ConfigError(
+                "world is a limit of steps; the device's is a table, which must be given"
+            )
+        if isinstance(self.world, WorldTable):
+            check_world(self.config, self.world)
+            return list(world_writes(self.config, self.world))
+        return [limit_write(self._limit)]
 
     # Jobs
 
@@ -190,13 +169,11 @@ class LinkAgents(Closing):
         steps = integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:
             raise ConfigError("acting.world is 'live'; agents make no steps but by act")
-        self._session.send(Request.RUN, self._arguments[Request.RUN].pack(steps))
-        self._session.drain()
+        self._command(Request.RUN, self._arguments[Request.RUN].pack(steps))
 
     def stop(self) -> None:
         """End the job, if one runs, after the current steps; return when it has ended."""
-        self._session.send(Request.STOP)
-        self._session.drain()
+        self._command(Request.STOP)
         self._await_end()
 
     @property
@@ -205,8 +182,7 @@ class LinkAgents(Closing):
         return self._job() == _RUNS
 
     def _job(self) -> int:
-        layout = ANSWERS[Request.PROGRESS]
-        (job,) = layout.unpack(self._session.ask(Request.PROGRESS, layout.size))
+        (job,) = ANSWERS[Request.PROGRESS].unpack(self._ask(Request.PROGRESS))
         return job
 
     def _await_end(self) -> int:
@@ -238,70 +214,34 @@ class LinkAgents(Closing):
 
     @property
     def states(self) -> list[AgentState]:
-        """The states of the agents, as copies."""
         return [state_from(slot, self._context(lane, slot)) for lane, slot in self._places()]
 
     @property
     def table(self) -> NDArray[np.int32]:
-        """A copy of all tables as raw values, int32, shape (*Acting.tables, S, A)."""
         entries, lanes = self._entries(), range(self.config.lanes)
         words = [self._fetch(lane, Region.TABLE, entries) for lane in lanes]
         return np.array(words, np.uint32).view(np.int32).reshape(self.config.table_shape)
 
-    def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        self._store_table(checked_table(self.config, q_raw))
-
-    def _store_table(self, table: NDArray[np.int32]) -> None:
+    def _put_table(self, table: NDArray[np.int32]) -> None:
         values = table.reshape(self.config.lanes, -1)
         for lane, words in enumerate(values.view(np.uint32).tolist()):
             entries = zip(self._entries(), words, strict=True)
             self._store(lane, [Access(Region.TABLE, index, word) for index, word in entries])
 
-    def restore(
-        self,
-        table: NDArray[np.int32],
-        states: Sequence[AgentState],
-        counters: Sequence[AgentCounters],
-    ) -> None:
-        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
+    def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
+        self._store(ALL_LANES, [limit_write(self._limit)])  # a reset loses it
+        writes: dict[int, list[list[Access]]] = defaultdict(lambda: [[], [], []])
+        for n, (lane, at) in enumerate(self._places()):
+            own, context, counts = writes[lane]
+            own += settings_writes(at, self.settings[n])
+            context += state_writes(at, states[n])
+            counts += counters_writes(at, counters[n])
+        for lane, regions in writes.items():
+            self._store(lane, list(chain(*regions)))
 
-        Raises
-        ------
-        TableError, ConfigError
-            As for :func:`~qstep.golden.checks.checked_parts`; nothing is changed.
-        """
-        limit = _limit_of(self.world)
-        self._put(checked_parts(self.config, self.settings, limit, table, states, counters))
-
-    def _put(self, parts: Parts) -> None:
-        """Store everything from which the agents continue."""
-        table, states, counters = parts
-        self._store_table(table)
-        self._store(ALL_LANES, self._limits)  # a reset loses it
-        size = self.config.lane_agents
-        for lane in range(self.config.lanes):
-            slots = list(zip(range(size), range(lane * size, (lane + 1) * size), strict=True))
-            self._store(
-                lane,
-                [
-                    *(
-                        access
-                        for at, n in slots
-                        for access in settings_writes(at, self.settings[n])
-                    ),
-                    *(access for at, n in slots for access in state_writes(at, states[n])),
-                    *(access for at, n in slots for access in counters_writes(at, counters[n])),
-                ],
-            )
-
-    def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings, as in :meth:`qstep.device.acting.AgentsDevice.configure`."""
-        limit = _limit_of(self.world)
-        states = reconfigured(self.config, self.settings, settings, limit, self.states)
+    def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
         for (lane, at), own, state in zip(self._places(), settings, states, strict=True):
             self._store(lane, [*settings_writes(at, own), *epsilon_writes(at, state)])
-        self.settings = tuple(settings)
 
     # Words
 
@@ -359,28 +299,3 @@ class LinkAgents(Closing):
             data = self._session.ask(Request.FETCH, size, where)
             found += np.frombuffer(data, "<u4").tolist()
         return found
-
-    def close(self) -> None:
-        """Close the port; calling it twice is harmless. A job continues."""
-        self._session.report()
-        self._port.close()
-
-
-def _world_loads(config: Config, world: WorldTable | int) -> list[Access]:
-    """Return the writes that load a world, or only its limit of steps."""
-    acting = config.acting
-    if isinstance(world, WorldTable):
-        if acting is not None and not acting.is_table:
-            raise ConfigError(f"world is a table; the device's is {acting.world!r}")
-        check_world(config, world)
-        return list(world_writes(config, world))
-    if acting is not None and acting.is_table:
-        raise ConfigError("world is a limit of steps; the device's is a table, which must be given")
-    return [limit_write(world)]
-
-
-def _limit_of(world: WorldTable | int) -> int:
-    """Return a world's limit of steps of an episode, 0 for none."""
-    if isinstance(world, WorldTable):
-        return world.max_episode_steps
-    return integer("max_episode_steps", world, 0, _MOST_LIMIT)

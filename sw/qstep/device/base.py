@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.golden.contract import Closing
 from qstep.mdp.transitions import Transitions
 from qstep.spec.config import Config
 from qstep.spec.random import NoiseState
 from qstep.spec.settings import Hyperparameters
 
-__all__ = ["Closing", "Counters", "Device", "Status"]
-
-
-class Closing(ABC):
-    """Closes itself at the end of a ``with`` block, also after an error."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release all resources; calling it twice is harmless."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+__all__ = ["Counters", "Device", "Status"]
 
 
 @dataclass(frozen=True, slots=True)

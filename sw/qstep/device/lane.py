@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.device.base import Counters, Device, Status
+from qstep.device.link.driver import Driver
 from qstep.device.link.exchange import PATIENCE
-from qstep.device.link.hello import checked_hello
 from qstep.device.link.ports import Port, RatedPort
 from qstep.device.link.records import RewardTable, encode_records, value_bytes, values_of
-from qstep.device.link.session import Session
 from qstep.errors import DeviceError, LinkError
 from qstep.mdp.transitions import Transitions, checked_transitions
 from qstep.spec.checks import shown
@@ -35,47 +34,22 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 """The clock that deadlines assume for requests that take many clocks."""
 
 
-class LinkDevice(Device):
-    """The driver: a device behind a port, as in ``docs/link.md``.
+class LinkDevice(Driver, Device):
+    """The driver of a device without agents.
 
     Opening sets the hyperparameters to ``Hyperparameters()``. The table and the count of applied
     transitions stay, and so does the rounding noise of a device that has applied any, so that an
     interrupted run can be resumed; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load`
     set the table. If the device does not answer, a break brings it, and the port, to the line rate of
     `config`.
-
-    Parameters
-    ----------
-    port : Port
-        Carries the bytes; closed with the device.
-    config : Config
-        The configuration that the device must have been built from.
-    patience : float
-        Seconds without an answer before the first retry, in addition to the time on the line.
-    build : str, optional
-        The required build, as in the report of a bitstream; by default any.
-
-    Raises
-    ------
-    ProtocolVersionError, ConfigMismatchError
-        The device is not the one that `config` describes; nothing was written to it.
-    DeadlineError, LinkError
-        No device answers, or the port failed.
-
-    Attributes
-    ----------
-    build : str
-        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
     """
 
     def __init__(
         self, port: Port, config: Config, patience: float = PATIENCE, build: str | None = None
     ) -> None:
         self.config = checked_config(config)
-        self._expected_build = build
-        self._port = port
-        self._session = Session(port, config, patience)
         self._rewards = RewardTable()
+        super().__init__(port, config, patience, build)
         try:
             self.reconnect()
         except BaseException:
@@ -85,8 +59,7 @@ class LinkDevice(Device):
     def reconnect(self) -> None:
         """Open a new session after an error; as on opening, the device's contents stay."""
         self._rewards.clear()
-        hello = self._session.open()
-        self.build = checked_hello(self.config, hello, self._expected_build)
+        super().reconnect()
         hyper = Hyperparameters()
         if self._session.applied:
             self._configure(hyper)
@@ -96,7 +69,6 @@ class LinkDevice(Device):
     # Settings
 
     def configure(self, hyper: Hyperparameters) -> None:
-        """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
         self._configure(hyper)
         self.set_noise(hyper.noise)
 
@@ -106,14 +78,11 @@ class LinkDevice(Device):
         payload = ARGUMENTS[Request.CONFIGURE].pack(
             c.alpha, c.kappa, hyper.rounding_for(self.config).code
         )
-        self._session.send(Request.CONFIGURE, payload)
-        self._session.drain()
+        self._command(Request.CONFIGURE, payload)
 
     def set_noise(self, noise: NoiseState) -> None:
-        """Continue the rounding noise from a saved state."""
         state = checked_noise(noise)
-        self._session.send(Request.NOISE, ARGUMENTS[Request.NOISE].pack(state.x, state.w))
-        self._session.drain()
+        self._command(Request.NOISE, ARGUMENTS[Request.NOISE].pack(state.x, state.w))
 
     def set_baud(self, baud: int) -> None:
         """Change the line rate of device and port, and check that they still communicate.
@@ -134,13 +103,10 @@ class LinkDevice(Device):
     # The table
 
     def clear(self) -> None:
-        """Set the whole table to 0; takes the device one clock per entry."""
-        seconds = self.config.states * self.config.actions / _SLOWEST_CLOCK_HZ
-        self._session.send(Request.CLEAR, seconds=seconds)
-        self._session.drain()
+        clocks = self.config.states * self.config.actions
+        self._command(Request.CLEAR, seconds=clocks / _SLOWEST_CLOCK_HZ)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
         values = checked_table(self.config, q_raw).reshape(-1)
         width = self.config.value_bytes
         data = value_bytes(values, width)
@@ -155,7 +121,6 @@ class LinkDevice(Device):
         self._session.drain()
 
     def read(self) -> NDArray[np.int32]:
-        """Return the table as raw values, shape (S, A)."""
         width = self.config.value_bytes
         size = self.config.states * self.config.actions
         data = bytearray()
@@ -169,17 +134,9 @@ class LinkDevice(Device):
     # Learning
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order, each exactly once; return when all are applied.
+        """As :meth:`Device.apply`; ``applied`` is exact after a RefusedError.
 
         Up to 256 distinct rewards are sent as codes; with more, all are sent in full.
-
-        Raises
-        ------
-        TransitionError
-            The transitions are for tables of another type; nothing has been sent.
-        DeviceError
-            ``applied`` says how many of these transitions the device has confirmed as applied. After
-            a :class:`~qstep.errors.RefusedError` it is exact: these were applied, the others were not.
         """
         rest = checked_transitions(self.config, transitions)
         before, began = self._session.applied, time.monotonic()
@@ -226,18 +183,8 @@ class LinkDevice(Device):
     # Reports
 
     def status(self) -> Status:
-        """Return the device's work since its reset."""
         crc, x, w = ANSWERS[Request.STATUS].unpack(self._ask(Request.STATUS))
         return Status(self._session.applied, crc, NoiseState(x, w))
 
     def counters(self) -> Counters:
-        """Return the hardware's counters."""
         return Counters(**ANSWERS[Request.COUNTERS].named(self._ask(Request.COUNTERS)))
-
-    def _ask(self, kind: Request) -> bytes:
-        return self._session.ask(kind, ANSWERS[kind].size)
-
-    def close(self) -> None:
-        """Close the port."""
-        self._session.report()
-        self._port.close()

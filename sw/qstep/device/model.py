@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from qstep.device.base import Device, Status
 from qstep.device.link.records import extend_digest
-from qstep.errors import LinkError
+from qstep.errors import ClosedError
 from qstep.golden.lane_fast import FastModel
 from qstep.mdp.transitions import Transitions
 from qstep.spec.config import Config
@@ -33,48 +33,39 @@ class ModelDevice(Device):
     @property
     def _model(self) -> FastModel:
         if self._opened is None:
-            raise LinkError("the model is closed; open another")
+            raise ClosedError("the model is closed; open another")
         return self._opened
 
     def configure(self, hyper: Hyperparameters) -> None:
-        """Set learning rate, discount and rounding mode, and restart the noise from its seed."""
         model = self._model
         warn_of_discounts([(checked_hyper(hyper).alpha, hyper.gamma)])
         model.configure(hyper)
 
     def set_noise(self, noise: NoiseState) -> None:
-        """Continue the rounding noise from a saved state."""
         self._model.noise = checked_noise(noise)
 
     def clear(self) -> None:
-        """Set the whole table to 0."""
         self._model.table.fill(0)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace the table by raw values of shape (S, A); raises TableError if they do not fit."""
         self._model.load(q_raw)
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order."""
         self._model.apply(transitions)
         self._applied += len(transitions)
         self._digest = extend_digest(self.config, transitions, self._digest)
 
     def read(self) -> NDArray[np.int32]:
-        """Return a copy of the table as raw values, shape (S, A)."""
         return self._model.table.copy()
 
     def status(self) -> Status:
-        """Return the device's work since it was opened."""
         return Status(self._applied, self._digest, self._model.noise)
 
     def counters(self) -> None:
         """Return None: there is no hardware to count."""
 
     def saturations(self) -> int:
-        """Return how many updates did not fit the format."""
         return self._model.saturations
 
     def close(self) -> None:
-        """Release the table; calling it twice is harmless."""
         self._opened = None

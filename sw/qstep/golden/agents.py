@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.golden.checks import check_world, checked_agents, checked_parts, reconfigured
+from qstep.golden.contract import Agents, check_world
 from qstep.golden.lane import exact_value
 from qstep.mdp.memory import WorldTable
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
-from qstep.spec.config import Config, checked_table
+from qstep.spec.config import Config
 from qstep.spec.epsilon import threshold
 from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
 from qstep.spec.protocol import MOST_STEPS
@@ -59,72 +59,41 @@ def expected(row: Row, epsilon: int) -> int:
     return max(row) - ((share * below + (1 << 15)) >> 16)
 
 
-class ActingModel:
-    """Agents in a world, with own tables or a shared one.
+class ActingModel(Agents):
+    """The definition; `world` is a :class:`WorldTable`, and :meth:`run` yields each step."""
 
-    Parameters
-    ----------
-    config : Config
-        With ``config.acting``.
-    world : WorldTable
-        Made for `config`.
-    settings : sequence of AgentSettings
-        One for each agent.
-
-    Attributes
-    ----------
-    states : list of AgentState
-    counters : list of AgentCounters
-
-    Raises
-    ------
-    ConfigError
-        `config` does not act, the world has other sizes, the number of settings is not that of its
-        agents, or it is without the schedules or the limit of steps that they have.
-    """
+    world: WorldTable
 
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
         check_world(config, world)
-        acting = checked_agents(config, settings, world.max_episode_steps)
-        self.config, self.world, self.settings = config, world, tuple(settings)
-        self._algorithm = acting.algorithm
+        super().__init__(config, world, settings)
         self._q = np.zeros(config.table_shape, np.int32).tolist()
-        self.states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
-        self.counters = [AgentCounters() for _ in settings]
+        self._states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
+        self._counters = [AgentCounters() for _ in settings]
 
     @property
     def table(self) -> NDArray[np.int32]:
-        """A copy of all tables as raw values, int32, shape (*Acting.tables, S, A)."""
+        """A copy of all tables as raw values."""
         return np.array(self._q, dtype=np.int32)
 
-    def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        self._q = checked_table(self.config, q_raw).tolist()
+    @property
+    def states(self) -> list[AgentState]:
+        return self._states
 
-    def restore(
-        self,
-        table: NDArray[np.int32],
-        states: Sequence[AgentState],
-        counters: Sequence[AgentCounters],
-    ) -> None:
-        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
+    @property
+    def counters(self) -> list[AgentCounters]:
+        return self._counters
 
-        Raises
-        ------
-        TableError, ConfigError
-            As for :func:`~qstep.golden.checks.checked_parts`; nothing is changed.
-        """
-        limit = self.world.max_episode_steps
-        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
-        self._q, self.states, self.counters = parts.table.tolist(), parts.states, parts.counters
+    def _put_table(self, table: NDArray[np.int32]) -> None:
+        self._q = table.tolist()
 
-    def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings, as in :meth:`qstep.device.acting.AgentsDevice.configure`."""
-        limit = self.world.max_episode_steps
-        self.states = reconfigured(self.config, self.settings, settings, limit, self.states)
-        self.settings = tuple(settings)
+    def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
+        self._states, self._counters = states, counters
+
+    def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
+        self._states = states
 
     def run(self, steps: int) -> Iterator[Step]:
         """Let every agent make `steps` steps in turns; yield each step."""
@@ -145,14 +114,14 @@ class ActingModel:
         reward, next_state, terminated = self.world.answer(state, action, drawn.outcome)
         start = self.world.start(drawn.start)
 
-        limit = self.world.max_episode_steps
+        limit = self._limit
         own.episode_steps += limit > 0
         truncated = not terminated and limit > 0 and own.episode_steps == limit
         ended = terminated or truncated
 
         # Everything below is read before this step's write.
         next_action, _ = self._chosen(tables, next_state, drawn, own.epsilon)
-        number = drawn.table if self._algorithm is Algorithm.DOUBLE_Q_LEARNING else 0
+        number = drawn.table if self._acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 0
         target = self._target(tables, number, next_state, next_action, own.epsilon)
         own.state = start if ended else next_state
         own.action, own.explored = self._chosen(tables, own.state, drawn, own.epsilon)
@@ -192,8 +161,7 @@ class ActingModel:
 
     def _tables_of(self, agent: int) -> list[list[Row]]:
         """The tables that an agent learns: one, or Double Q-learning's two."""
-        acting = self.config.acting
-        assert acting is not None
+        acting = self._acting
         tables = self._q if acting.agents == 1 or acting.shared_table else self._q[agent]
         return tables if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else [tables]
 
@@ -216,7 +184,7 @@ class ActingModel:
     ) -> int:
         """Return m of a step that does not terminate."""
         row = tables[number][state]
-        match self._algorithm:
+        match self._acting.algorithm:
             case Algorithm.Q_LEARNING:
                 return max(row)
             case Algorithm.SARSA:

@@ -12,11 +12,20 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.golden.agents_kernel import AGENT, ALGORITHMS, SETTINGS, SURE, Memory, blocks_of, run
-from qstep.golden.checks import check_world, checked_agents, checked_parts, reconfigured
+from qstep.golden.agents_kernel import (
+    AGENT,
+    ALGORITHMS,
+    SETTINGS,
+    SURE,
+    Memory,
+    Rules,
+    blocks_of,
+    run,
+)
+from qstep.golden.contract import Agents, check_world
 from qstep.mdp.memory import WorldTable
 from qstep.spec.checks import integer
-from qstep.spec.config import Config, checked_table
+from qstep.spec.config import Config
 from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.random import DRAW_BITS
@@ -32,6 +41,13 @@ LANES = 16
 
 _NARROW = 16
 """Bits of values up to which 32 bits hold the sum of an update."""
+
+_BIAS = {
+    Rounding.FLOOR: 0,
+    Rounding.NEAREST: 1 << (COEFFICIENT_BITS - 1),
+    Rounding.STOCHASTIC: -1,
+}
+"""As in :class:`Rules`."""
 
 _FEW = 3
 """Agents that are worth a block."""
@@ -63,98 +79,74 @@ _LIVED = tuple(
 )
 
 
-class FastActingModel:
-    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled; parameters as there.
+class FastActingModel(Agents):
+    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled.
 
-    Attributes
-    ----------
-    table : ndarray of int32, shape (*Acting.tables, S, A)
-        All tables as raw values: a live view, not a copy.
+    :attr:`table` is a live view, not a copy.
     """
+
+    world: WorldTable
 
     def __init__(
         self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
     ) -> None:
         check_world(config, world)
-        acting = checked_agents(config, settings, world.max_episode_steps)
-        self.config, self.world = config, world
-        self.table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
-        self._own_tables = acting.agents > 1 and not acting.shared_table
-        self._algorithm = ALGORITHMS.index(acting.algorithm)
-        self._rounding = {
-            Rounding.FLOOR: 0,
-            Rounding.NEAREST: 1 << (COEFFICIENT_BITS - 1),
-            Rounding.STOCHASTIC: -1,
-        }[config.rounding]
+        super().__init__(config, world, settings)
+        acting = self._acting
+        self._table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
+        own_tables = acting.agents > 1 and not acting.shared_table
+        alone = own_tables or acting.agents == 1
+        self._stride = self._table.size // acting.agents if alone else 0
+        self._blocks = _parts_of_run(acting.agents, own_tables)
         number_format = config.format
-        self._ends = np.array(
-            [number_format.minimum, number_format.maximum],
-            np.int32 if number_format.width <= _NARROW else np.int64,
-        )
+        kind = np.int32 if number_format.width <= _NARROW else np.int64
         outcome = world.reward, world.next_state, world.terminated
-        self._world = _memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions)
         first = np.zeros(world.start_state.shape, np.int32), world.start_state
-        self._starts = _memory(world.start_split[None], (*first, first[0]), config.actions)
-        self._blocks = _parts_of_run(acting.agents, self._own_tables)
+        self._rules = Rules(
+            size=config.states * config.actions,
+            row=(0,) * config.actions,
+            algorithm=(0,) * ALGORITHMS.index(acting.algorithm),
+            bias=_BIAS[config.rounding],
+            ends=np.array([number_format.minimum, number_format.maximum], kind),
+            world=_memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions),
+            starts=_memory(world.start_split[None], (*first, first[0]), config.actions),
+            limit=self._limit,
+        )
         self._settings = np.zeros(acting.agents, SETTINGS)
-        self._set(settings)
         self._agents = np.zeros(acting.agents, AGENT)
-        self._keep(
-            [AgentState.first(own, agent) for agent, own in enumerate(settings)],
-            [AgentCounters() for _ in settings],
+        self._put_settings(
+            settings, [AgentState.first(own, agent) for agent, own in enumerate(settings)]
         )
 
-    def _set(self, settings: Sequence[AgentSettings]) -> None:
-        self.settings = tuple(settings)
-        for number, own in enumerate(settings):
-            c, code = own.coefficients, own.epsilon.code
-            self._settings[number] = (c.alpha, c.kappa, *code[1:])
+    @property
+    def table(self) -> NDArray[np.int32]:
+        return self._table
 
     @property
     def states(self) -> list[AgentState]:
-        """The states of the agents, as copies."""
+        """Copies of the agents' states."""
         return self._parts(AgentState)
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The counters of the agents, as copies."""
+        """Copies of the agents' counters."""
         found = self._parts(AgentCounters)
         for own in found:
             own.wrap()  # the loop counts in 64 bits
         return found
 
-    def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
-        self.table[...] = checked_table(self.config, q_raw)
+    def _put_table(self, table: NDArray[np.int32]) -> None:
+        self._table[...] = table
 
-    def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings, as in :meth:`qstep.device.acting.AgentsDevice.configure`."""
-        limit = self.world.max_episode_steps
-        states = reconfigured(self.config, self.settings, settings, limit, self.states)
-        self._set(settings)
-        self._keep(states, self.counters)
-
-    def restore(
-        self,
-        table: NDArray[np.int32],
-        states: Sequence[AgentState],
-        counters: Sequence[AgentCounters],
-    ) -> None:
-        """Continue from earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
-
-        Raises
-        ------
-        TableError, ConfigError
-            As for :func:`~qstep.golden.checks.checked_parts`; nothing is changed.
-        """
-        limit = self.world.max_episode_steps
-        parts = checked_parts(self.config, self.settings, limit, table, states, counters)
-        self.table[...] = parts.table
-        self._keep(parts.states, parts.counters)
-
-    def _keep(self, states: Sequence[AgentState], counters: Sequence[AgentCounters]) -> None:
+    def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
         for number, parts in enumerate(zip(states, counters, strict=True)):
             self._agents[number] = tuple(value for part in parts for value in astuple(part))
+
+    def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
+        for number, own in enumerate(settings):
+            c, code = own.coefficients, own.epsilon.code
+            self._settings[number] = (c.alpha, c.kappa, *code[1:])
+        self._put_agents(states, self.counters)
 
     @overload
     def run(self, steps: int, *, trace: Literal[False] = False) -> None: ...
@@ -173,20 +165,11 @@ class FastActingModel:
         columns: tuple[NDArray[Any], ...] = tuple(
             np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
         )
-        size = self.config.states * self.config.actions
-        stride = self.table.size // agents if self._own_tables or agents == 1 else 0
         for first, end, blocks in self._blocks:
             run(
-                self.table.reshape(-1)[first * stride :],
-                stride,
-                size,
-                (0,) * self.config.actions,
-                (0,) * self._algorithm,
-                self._rounding,
-                self._ends,
-                self._world,
-                self._starts,
-                self.world.max_episode_steps,
+                self._table.reshape(-1)[first * self._stride :],
+                self._stride,
+                self._rules,
                 self._agents[first:end],
                 self._settings[first:end],
                 blocks,
@@ -198,9 +181,6 @@ class FastActingModel:
         if not trace:
             return None
         return Trace(np.tile(np.arange(agents, dtype=np.int32), steps), *columns)
-
-    def close(self) -> None:
-        """Do nothing: unlike other devices, a model holds no port or process."""
 
     def _parts(self, kind: type[_Kept]) -> list[_Kept]:
         def value(field: Any, number: int) -> Any:

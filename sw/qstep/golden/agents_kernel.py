@@ -27,7 +27,7 @@ from qstep.spec.fixed import COEFFICIENT_BITS
 from qstep.spec.random import DRAW_BITS, ROUNDS
 from qstep.spec.settings import AgentCounters, AgentState
 
-__all__ = ["AGENT", "ALGORITHMS", "SETTINGS", "SURE", "Memory", "blocks_of", "run"]
+__all__ = ["AGENT", "ALGORITHMS", "SETTINGS", "SURE", "Memory", "Rules", "blocks_of", "run"]
 
 ALGORITHMS = (
     Algorithm.Q_LEARNING,
@@ -75,6 +75,36 @@ class Memory(NamedTuple):
     split: NDArray[np.int32]
     reward: NDArray[np.int32]
     onward: NDArray[np.int32]
+
+
+class Rules(NamedTuple):
+    """Everything that stays the same over a run.
+
+    Attributes
+    ----------
+    size : int
+        Entries of one table; if the algorithm has two tables, they follow each other.
+    row : tuple of int
+        A zeros; their number is part of the tuple's type.
+    algorithm : tuple of int
+        As many zeros as the algorithm's number.
+    bias : int
+        The amount added before rounding; -1 for a drawn one.
+    ends : ndarray of int32 or int64
+        Lowest and highest value; int64 if 32 bits do not hold the sum of an update.
+    world, starts : Memory
+    limit : int
+        Limit of steps of an episode; 0 for none.
+    """
+
+    size: int
+    row: tuple[int, ...]
+    algorithm: tuple[int, ...]
+    bias: int
+    ends: NDArray[np.signedinteger]
+    world: Memory
+    starts: Memory
+    limit: int
 
 
 def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
@@ -235,28 +265,13 @@ def _keep(trace, block, at, actions, algorithm, world, limit):  # type: ignore[n
 
 
 @compiled(noalias=True)
-def _steps(  # type: ignore[no-untyped-def]
-    q,
-    size,
-    row,
-    algorithm,
-    bias,
-    ends,
-    world,
-    starts,
-    limit,
-    blocks,
-    turns,
-    steps,
-    trace,
-    at,
-    every,
-):
+def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no-untyped-def]
     """Let every block make `steps` steps in each of its turns; parameters as for :func:`run`.
 
     `q` begins with the tables of the first block.
     """
     # Variables, because Numba counts references where it reads an array from a tuple.
+    size, row, algorithm, bias, ends, world, starts, limit = rules
     slot_bits, split, rewards, onwards = world
     starts_bits, starts_split, _, starts_onward = starts
     traced = len(trace[0]) > 0
@@ -366,8 +381,9 @@ def _word(high, low):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _begin(q, base, size, algorithm, row, starts, agent):  # type: ignore[no-untyped-def]
+def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
     """Draw an agent's first start state and its action there."""
+    row, starts = rules.row, rules.starts
     high, low = _advanced(*_halves(agent.word))
     agent.word = _word(high, low)
     upper, lower, _ = _drawn(high, low)
@@ -376,13 +392,13 @@ def _begin(q, base, size, algorithm, row, starts, agent):  # type: ignore[no-unt
         place = _slot(starts.split, starts.slot_bits, place, np.int32(upper & _M16))
     start = np.int32(starts.onward[place] >> 1)
     agent.state, agent.explored = start // len(row), _explores(lower, agent.epsilon)
-    greedy = _policy(q, np.int32(base + start), size, algorithm, row)[1]
+    greedy = _policy(q, np.int32(base + start), rules.size, rules.algorithm, row)[1]
     agent.action = _random(lower, row) if agent.explored else greedy
     agent.begun = 1
 
 
 @compiled
-def _load(block, k, number, base, agent, own, starts, row):  # type: ignore[no-untyped-def]
+def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped-def]
     """Put an agent that has begun into a lane."""
     block.number[k], block.base[k] = number, base
     block.alpha[k], block.kappa[k] = own.alpha, own.kappa
@@ -391,9 +407,9 @@ def _load(block, k, number, base, agent, own, starts, row):  # type: ignore[no-u
     block.period[k], block.by_steps[k] = own.period, 1 - own.by_episodes
     block.high[k], block.low[k] = _halves(agent.word)
     block.epsilon[k], block.epsilon_count[k] = agent.epsilon, agent.epsilon_count
-    block.entry[k] = block.outcome[k] = agent.state * len(row) + agent.action
+    block.entry[k] = block.outcome[k] = agent.state * len(rules.row) + agent.action
     block.explored[k], block.episode_steps[k] = agent.explored, agent.episode_steps
-    block.start[k] = starts.onward[0] >> 1
+    block.start[k] = rules.starts.onward[0] >> 1
     block.terminations[k] = block.truncations[k] = block.saturations[k] = 0
     block.return_high[k] = block.return_low[k] = 0
 
@@ -413,25 +429,7 @@ def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run(  # type: ignore[no-untyped-def]
-    tables,
-    stride,
-    size,
-    row,
-    algorithm,
-    bias,
-    ends,
-    world,
-    starts,
-    limit,
-    agents,
-    settings,
-    blocks,
-    steps,
-    trace,
-    at,
-    every,
-):
+def run(tables, stride, rules, agents, settings, blocks, steps, trace, at, every):  # type: ignore[no-untyped-def]
     """Let every agent make a number of steps.
 
     Parameters
@@ -440,19 +438,7 @@ def run(  # type: ignore[no-untyped-def]
         All tables, flat.
     stride : int
         Entries from an agent's tables to those of the next; 0 if all agents share theirs.
-    size : int
-        Entries of one table; if the algorithm has two tables, they follow each other.
-    row : tuple of int
-        A zeros; their number is part of the tuple's type.
-    algorithm : tuple of int
-        As many zeros as the algorithm's number.
-    bias : int
-        The amount added before rounding; -1 for a drawn one.
-    ends : ndarray of int32 or int64
-        Lowest and highest value; int64 if 32 bits do not hold the sum of an update.
-    world, starts : Memory
-    limit : int
-        Limit of steps of an episode; 0 for none.
+    rules : Rules
     agents, settings : structured ndarray, shape (P,)
     blocks : structured ndarray
         Of :func:`blocks_of`, with room for all agents.
@@ -462,6 +448,7 @@ def run(  # type: ignore[no-untyped-def]
     at, every : int
         Rows of the trace before the first one of agent 0, and from there to the next.
     """
+    row = rules.row
     lanes, done = len(blocks[0].entry), 0
     while done < steps:
         # Agents that share a table begin in their turns: then the first step is a part by itself.
@@ -477,28 +464,11 @@ def run(  # type: ignore[no-untyped-def]
                 agent = agents[number]
                 base = (number - first) * stride
                 if not agent.begun:
-                    _begin(q, base, size, algorithm, row, starts, agent)
-                _load(
-                    some[k // lanes], k % lanes, number, base, agent, settings[number], starts, row
-                )
+                    _begin(q, base, rules, agent)
+                own = settings[number]
+                _load(some[k // lanes], k % lanes, number, base, agent, own, rules)
             turns = part if stride == 0 else 1
-            _steps(
-                q,
-                size,
-                row,
-                algorithm,
-                bias,
-                ends,
-                world,
-                starts,
-                limit,
-                some,
-                turns,
-                part // turns,
-                trace,
-                at + done * every,
-                every,
-            )
+            _steps(q, rules, some, turns, part // turns, trace, at + done * every, every)
             for k in range(min(len(some) * lanes, len(agents) - first)):
                 _store(some[k // lanes], k % lanes, agents[first + k], part, row)
         done += part

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.checkpoint import Checkpoint
-from qstep.device.acting import AgentsDevice, open_agents
+from qstep.device import AgentsDevice, open_agents
 from qstep.errors import CheckpointError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
 from qstep.learn.agents_result import AgentsResult
@@ -127,7 +127,7 @@ class Training:
         return steps
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings, as in :meth:`AgentsDevice.configure`."""
+        """Continue with other settings, as in :meth:`qstep.golden.contract.Agents.configure`."""
         self.device.configure(settings)
         self.discounts = tuple(own.discount for own in settings)
 

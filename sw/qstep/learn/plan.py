@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qstep.errors import ConfigError, PrecisionWarning
-from qstep.golden.checks import check_types
+from qstep.golden.contract import check_types
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.solve import endless, value_range
 from qstep.mdp.world import World

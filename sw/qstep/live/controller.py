@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from qstep.device.base import Closing
-from qstep.errors import ConfigError, LinkError
+from qstep.errors import ClosedError, ConfigError
+from qstep.golden.contract import Closing
 from qstep.live.run import View, Watched
 from qstep.spec.checks import integer
 from qstep.spec.protocol import MOST_STEPS
@@ -156,7 +156,7 @@ class Controller(Closing):
         return done
 
     def _why(self) -> Exception:
-        return self.error or LinkError("the controller is closed; make another")
+        return self.error or ClosedError("the controller is closed; make another")
 
     def _work(self) -> None:
         try:

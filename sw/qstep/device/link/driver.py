@@ -1,0 +1,104 @@
+"""What the drivers of all devices share: a port, a session over it, and the check of who answers."""
+
+from __future__ import annotations
+
+from qstep.device.link.exchange import PATIENCE
+from qstep.device.link.ports import Port
+from qstep.device.link.session import Session
+from qstep.errors import ConfigMismatchError, LinkError, ProtocolVersionError
+from qstep.golden.contract import Closing
+from qstep.spec.config import Config
+from qstep.spec.protocol import ANSWERS, PROTOCOL_VERSION, Request
+
+__all__ = ["Driver", "checked_hello"]
+
+
+class Driver(Closing):
+    """A device behind a port, as in ``docs/link.md``.
+
+    Connecting raises ProtocolVersionError or ConfigMismatchError if the device is not the one that
+    `config` describes, before anything is written to it, and DeadlineError or LinkError if no device
+    answers or the port failed.
+
+    Parameters
+    ----------
+    port : Port
+        Carries the bytes; closed with the device.
+    config : Config
+        The configuration that the device must have been built from.
+    patience : float
+        Seconds without an answer before the first retry, in addition to the time on the line.
+    build : str, optional
+        The required build, as in the report of a bitstream; by default any.
+
+    Attributes
+    ----------
+    build : str
+        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
+    """
+
+    config: Config
+
+    def __init__(
+        self, port: Port, config: Config, patience: float = PATIENCE, build: str | None = None
+    ) -> None:
+        self._port, self._expected_build = port, build
+        self._session = Session(port, config, patience)
+
+    def reconnect(self) -> None:
+        """Open a new session after an error; the device's contents stay, and a job continues."""
+        self.build = checked_hello(self.config, self._session.open(), self._expected_build)
+
+    def _command(self, kind: Request, payload: bytes = b"", seconds: float = 0.0) -> None:
+        """Send a request and wait until it has been answered."""
+        self._session.send(kind, payload, seconds=seconds)
+        self._session.drain()
+
+    def _ask(self, kind: Request, payload: bytes = b"") -> bytes:
+        """Return the answer to a request, whose length depends only on its kind."""
+        return self._session.ask(kind, ANSWERS[kind].size, payload)
+
+    def close(self) -> None:
+        """Close the port; calling it twice is harmless. A job continues."""
+        self._session.report()
+        self._port.close()
+
+
+def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> str:
+    """Return the build of the device that answered HELLO, if it is the expected one.
+
+    `hello` is the answer after the common part.
+    """
+    if hello[0] != PROTOCOL_VERSION:
+        raise ProtocolVersionError(
+            f"the device speaks version {hello[0]} of the link protocol; "
+            f"this driver speaks version {PROTOCOL_VERSION}"
+        )
+    layout = ANSWERS[Request.HELLO]
+    if len(hello) != layout.size:
+        raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
+    device = layout.named(hello)
+    size = f"{device['states']} x {device['actions']}"
+    # Understandable differences come first: the digest differs whenever anything does.
+    for what, there, here in (
+        ("geometry", size, f"{config.states} x {config.actions}"),
+        ("format", f"Q{device['integer']}.{device['fraction']}", str(config.format)),
+        ("buffer", f"{device['buffer_bytes']} bytes", f"{config.link.buffer_bytes} bytes"),
+        ("configuration digest", _digits(device["digest"]), config.digest[:16]),
+    ):
+        if there != here:
+            raise ConfigMismatchError(
+                f"the device's {what} is {there}; this configuration has {here}"
+            )
+    build = _digits(device["build"])
+    if expected_build not in (None, build):
+        raise ConfigMismatchError(
+            f"the device's build is {build}, not {expected_build}: "
+            "program it again, or expect the build that it is"
+        )
+    return build
+
+
+def _digits(number: int) -> str:
+    """Return eight bytes of the answer as hexadecimal digits, in the order of the link."""
+    return number.to_bytes(8, "little").hex()

@@ -1,0 +1,284 @@
+"""What models and devices with agents have in common: their interface, and the checks behind it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.errors import ConfigError
+from qstep.mdp.memory import WorldTable
+from qstep.spec.agents import Acting
+from qstep.spec.checks import boolean, integer, shown
+from qstep.spec.config import Config, checked_config, checked_table
+from qstep.spec.discount import warn_of_discounts
+from qstep.spec.epsilon import EPSILON_BITS
+from qstep.spec.settings import COUNTER_BITS, RETURN_BITS, AgentCounters, AgentSettings, AgentState
+
+__all__ = ["Agents", "Closing", "check_types", "check_world", "checked_agents"]
+
+
+class Closing(ABC):
+    """Closes itself at the end of a ``with`` block, also after an error."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release all resources; calling it twice is harmless."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Agents(Closing):
+    """Agents in a world, with tables of their own or a shared one: a model, a simulation or a board.
+
+    Making one raises a ConfigError if `config` has no agents, or lacks the schedules or the limit of
+    steps that they need, if the world does not fit it, or if there is not one setting per agent.
+
+    Attributes
+    ----------
+    config : Config
+        With ``config.acting``.
+    world : WorldTable or int
+        Made for `config`; for a world that is not a table, the limit of steps, 0 for none.
+    settings : tuple of AgentSettings
+        One per agent.
+    """
+
+    def __init__(
+        self, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
+    ) -> None:
+        self.world = world
+        self._acting = checked_agents(config, settings, self._limit)
+        self.config, self.settings = config, tuple(settings)
+
+    @property
+    def _limit(self) -> int:
+        """The limit of steps of an episode, 0 for none."""
+        return self.world if isinstance(self.world, int) else self.world.max_episode_steps
+
+    @property
+    @abstractmethod
+    def table(self) -> NDArray[np.int32]:
+        """All tables as raw values, shape ``(*Acting.tables, S, A)``."""
+
+    @property
+    @abstractmethod
+    def states(self) -> list[AgentState]:
+        """The state of each agent."""
+
+    @property
+    @abstractmethod
+    def counters(self) -> list[AgentCounters]:
+        """The counters of each agent."""
+
+    def load(self, q_raw: NDArray[np.int32]) -> None:
+        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        self._put_table(checked_table(self.config, q_raw))
+
+    def restore(
+        self,
+        table: NDArray[np.int32],
+        states: Sequence[AgentState],
+        counters: Sequence[AgentCounters],
+    ) -> None:
+        """Continue from earlier values of the properties with these names.
+
+        Raises
+        ------
+        TableError
+            The table does not fit.
+        ConfigError
+            The states or counters are not one per agent; a value is out of range, which may depend on
+            the agent's settings and the limit of steps; or agents of a shared table have made different
+            numbers of steps, so a turn is incomplete. Nothing is changed.
+        """
+        acting = self._acting
+        for what, given, kind in (
+            ("states", states, AgentState),
+            ("counters", counters, AgentCounters),
+        ):
+            check_types(what, given, kind)
+            if len(given) != acting.agents:
+                raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
+        q_raw = checked_table(self.config, table)
+        states = [self._checked_state(agent, own) for agent, own in enumerate(states)]
+        counters = [_checked_counters(acting, agent, own) for agent, own in enumerate(counters)]
+        if acting.shared_table and not acting.is_live:
+            # In a live world the host decides who acts, so there are no turns.
+            _check_equal_steps(counters)
+        self._put_table(q_raw)
+        self._put_agents(states, counters)
+
+    def configure(self, settings: Sequence[AgentSettings]) -> None:
+        """Continue with other settings: `alpha`, `gamma` and `epsilon` of each agent.
+
+        Tables, states and counters stay. An agent's epsilon starts over if its setting changes;
+        otherwise it continues.
+
+        Raises
+        ------
+        ConfigError
+            They are for another number of agents, a seed differs, gamma would be learned as 0 or 1, or
+            the configuration lacks schedules that they need. Nothing is changed.
+        """
+        checked_agents(self.config, settings, self._limit)
+        warn_of_discounts((own.alpha, own.gamma) for own in settings)
+        for agent, (old, new) in enumerate(zip(self.settings, settings, strict=True)):
+            if new.seed != old.seed:
+                raise ConfigError(
+                    f"seed of agent {agent} is {new.seed}; it must stay {old.seed}, "
+                    "which its run began with"
+                )
+        states = [
+            replace(state)
+            if new.epsilon == old.epsilon
+            else replace(state, epsilon=new.epsilon.code.start, epsilon_count=0)
+            for old, new, state in zip(self.settings, settings, self.states, strict=True)
+        ]
+        self._put_settings(settings, states)
+        self.settings = tuple(settings)
+
+    @abstractmethod
+    def _put_table(self, table: NDArray[np.int32]) -> None:
+        """Replace all tables by values that have been checked."""
+
+    @abstractmethod
+    def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
+        """Continue from values that have been checked."""
+
+    @abstractmethod
+    def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
+        """Continue with settings that have been checked, and with the epsilons of these states."""
+
+    def close(self) -> None:
+        """Release the device; calling it twice is harmless."""
+
+    def _checked_state(self, agent: int, state: AgentState) -> AgentState:
+        # Hardware tests whether a count *equals* its bound, so a count must be below its bound.
+        code = self.settings[agent].epsilon.code
+        number = partial(_number, agent, state)
+        least, most, why = 0, 1 << EPSILON_BITS, ""
+        if not self._acting.schedules:
+            least, most, why = code.start, code.start, " where acting.schedules is false"
+        last, limit = self._limit - 1, "less than the limit of steps"
+        if not self._limit:
+            last, limit = 0, "there is no limit of steps"
+        return AgentState(
+            word=number("word", 1, (1 << 64) - 1, legal="from 1 to 2^64-1"),
+            epsilon=number("epsilon", least, most, why=why),
+            epsilon_count=number(
+                "epsilon_count", 0, code.period - 1, why=", less than the period of its epsilon"
+            ),
+            begun=boolean(f"begun of agent {agent}", state.begun),
+            state=number("state", 0, self.config.states - 1),
+            action=number("action", 0, self.config.actions - 1),
+            explored=boolean(f"explored of agent {agent}", state.explored),
+            episode_steps=number("episode_steps", 0, last, why=f", {limit}"),
+        )
+
+
+def checked_agents(
+    config: Config, settings: Sequence[AgentSettings], max_episode_steps: int
+) -> Acting:
+    """Return ``config.acting``; raise ConfigError unless its devices can have these agents.
+
+    `max_episode_steps` is the world's limit of steps, 0 for none.
+    """
+    acting = checked_config(config).acting
+    if not isinstance(acting, Acting):
+        raise ConfigError("acting is None; agents need a configuration that has it")
+    check_types("settings", settings, AgentSettings)
+    if len(settings) != acting.agents:
+        raise ConfigError(
+            f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
+        )
+    for agent, own in enumerate(settings):
+        if not acting.schedules and own.epsilon.code.start != own.epsilon.code.end:
+            raise ConfigError(
+                f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
+                "acting.schedules is false"
+            )
+    if max_episode_steps and not acting.step_limit:
+        raise ConfigError(
+            f"max_episode_steps is {max_episode_steps}; it must be 0 where acting.step_limit is false"
+        )
+    return acting
+
+
+def check_world(config: Config, world: WorldTable) -> None:
+    """Raise ConfigError unless a world is a table for `config`, or the world of `config` is live."""
+    acting = checked_config(config).acting
+    if acting is None or acting.is_live:
+        return
+    if not isinstance(world, WorldTable):
+        raise ConfigError(
+            f"world is {shown(world)}; it must be a WorldTable, which World.table(config) returns"
+        )
+    names = "states", "actions", "outcomes", "starts"
+    there = *world.split.shape, *world.start_split.shape
+    here = config.states, config.actions, acting.outcomes, acting.starts
+    for name, found, wanted in zip(names, there, here, strict=True):
+        if found != wanted:
+            raise ConfigError(
+                f"{name} of world is {found}; it must be {wanted}: use World.table(config)"
+            )
+
+
+def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCounters:
+    number = partial(_number, agent, own)
+    count = partial(
+        number, low=0, high=(1 << COUNTER_BITS) - 1, legal=f"from 0 to 2^{COUNTER_BITS}-1"
+    )
+    half = 1 << RETURN_BITS - 1
+    return AgentCounters(
+        steps=count("steps"),
+        terminations=count("terminations"),
+        truncations=(
+            count("truncations")
+            if acting.step_limit
+            else number("truncations", 0, 0, why=" where acting.step_limit is false")
+        ),
+        saturations=count("saturations"),
+        return_sum=number("return_sum", -half, half - 1, legal="from -2^63 to 2^63-1"),
+    )
+
+
+def _number(agent: int, part: object, name: str, low: int, high: int, **words: str) -> int:
+    """Return a field of an agent's part as an int."""
+    return integer(f"{name} of agent {agent}", getattr(part, name), low, high, **words)
+
+
+def check_types(what: str, given: object, kind: type) -> None:
+    """Raise ConfigError unless `given` is a sequence of this `kind`."""
+    if not isinstance(given, Sequence):
+        raise ConfigError(
+            f"{what} is {shown(given)}; it must be a sequence of {kind.__name__}, one per agent"
+        )
+    for number, part in enumerate(given):
+        if not isinstance(part, kind):
+            raise ConfigError(f"{what}[{number}] is {shown(part)}; it must be an {kind.__name__}")
+
+
+def _check_equal_steps(counters: Sequence[AgentCounters]) -> None:
+    first = counters[0].steps
+    for agent, own in enumerate(counters):
+        if own.steps != first:
+            raise ConfigError(
+                f"steps of agent {agent} is {own.steps}; it must be that of agent 0, {first}, "
+                "where agents share a table; run(1) ends their turn"
+            )
