@@ -173,13 +173,10 @@ class Sweep:
         self._seconds, self._steps = 0.0, 0
 
     def _agents_of_device(self, agents: int | None) -> int:
-        acting = None if self.plan.config is None else self.plan.config.acting
-        if acting is not None:
-            agents = acting.agents if agents is None else agents
-            return integer("agents", agents, acting.agents, acting.agents)
-        return integer(
-            "agents", min(_AGENTS, self.total) if agents is None else agents, 1, MOST_AGENTS
-        )
+        config, least, most, usual = self.plan.config, 1, MOST_AGENTS, min(_AGENTS, self.total)
+        if config is not None and config.acting is not None:
+            least = most = usual = config.acting.agents
+        return integer("agents", usual if agents is None else agents, least, most)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -78,8 +77,7 @@ class SweepPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as plain values."""
-        plain = {"algorithm": self.algorithm.value, "format": str(self.format)}
-        return {"alpha": self.alpha, "gamma": self.gamma, "epsilon": asdict(self.epsilon), **plain}
+        return {**asdict(self), "algorithm": self.algorithm.value, "format": str(self.format)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Self:
@@ -162,15 +160,10 @@ class SweepPlan:
         return found[1:]
 
     @property
-    def values(self) -> dict[str, int]:
-        """How many values the points have on each axis, most first."""
+    def varying(self) -> dict[str, int]:
+        """The axes on which points differ, with the number of values, most first."""
         counts = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
-        return dict(sorted(counts.items(), key=itemgetter(1), reverse=True))
-
-    @property
-    def varying(self) -> list[str]:
-        """The axes on which points differ, most values first."""
-        return [axis for axis, count in self.values.items() if count > 1]
+        return {axis: n for axis, n in sorted(counts.items(), key=lambda own: -own[1]) if n > 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,15 +278,9 @@ class SweepOptions:
             points = _drawn(axes, count, self.random_seed)
         agents = count * len(self.seeds)
         integer("number of agents, points times seeds,", agents, 1, _MOST_AGENTS)
-        plan = SweepPlan(
-            world,
-            world.digest,
-            tuple(itertools.starmap(SweepPoint, points)),
-            tuple(self.seeds),
-            budget.length,
-            Rounding.parse(self.rounding),
-            self.config,
-        )
+        made, seeds = tuple(itertools.starmap(SweepPoint, points)), tuple(self.seeds)
+        rounding = Rounding.parse(self.rounding)
+        plan = SweepPlan(world, world.digest, made, seeds, budget.length, rounding, self.config)
         warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
         for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
             plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
@@ -323,10 +310,7 @@ def _format(value: Any) -> QFormat:
 
 
 def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterator[tuple[Any, ...]]:
-    """Draw points: alpha and 1 - gamma evenly on a logarithmic scale, one value of each other axis.
-
-    If a pair of alpha and gamma would learn another discount, gamma is the nearest that it learns.
-    """
+    """Draw points as the option `random` describes; alphas and gammas are the first axes."""
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
         raise ConfigError(

@@ -217,29 +217,21 @@ def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepResult:
     """Return the result of a sweep from its folder; errors are those of `qstep.load`."""
     try:
-        points = sorted(report["points"], key=itemgetter("number"))
-        plan = SweepPlan(
-            None,
-            report["world_digest"],
-            tuple(map(SweepPoint.from_dict, points)),
-            tuple(report["seeds"]),
-            report["steps_per_agent"],
-            Rounding.parse(report["rounding"]),
-            None,
-        )
+        rows = sorted(report["points"], key=itemgetter("number"))
+        points, seeds = tuple(map(SweepPoint.from_dict, rows)), tuple(report["seeds"])
+        digest, steps = report["world_digest"], report["steps_per_agent"]
+        rounding = Rounding.parse(report["rounding"])
         columns = history["evaluations"]
-        shape = (len(columns["steps"]), len(plan.points), len(plan.seeds))
+        shape = (len(columns["steps"]), len(points), len(seeds))
         if any(columns[name].shape != shape for name in CURVES):
             raise ValueError(f"the curves are not of shape {shape}")
         result = SweepResult(
             report["world"],
             report["device"],
-            plan,
-            [point["by_seed"] for point in points],
+            SweepPlan(None, digest, points, seeds, steps, rounding, None),
+            [row["by_seed"] for row in rows],
             history,
-            report["seconds"],
-            report["steps"],
-            report["env_kwargs"],
+            *(report[name] for name in ("seconds", "steps", "env_kwargs")),
         )
         result.summary()
     except (ConfigError, LookupError, TypeError, ValueError) as cause:

@@ -72,9 +72,9 @@ def draw_map(result: SweepResult) -> Figure:
 
     If points are equal on both axes, the best one counts. Points that fill no grid are dots.
     """
-    values = result.plan.values
-    names = sorted([*values][:2], key=AXES.index)
-    is_grid = math.prod(values.values()) == len(result.points)
+    varying = result.plan.varying
+    names = sorted(list(dict.fromkeys([*varying, *AXES]))[:2], key=AXES.index)
+    is_grid = math.prod(varying.values()) == len(result.points)
     known = any(_has_optimum(result, number) for number in result.ranking)
     figure = Figure(figsize=(11 if known else 6, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if known else 1, sharey=True, squeeze=False)[0]
@@ -87,7 +87,7 @@ def draw_map(result: SweepResult) -> Figure:
     for axes in panels:
         axes.set_xlabel(names[0])
     panels[0].set_ylabel(names[1])
-    others = ", ".join(axis for axis in result.plan.varying if axis not in names)
+    others = ", ".join(axis for axis in varying if axis not in names)
     best = f"; the best over {others}" if others and is_grid else ""
     figure.suptitle(
         f"{result.name}: {len(result.points)} points, {len(result.plan.seeds)} seeds{best}"
