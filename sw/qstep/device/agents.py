@@ -129,8 +129,6 @@ class LinkAgents(Driver, Agents):
 
         Raises
         ------
-        ConfigError
-            `steps` is not 0 to 2^48 - 1, or a trace is wanted; nothing was done.
         DeadlineError
             The agents make no more steps.
         WorldSilentError
@@ -159,12 +157,7 @@ class LinkAgents(Driver, Agents):
     def start(self, steps: int) -> None:
         """Start a job of `steps` steps of every agent without waiting for its end.
 
-        Raises
-        ------
-        ConfigError
-            `steps` is not 1 to 2^48 - 1, or the world is live.
-        RefusedError
-            A job is already running; it continues.
+        Raises RefusedError if a job is already running; it continues.
         """
         steps = integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:

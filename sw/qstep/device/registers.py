@@ -150,10 +150,7 @@ def table_index(agent: int, table: int, state: int, action: int) -> int:
 def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
     """Yield the writes that load a world, its start states and its limit of steps.
 
-    Raises
-    ------
-    ConfigError
-        The world has a single slot with two outcomes, for which the hardware has no room.
+    Raises ConfigError if a single slot has two outcomes, for which the hardware has no room.
     """
     acting = config.acting
     if acting is None:
@@ -226,16 +223,9 @@ class Words(NamedTuple):
 
 
 def words_from(indexes: Sequence[int], at: int, most: int) -> Words:
-    """Return the words, starting at number `at` of the given ones, that fit one request.
+    """Return the words, starting at position `at` of the given indexes, that fit one request.
 
-    Parameters
-    ----------
-    indexes : sequence of int
-        Indexes of words in one region, in the order in which to move them.
-    at : int
-        Position of the first word.
-    most : int
-        Most words that fit, at least 1.
+    The indexes are of one region, in the order in which to move them; at most `most` words fit.
 
     Examples
     --------

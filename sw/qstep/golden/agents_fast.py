@@ -212,15 +212,9 @@ def _memory(
     outcome: tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]],
     actions: int,
 ) -> Memory:
-    """Return the memory of sets of slots with two outcomes each.
+    """Return the memory of sets of slots with two outcomes each: reward, next state and end.
 
-    Parameters
-    ----------
-    split : ndarray, shape (sets, slots)
-    outcome : tuple of ndarray, shape (sets, slots, 2) or flat likewise
-        Reward, next state and end.
-    actions : int
-        Entries of a row.
+    `split` has shape (sets, slots), each part of `outcome` (sets, slots, 2) or flat likewise.
     """
     reward, state, terminated = (part.reshape(*split.shape, 2).astype(np.int32) for part in outcome)
     onward = (state * actions << 1) | terminated

@@ -110,11 +110,7 @@ class Rules(NamedTuple):
 def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
     """Return room for agents in blocks: records whose fields have an element per lane.
 
-    Parameters
-    ----------
-    agents : int
-    lanes : int
-        Agents of a block, which make a step together: 1 if they share a table.
+    The agents of a block make a step together, so there is 1 lane if agents share a table.
     """
     words = ("high", "low", "upper", "lower", "extra")
     numbers = (

@@ -26,16 +26,8 @@ def updated_value(
 ) -> int:
     """Return the new value of an entry: one exact sum, one rounding, one saturation.
 
-    Parameters
-    ----------
-    number_format : QFormat
-        Determines the range of the result.
-    c : Coefficients
-        alpha, beta and kappa.
-    q, reward, maximum : int
-        Raw values of the entry, the reward, and the maximum of the next row (0 if terminated).
-    bias : int
-        The amount that rounding adds before the shift, 0..2^15-1.
+    All are raw values: `maximum` is that of the next row (0 if terminated), and `bias` is the amount
+    that rounding adds before the shift, 0..2^15-1.
     """
     exact = exact_value(c, q, reward, maximum, bias)
     return max(number_format.minimum, min(number_format.maximum, exact))
@@ -50,16 +42,9 @@ def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -
 class Update(NamedTuple):
     """The effect of one transition, as the lane reports it, in raw values.
 
-    Attributes
-    ----------
-    value : int
-        The new Q[state, action].
-    maximum : int
-        The largest value of row `next_state` just before, whether or not the transition terminated.
-    greedy : int
-        The lowest action with that value.
-    saturated : bool
-        The rounded sum did not fit, so `value` is an end of the range.
+    `maximum` and the lowest action `greedy` that attains it are those of row `next_state` just before,
+    whether or not the transition terminated. `saturated`: the rounded sum did not fit, so `value` is an
+    end of the range.
     """
 
     value: int
@@ -69,17 +54,9 @@ class Update(NamedTuple):
 
 
 class Model:
-    """The sequential model of one accelerator.
+    """The sequential model of one accelerator, whose table starts at 0.
 
-    Parameters
-    ----------
-    config : Config
-        Geometry and format. The table starts at 0.
-
-    Attributes
-    ----------
-    noise : NoiseState
-        The generator of stochastic rounding; advances once per transition in that mode only.
+    `noise` is the generator of stochastic rounding; it advances once per transition in that mode only.
     """
 
     def __init__(self, config: Config) -> None:

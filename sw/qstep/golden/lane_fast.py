@@ -60,12 +60,8 @@ def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high): 
 class FastModel:
     """Same contract and interface as :class:`qstep.golden.lane.Model`, compiled.
 
-    `table` is a live view of the model's own array, not a copy.
-
-    Attributes
-    ----------
-    saturations : int
-        Updates so far whose rounded sum did not fit the format.
+    `table` is a live view of the model's own array, not a copy; `saturations` counts the updates so far
+    whose rounded sum did not fit the format.
     """
 
     def __init__(self, config: Config) -> None:

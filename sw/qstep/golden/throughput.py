@@ -21,20 +21,9 @@ def issue_clocks(
 ) -> NDArray[np.int64]:
     """Return the clock in which each transition enters the pipeline; the first one enters in clock 0.
 
-    The rule is that of ``qs_hazard`` (``docs/lane.md``): a transition that needs an entry or a row that
-    another one updates enters at least `loop_depth` clocks after it. The lane's benches check every
-    transition of the RTL against this rule, and ``LaneThroughput`` compares the number of clocks.
-
-    Parameters
-    ----------
-    loop_depth : int
-        1..3.
-    state, action, next_state : ndarray of int, shape (n,)
-        Transitions in order; each is offered as soon as the previous one is accepted.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
+    Each transition is offered as soon as the previous one is accepted. The rule is that of ``qs_hazard``
+    (``docs/lane.md``): a transition that needs an entry or a row that another one updates enters at
+    least `loop_depth` (1..3) clocks after it. The lane's benches check the RTL against this rule.
     """
     clocks: NDArray[np.int64] = _issue_clocks(loop_depth, state, action, next_state)
     return clocks
@@ -46,11 +35,6 @@ def steps_per_clock(config: Config) -> float:
     Each agent has one clock of its lane's rotation, which is as long as an update takes in ``qs_agents``
     (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most as many steps,
     and fewer when they meet.
-
-    Raises
-    ------
-    ConfigError
-        `config` has no agents.
     """
     acting = config.acting
     if acting is None:

@@ -30,14 +30,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Traffic:
-    """The traffic over a port so far.
+    """The traffic over a port so far: bytes, and how often requests were repeated.
 
-    Attributes
-    ----------
-    sent, received : int
-        Bytes.
-    retries, gaps : int
-        How often requests were repeated because no answer came, and because of a GAP.
+    `retries` counts those without an answer, `gaps` those answered by a GAP.
     """
 
     sent: int = 0
@@ -49,20 +44,7 @@ class Traffic:
 class Exchange:
     """Writes to a port, and waits for the frames that answer.
 
-    Parameters
-    ----------
-    port : Port
-        Where the bytes go.
-    config : Config
-        Determines the device's buffer, and its line rate after a reset.
-    patience : float
-        Seconds before the first retry, in addition to the time on the line.
-    failed : callable
-        Called before an error of the port or of a deadline is raised.
-
-    Attributes
-    ----------
-    traffic : Traffic
+    Calls `failed` before it raises an error of the port or of a deadline.
     """
 
     def __init__(
@@ -125,21 +107,8 @@ class Exchange:
     ) -> T:
         """Pass frames to `accept` until it returns something; retry with `resend`, then give up.
 
-        Parameters
-        ----------
-        what : str
-            What is awaited, for the error message.
-        accept : callable
-            Gets each frame; returns None if it is not the awaited one.
-        resend : callable
-            Called before each retry.
-        seconds : float
-            Additional time that the device may take.
-
-        Raises
-        ------
-        DeadlineError
-            Nothing was accepted after all retries.
+        `what` names the awaited answer in the DeadlineError; `seconds` is the additional time that the
+        device may take.
         """
         waited = 0.0
         for attempt in range(RETRIES + 1):

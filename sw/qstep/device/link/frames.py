@@ -52,18 +52,10 @@ def decode_frame(data: bytes) -> Frame | None:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; damaged frames are dropped and counted.
+    """Cuts a stream of bytes into frames; damaged frames are dropped and counted in `errors`.
 
-    Parameters
-    ----------
-    limit : int
-        Largest decoded frame, including header and CRC; a longer one is dropped, and no more bytes are
-        kept than the largest takes on the line.
-
-    Attributes
-    ----------
-    errors : int
-        Frames dropped so far.
+    A frame of more than `limit` decoded bytes, including header and CRC, is dropped, and no more bytes
+    are kept than the largest one takes on the line.
     """
 
     def __init__(self, limit: int) -> None:

@@ -51,20 +51,7 @@ class RatedPort(Port, Protocol):
 
 
 class SerialPort:
-    """A serial port, a pty, or any other url that pyserial opens (``socket://HOST:PORT``).
-
-    Parameters
-    ----------
-    url : str
-        Name of the port: /dev/ttyUSB1, COM3, socket://localhost:7000.
-    baud : int
-        Line rate; a pty or a socket ignores it. Kept as an attribute.
-
-    Raises
-    ------
-    LinkError
-        The port cannot be opened: it does not exist, is in use, or its rate is not supported.
-    """
+    """A serial port, a pty, or any other url that pyserial opens (``socket://HOST:PORT``)."""
 
     def __init__(self, url: str, baud: int) -> None:
         self.url = url
@@ -88,15 +75,7 @@ class SerialPort:
                 self._serial.set_low_latency_mode(True)
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`.
-
-        Raises
-        ------
-        DeadlineError
-            The port did not take it within 5 s plus its time at the line's rate.
-        LinkError
-            The port has failed.
-        """
+        """Send all of `data`; raises DeadlineError after 5 s plus its time at the line's rate."""
         try:
             self._serial.write(data)
         except serial.SerialTimeoutException as cause:
@@ -106,13 +85,7 @@ class SerialPort:
             raise LinkError(f"{self.url}: cannot be written: {cause}") from cause
 
     def read(self, timeout: float) -> bytes:
-        """Return what has arrived, or ``b""`` after `timeout` seconds (rounded up to 20 ms).
-
-        Raises
-        ------
-        LinkError
-            The port has failed.
-        """
+        """Return what has arrived, or ``b""`` after `timeout` seconds (rounded up to 20 ms)."""
         deadline = time.monotonic() + timeout
         try:
             while not (first := bytes(self._serial.read(1))):

@@ -56,10 +56,7 @@ def _assign(rewards, codes, values, count, slots):  # type: ignore[no-untyped-de
 class RewardTable:
     """Codes of the rewards seen so far, in the order in which they were first seen.
 
-    Attributes
-    ----------
-    values : ndarray of int32, shape (256,)
-        Raw rewards by code; the first ``len(self)`` are in use.
+    `values` are the raw rewards by code; the first ``len(self)`` are in use.
     """
 
     def __init__(self) -> None:
@@ -76,15 +73,10 @@ class RewardTable:
         self._count = 0
 
     def assign(self, rewards: NDArray[np.int32]) -> tuple[NDArray[np.uint8], int] | None:
-        """Give each reward a code; existing codes are kept, and new ones follow them.
+        """Return the code of each reward, and the first code whose value the device does not have yet.
 
-        If the new rewards do not fit beside the old ones, all codes are assigned again.
-
-        Returns
-        -------
-        (ndarray of uint8, int) or None
-            The code of each reward, and the first code whose value the device does not have yet.
-            None if there are more than 256 distinct rewards; then no code is in use.
+        Existing codes are kept, and new ones follow them; if the new ones do not fit, all codes are
+        assigned again. None if there are more than 256 distinct rewards; then no code is in use.
         """
         codes = np.empty(len(rewards), np.uint8)
         known = self._count
@@ -176,27 +168,11 @@ def _encode_all(
 def encode_records(
     layout: RecordLayout, transitions: Transitions, reward: NDArray[np.integer], limit: int
 ) -> Iterator[tuple[memoryview, int]]:
-    """Encode transitions in one compiled pass and yield them as APPLY payloads.
+    """Encode transitions in one compiled pass; yield APPLY payloads and their numbers of transitions.
 
-    Each payload begins with a full record and ends at the end of a record. A record is a continuing
-    one if its state is the next state of the previous record in the same payload.
-
-    Parameters
-    ----------
-    layout : RecordLayout
-        :meth:`RecordLayout.coded` or :meth:`RecordLayout.raw`.
-    transitions : Transitions
-        Any number of transitions.
-    reward : ndarray of integers, shape (n,)
-        Codes, or raw rewards.
-    limit : int
-        Most bytes of a payload, ``layout.size(full=True)`` or more.
-
-    Yields
-    ------
-    payload : memoryview
-    count : int
-        How many transitions it holds.
+    Each payload has at most `limit` bytes, begins with a full record and ends at the end of a record. A
+    record is a continuing one if its state is the next state of the previous record in the same payload.
+    `reward` has codes, or raw rewards, as `layout` does.
     """
     out, byte_ends, record_ends = _encode_all(layout, transitions, reward, limit)
     view = out.data

@@ -37,15 +37,6 @@ class Session:
     the session is closed, because requests in flight may still be executed; :meth:`open` starts another
     one, in which the device refuses everything left over from this one. After a RefusedError
     nothing is in flight, and the next request opens another session automatically.
-
-    Parameters
-    ----------
-    port : Port
-        Where the bytes go.
-    config : Config
-        Determines the device's buffer.
-    patience : float
-        Seconds before the first retry, in addition to the time on the line.
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
@@ -75,11 +66,6 @@ class Session:
 
         A device that does not answer may use another rate than the port, because of an earlier host or a
         reset. A break returns it to its configured rate.
-
-        Raises
-        ------
-        DeadlineError, LinkError
-            There is no device, or the port failed.
         """
         self._window.close()
         self._exchange.progress()
@@ -129,16 +115,8 @@ class Session:
     ) -> None:
         """Send a request as soon as there is credit, without waiting for its answer.
 
-        Parameters
-        ----------
-        kind : Request
-            Any but HELLO, READ, STATUS, COUNTERS and BAUD.
-        payload : bytes
-            At most :func:`~qstep.spec.protocol.max_payload` bytes.
-        transitions : int
-            Number of transitions in the payload.
-        seconds : float
-            Additional time that the device may take for it.
+        `transitions` is their number in the payload, `seconds` the additional time for the device.
+        HELLO, READ, STATUS, COUNTERS and BAUD have other methods.
         """
         if len(payload) > self._max_payload:
             raise ValueError(f"payload has {len(payload)} bytes; at most {self._max_payload} fit")
@@ -148,24 +126,12 @@ class Session:
         self._start(kind, payload, transitions, seconds)
 
     def drain(self) -> None:
-        """Wait until every request has been answered.
-
-        Raises
-        ------
-        RefusedError
-            A request was refused; those before it were executed, those after it were not.
-        """
+        """Wait until every request has been answered; raises RefusedError if one was refused."""
         while self._window.pending:
             self._await_progress()
 
     def ask(self, kind: Request, size: int, payload: bytes = b"") -> bytes:
-        """Execute READ, STATUS or COUNTERS and return the `size` bytes after the common part.
-
-        Raises
-        ------
-        LinkError
-            The device answered with another number of bytes.
-        """
+        """Execute a request and return the `size` bytes of its answer after the common part."""
         self.drain()
         self._go_on()
         seq, epoch = self._window.next, self._window.epoch
@@ -189,17 +155,11 @@ class Session:
     def report(self) -> None:
         """Log the traffic over the port and its rates, at the end of a connection."""
         seconds, traffic = max(time.monotonic() - self._made, 1e-9), self._exchange.traffic
+        sent, received = traffic.sent, traffic.received
         _log.info(
-            "closed after %.3g s: %d bytes sent (%.3g/s), %d received (%.3g/s), %d retries, %d gaps; "
-            "%d transitions applied since the device's reset",
-            seconds,
-            traffic.sent,
-            traffic.sent / seconds,
-            traffic.received,
-            traffic.received / seconds,
-            traffic.retries,
-            traffic.gaps,
-            self.applied,
+            f"closed after {seconds:.3g} s: {sent} bytes sent ({sent / seconds:.3g}/s), "
+            f"{received} received ({received / seconds:.3g}/s), {traffic.retries} retries, "
+            f"{traffic.gaps} gaps; {self.applied} transitions applied since the device's reset"
         )
 
     def pause(self, seconds: float) -> None:

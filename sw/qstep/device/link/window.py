@@ -49,11 +49,6 @@ class Window:
     there are no errors, and halve with every retry: with one flipped bit in 1,000 bytes, frames of
     a kilobyte would arrive only one time in three, and five failures in a row would end the session.
 
-    Parameters
-    ----------
-    buffer_bytes : int
-        The device's receive buffer, which limits the requests in flight.
-
     Attributes
     ----------
     epoch : int or None
@@ -125,12 +120,7 @@ class Window:
     def acknowledge(self, answer: Frame) -> Progress:
         """Process one answer; one that expects a number up to half the sequence behind is late.
 
-        Raises
-        ------
-        RefusedError
-            A request was refused, which halts the session; `applied` is exact.
-        SessionLostError
-            The session is over.
+        A refusal halts the session and raises RefusedError; `applied` is then exact.
         """
         # The answer to HELLO says nothing about requests: it is the same in a halted session.
         if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
