@@ -158,8 +158,8 @@ def test_port_that_is_taken_is_refused() -> None:
         ("here.sv", ConfigError, "world is the circuit 'here.sv' and acting.world is None"),
         ("here.sv --max-episode-steps 9", SystemExit, "is for worlds with a transition table"),
         ("snake --max-episode-steps 9", SystemExit, "is for runs in which the device acts"),
-        ("snake --env-kwargs observation=flood", ConfigError, "its own observ"),
-        ("FrozenLake-v1 --env-kwargs slip=1", EnvironmentSpaceError, "unexpected .*'slip'"),
+        ("snake --env-kwargs observation=flood", ConfigError, "snake needs 'state'"),
+        ("FrozenLake-v1 --env-kwargs slip=1", ConfigError, "takes no argument 'slip'"),
         ("snake --shared-table", SystemExit, "--shared-table is for runs in which the device acts"),
     ],
 )

@@ -161,7 +161,7 @@ def test_table_is_the_one_that_the_run_learnt(whole: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "text"),
     [
-        ("CartPole-v1", EnvironmentSpaceError, "space is Box.*; cartpole is the same task"),
+        ("CartPole-v1", EnvironmentSpaceError, "space is Box.*; use cartpole"),
         ("gridworld --episodes 0", ConfigError, "episodes is 0; .* integer of 1 or more"),
         ("gridworld --alpha 1.5", ConfigError, "alpha is 1.5; it must be from 0 to 1"),
         ("gridworld --epsilon-end 2", ConfigError, "epsilon end is 2.0"),

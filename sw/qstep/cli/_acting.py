@@ -15,6 +15,7 @@ from qstep.cli._options import (
     device_option,
     env_kwargs_option,
     hyper_options,
+    option,
     refuse,
     stack,
 )
@@ -41,35 +42,32 @@ _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 acting_options = stack(
     env_kwargs_option,
     device_option,
-    click.option(
-        "--agents", type=int, help="Number of agents on the device, 1..2048.  [default: 8]"
-    ),
-    click.option(
+    option("--agents", "Number of agents on the device, 1..2048.  [default: 8]", type=int),
+    option(
         "--max-episode-steps",
+        "Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
         type=int,
-        help="Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
     ),
-    click.option(
+    option(
         "--lanes",
-        type=int,
-        help="Lanes of a simulation or a board, each for up to 16 agents.  "
+        "Lanes of a simulation or a board, each for up to 16 agents.  "
         "[default: as few as the agents need]",
+        type=int,
     ),
-    click.option("--shared-table", is_flag=True, help="All agents on the device learn one table."),
-    click.option(
+    option("--shared-table", "All agents on the device learn one table.", is_flag=True),
+    option(
         "--algorithm",
+        "Algorithm of agents on the device.",
         type=click.Choice([algorithm.value for algorithm in Algorithm]),
         default=Algorithm.Q_LEARNING.value,
-        show_default=True,
-        help="Algorithm of agents on the device.",
     ),
     hyper_options,
     accelerator_option,
-    click.option(
+    option(
         "--format",
+        "Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
         "number_format",
         metavar="Qm.F",
-        help="Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
     ),
 )
 
@@ -107,7 +105,7 @@ class ActingOptions:
             number_format=self.number_format,
             rounding=self.rounding or Rounding.NEAREST,
             lanes=self.lanes,
-            config=None if self.config_file is None else self._file_config(self.config_file),
+            config=self._file_config,
         )
 
     @property
@@ -119,15 +117,18 @@ class ActingOptions:
         """Return the accelerator of the file, or one with a table of the environment's size."""
         from qstep.envs import make, table_size
 
-        if self.config_file is not None:
-            return self._file_config(self.config_file)
+        if self._file_config is not None:
+            return self._file_config
         size = table_size(make(world, 0, env_kwargs=self.env_kwargs))
-        config = config_from(None, *size, self.number_format, None)
+        config = config_from(None, *size, self.number_format)
         mode = self.hyper.rounding
         return config if mode is None else replace(config, rounding=mode)
 
-    def _file_config(self, file: Path) -> Config:
-        return config_from(file, None, None, self.number_format, None)
+    @property
+    def _file_config(self) -> Config | None:
+        if self.config_file is None:
+            return None
+        return config_from(self.config_file, number_format=self.number_format)
 
 
 def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
@@ -156,9 +157,9 @@ def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
         if (file := options["config_file"]) is not None:
             refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {file}")
     ctx = click.get_current_context()
-    for option, value in defaults(name, world is None).items():
-        if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
-            options[option] = value
+    for typed, value in defaults(name, world is None).items():
+        if ctx.get_parameter_source(typed) in (None, ParameterSource.DEFAULT):
+            options[typed] = value
     if limit is not None:
         if not isinstance(world, World):
             raise click.UsageError("--max-episode-steps is for worlds with a transition table")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 from qstep._io.pictures import drawing
 from qstep.cli._acting import ActingOptions, acting_options, acting_world
 from qstep.cli._drive import Job, MakeRun, RunOptions, drive
-from qstep.cli._options import folder_options, metrics_option
+from qstep.cli._options import FOLDER, NEW_FILE, POSITIVE, folder_options, metrics_option, option
 from qstep.cli._output import JsonOutput, json_option
 from qstep.device import is_model
 from qstep.envs.catalogue import in_words
@@ -24,6 +25,8 @@ from qstep.spec.discount import discount_in_words
 from qstep.spec.epsilon import Epsilon
 
 if TYPE_CHECKING:
+    from qstep.learn.agents import AgentsRun
+    from qstep.learn.host import HostRun
     from qstep.mdp.world import World
 
 __all__ = ["command"]
@@ -50,68 +53,46 @@ class TrainOptions(ActingOptions):
 
 @click.command("train", epilog=in_words())
 @click.argument("env_id", metavar="WORLD")
-@click.option(
+@option(
     "--act",
+    "Who acts.  [default: the device, in a world that has a transition table]",
     type=click.Choice(("device", "host")),
-    help="Who acts.  [default: the device, in a world that has a transition table]",
 )
-@click.option(
-    "--episodes",
-    type=int,
-    default=2000,
-    show_default=True,
-    help="Training episodes, 1 or more, of each agent.",
-)
-@click.option("--steps", type=int, help="Training steps of each agent, instead of episodes.")
+@option("--episodes", "Training episodes, 1 or more, of each agent.", default=2000)
+@option("--steps", "Training steps of each agent, instead of episodes.", type=int)
 @acting_options
-@click.option("--epsilon-start", type=float, default=1.0, show_default=True, help="First epsilon.")
-@click.option("--epsilon-end", type=float, default=0.05, show_default=True, help="Last epsilon.")
-@click.option(
-    "--epsilon-share",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Share of the run during which epsilon falls.",
-)
-@click.option(
+@option("--epsilon-start", "First epsilon.", default=1.0)
+@option("--epsilon-end", "Last epsilon.", default=0.05)
+@option("--epsilon-share", "Share of the run during which epsilon falls.", default=0.5)
+@option(
     "--epsilon-episodes",
-    type=click.IntRange(min=1),
-    help="Episodes that --epsilon-share refers to.  "
+    "Episodes that --epsilon-share refers to.  "
     "[default: the whole run; with --resume, the run as first planned]",
+    type=POSITIVE,
 )
-@click.option(
+@option(
     "--evaluate-every",
-    type=int,
+    "Play 100 greedy episodes every K episodes, host only.",
     default=100,
-    show_default=True,
     metavar="K",
-    help="Play 100 greedy episodes every K episodes, host only.",
 )
-@click.option(
+@option(
     "--num-envs",
-    type=int,
+    "Environments that step in turns, host only: more than 1 for snake and cartpole.",
     default=1,
-    show_default=True,
-    help="Environments that step in turns, host only: more than 1 for snake and cartpole.",
 )
-@click.option(
+@option(
     "--sync-steps",
-    type=int,
+    "Transitions between reads of the table, host only: fewer is fresher, more is faster.",
     default=64,
-    show_default=True,
-    help="Transitions between reads of the table, host only: fewer is fresher, more is faster.",
 )
-@click.option(
+@option(
     "--trace",
-    type=click.Path(path_type=Path, dir_okay=False),
+    "File for every step of the agents on the device.",
+    type=NEW_FILE,
     metavar="FILE.npz",
-    help="File for every step of the agents on the device.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results.  [default: runs/WORLD]",
-)
+@option("--out", "Folder of the results.  [default: runs/WORLD]", type=FOLDER)
 @folder_options
 @metrics_option
 @json_option("the summary")
@@ -147,18 +128,25 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
         options["episodes"] = None
     typed = TrainOptions(**options)
-    job = Job(
-        _host_job(env_id, typed) if world is None else _agents_job(env_id, world, typed),
-        typed.out or Path("runs") / Path(env_id).stem,
-    )
+    if world is None:
+        make: MakeRun = partial(_host_run, env_id, typed)
+    else:
+        make = partial(_agents_run, env_id, world, typed)
     how = RunOptions(
         typed.resume, typed.overwrite, typed.json_output, typed.metrics_target, pictures
     )
-    drive([job], how, _in_words)
+    drive([Job(make, typed.out or Path("runs") / Path(env_id).stem)], how, _in_words)
 
 
-def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
-    """Return what makes the run in which agents act on the device."""
+def _epsilon(typed: TrainOptions) -> Epsilon:
+    start, end, share = typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
+    return Epsilon(start, end, "linear", share, "run")
+
+
+def _agents_run(
+    name: str, world: World | str, typed: TrainOptions, there: Mapping[str, Any]
+) -> AgentsRun:
+    """Return the run in which agents act on the device; `there` is the checkpoint's identity."""
     from qstep.learn.agents import HORIZON, AgentsRun
     from qstep.learn.plan import Budget
 
@@ -169,77 +157,52 @@ def _agents_job(name: str, world: World | str, typed: TrainOptions) -> MakeRun:
             f"--trace was given and device is {typed.url!r}; only the model keeps every step"
         )
     budget = Budget(typed.steps, typed.episodes)
-
-    def make(there: Mapping[str, Any]) -> AgentsRun:
-        horizon = Budget(**there.get(HORIZON, asdict(budget)))
-        if typed.epsilon_episodes is not None:
-            horizon = Budget(episodes=typed.epsilon_episodes)
-        plan = typed.plan(world, budget, _epsilon(typed).counted(horizon.length, horizon.unit))
-        return AgentsRun(name, typed.url, plan, horizon, typed.trace, typed.env_kwargs)
-
-    return make
+    horizon = Budget(**there.get(HORIZON, asdict(budget)))
+    if typed.epsilon_episodes is not None:
+        horizon = Budget(episodes=typed.epsilon_episodes)
+    plan = typed.plan(world, budget, _epsilon(typed).counted(horizon.length, horizon.unit))
+    return AgentsRun(name, typed.url, plan, horizon, typed.trace, typed.env_kwargs)
 
 
-def _epsilon(typed: TrainOptions) -> Epsilon:
-    start, end, share = typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
-    return Epsilon(start, end, "linear", share, "run")
-
-
-def _host_job(env_id: str, typed: TrainOptions) -> MakeRun:
-    """Return what makes the run in which the host acts."""
+def _host_run(env_id: str, typed: TrainOptions, there: Mapping[str, Any]) -> HostRun:
+    """Return the run in which the host acts; `there` is the checkpoint's identity."""
     from qstep.learn.host import HostRun, Plan
 
-    config = typed.host_config(env_id)
-    epsilon = _epsilon(typed)
-    episodes = typed.episodes
-    assert episodes is not None  # --steps is refused
-
-    def make(there: Mapping[str, Any]) -> HostRun:
-        plan = Plan(
-            env_id,
-            episodes,
-            epsilon,
-            typed.sync_steps,
-            typed.evaluate_every,
-            epsilon_episodes=typed.epsilon_episodes or there.get("epsilon_episodes", 0),
-            num_envs=typed.num_envs,
-            env_kwargs=typed.env_kwargs,
-        )
-        return HostRun(typed.url, plan, typed.hyper, config)
-
-    return make
+    assert typed.episodes is not None  # --steps is refused
+    plan = Plan(
+        env_id,
+        typed.episodes,
+        _epsilon(typed),
+        typed.sync_steps,
+        typed.evaluate_every,
+        epsilon_episodes=typed.epsilon_episodes or there.get("epsilon_episodes", 0),
+        num_envs=typed.num_envs,
+        env_kwargs=typed.env_kwargs,
+    )
+    return HostRun(typed.url, plan, typed.hyper, typed.host_config(env_id))
 
 
 def _in_words(report: dict[str, Any], result: Result) -> str:
     """Return a report as text."""
     assert isinstance(result, TableResult)
-    on_device, rate = report["engine"] == "agents", report["steps_per_second"]
     agents = report["agents"]
     who = "1 agent" if agents == 1 else f"{agents} agents"
-    made = (
-        "the run was complete, so no step was made"
-        if rate is None
-        else f"{report['steps']} steps in {report['seconds']:.3g} s, "
-        + (f"{rate / 1e6:.3g} million steps/s" if rate >= 1e6 else f"{rate:,.0f} steps/s")
-    )
+    if report["episodes"]:
+        outcome = f"{report['episodes']} episodes"
+    else:
+        outcome = f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
+    if report["greedy_return"] is not None:
+        outcome += f"; greedy: return {report['greedy_return']:.3f}"
+    if report["greedy_success"] is not None:
+        outcome += f", success {report['greedy_success']:.1%}"
     lines = [
         f"{report['world']} on {report['device']}: {who}, {report['algorithm']}, {report['format']}: "
-        + made,
-        (
-            f"{report['episodes']} episodes"
-            if report["episodes"]
-            else f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
-        )
-        + (
-            ""
-            if report["greedy_return"] is None
-            else f"; greedy: return {report['greedy_return']:.3f}"
-        )
-        + ("" if report["greedy_success"] is None else f", success {report['greedy_success']:.1%}"),
+        + _speed_in_words(report),
+        outcome,
     ]
     lines += [result.saturated] if result.saturated else []
     lines += discount_in_words(report["alpha"], report["gamma"])
-    if report["optimum"] and on_device:
+    if report["optimum"] and report["engine"] == "agents":
         reached = [at for at in report["near_after"] if at is not None]
         when = f", the first after {min(reached)} steps" if reached else ""
         lines.append(
@@ -251,3 +214,11 @@ def _in_words(report: dict[str, Any], result: Result) -> str:
     lines += [report["hint"]] if report["hint"] else []
     lines += [f"{name}: {path}" for name, path in report["files"].items()]
     return "\n".join(lines)
+
+
+def _speed_in_words(report: dict[str, Any]) -> str:
+    rate = report["steps_per_second"]
+    if rate is None:
+        return "the run was complete, so no step was made"
+    speed = f"{rate / 1e6:.3g} million steps/s" if rate >= 1e6 else f"{rate:,.0f} steps/s"
+    return f"{report['steps']} steps in {report['seconds']:.3g} s, {speed}"
