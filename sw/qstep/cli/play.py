@@ -89,40 +89,34 @@ def command(
     config = table_config(table_file)
     q = table_of(config, load_table(table_file, config), agent, table_file)
     learnt_in = table_world(table_file)
-    if world_name is None:
+    name = world_name
+    if name is None:
         if learnt_in is None:
             raise TableError(
                 f"{table_file}: names no world; give the one in which it was learnt: "
                 f"qstep play {table_file} WORLD"
             )
-        world_name = learnt_in.name
-    if not env_kwargs and learnt_in is not None and world_name == learnt_in.name:
+        name = learnt_in.name
+    if not env_kwargs and learnt_in is not None and name == learnt_in.name:
         env_kwargs = dict(learnt_in.env_kwargs)
-    env = make(world_name, seed % MAX_SEED, env_kwargs=env_kwargs)
+    env = make(name, seed % MAX_SEED, env_kwargs=env_kwargs)
     try:
         world = World.from_env(env)
     except WorldError:
         world = None
-    _check_world(
-        TableWorld.of(world_name, table_size(env), world, env_kwargs), learnt_in, q, table_file
-    )
+    _check_world(TableWorld.of(name, table_size(env), world, env_kwargs), learnt_in, q, table_file)
     if sys.stdout.isatty() if watch is None else watch:
         mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
-        shown = make(world_name, seed % MAX_SEED, mode, env_kwargs)
+        shown = make(name, seed % MAX_SEED, mode, env_kwargs)
         _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
     goal = None if world is None else world.success_reward
     with room_for(json_output.file):
         found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
         del found["episode"]
-        report = {
-            "table": str(table_file),
-            "env_id": world_name,
-            "episodes": episodes,
-            "seed": seed,
-        }
+        report = {"table": str(table_file), "env_id": name, "episodes": episodes, "seed": seed}
         rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
         words = (
-            f"{world_name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
+            f"{name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
             f"length {found['mean_length']:.1f}"
         )
         json_output.tell({**report, **found}, lambda: click.echo(words))

@@ -20,23 +20,12 @@ __all__ = ["MOST_SPEED", "Controller", "Done"]
 MOST_SPEED = 1_000_000
 """Legal speeds in steps a second of each agent."""
 
-_CHUNK_SECONDS = 0.03
-"""Approximate seconds of acting per call of the device, for which a command may wait."""
-
-_VIEW_SECONDS = 0.1
-"""Seconds between two views of a playing run."""
-
-_VIEW_SHARE = 4
-"""Pause after a view, as a multiple of its time: a board sends its table over the serial line."""
-
-_SAMPLE_SECONDS = 1.0
-"""Seconds between two recent points of a playing run."""
-
-_RATE_VIEWS = 10
-"""Seconds over which the rate is averaged."""
-
-_LATE_SECONDS = 0.5
-"""Delay in seconds that a device too slow for the speed need not make up for."""
+_CHUNK_SECONDS = 0.03  # about how long a call of the device takes, for which a command may wait
+_VIEW_SECONDS = 0.1  # between two views of a playing run
+_VIEW_SHARE = 4  # pause after a view, in times of its own: a board's table comes over a serial line
+_SAMPLE_SECONDS = 1.0  # between two recent points of a playing run
+_RATE_VIEWS = 10  # views over which the rate is averaged
+_LATE_SECONDS = 0.5  # delay that a device too slow for the speed need not make up for
 
 Done = Future[View]
 """A future that is done when its command is; its result is the view after it."""

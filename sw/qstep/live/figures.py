@@ -38,33 +38,21 @@ __all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture"]
 AGENT_COLOURS = Category10_10
 """Colours of the agents, in turn."""
 
-_MOST_ENTRIES = 1 << 16
-"""Of a table that is sent to the page ten times a second."""
-
+_MOST_ENTRIES = 1 << 16  # of a table, which is sent to the page ten times a second
 _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 400
 _BAR_HEIGHT = 45
-_FIRST_STEPS = 100
-"""Start of the curves of the whole run, just before the first point."""
+_FIRST_STEPS = 100  # where the curves of a whole run start, just before the first point
+_FENCE = 3  # quartile ranges below the lower quartile that still get a colour (Tukey's outer fence)
+_MARK_SPACE = 0.6  # space above the curves for the texts of marks, as a share of their height
+_ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}  # lines of these texts, which must not overlap
 
-_MIDDLE = "#868e96"
-"""Colour of text on a light and on a dark page."""
-
-_FAR_BELOW = "#e03131"
-"""Colour of values far below most others, such as that of a hole."""
-
-_FENCE = 3
-"""Quartile ranges from the lower quartile to the least value with a colour (Tukey's outer fence)."""
-
+_MIDDLE = "#868e96"  # text on a light and on a dark page
+_FAR_BELOW = "#e03131"  # values far below most others, such as that of a hole
 _OPTIMUM = "#2e8b57"
 _HERE = "#ff922b"
 _MARK = "#845ef7"
-_MARK_ROOM = 0.6
-"""Space above the curves for the texts of marks, as a share of the curves' height."""
-
-_ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}
-"""Line of text for the marks of each setting, so that they do not overlap."""
 
 _FOLLOW = """
 const state = Math.round(cb_obj.x);
@@ -88,18 +76,6 @@ def _source(*columns: str) -> ColumnDataSource:
     return ColumnDataSource({name: [] for name in columns})
 
 
-def _image(plot: figure, shape: tuple[int, int], **options: Any) -> tuple[Any, LinearColorMapper]:
-    """Add an image of values, shape (rows, columns); return its source and its colours."""
-    mapper = LinearColorMapper(
-        palette=Viridis256, low=0, high=1, low_color=_FAR_BELOW, nan_color="#80808050"
-    )
-    rows, columns = shape
-    source = ColumnDataSource({"image": [np.full(shape, np.nan)]})
-    box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
-    plot.image("image", **box, source=source, color_mapper=mapper, **options)
-    return source, mapper
-
-
 def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
     return ColorBar(
         color_mapper=mapper,
@@ -110,17 +86,28 @@ def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
     )
 
 
-def _spread(
-    mapper: LinearColorMapper, values: NDArray[np.float64], *, fenced: bool = False
-) -> None:
-    """Let the colours range over the values, if `fenced` without those far below the others."""
-    known = values[~np.isnan(values)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    if fenced and known.size:
-        lower, upper = np.quantile(known, (0.25, 0.75)).tolist()
-        if fence := _FENCE * (upper - lower):
-            low = max(low, lower - fence)
-    mapper.update(low=low, high=high if high > low else low + 1)
+class _Image:
+    """Values of shape (rows, columns) as colours, from the least to the greatest."""
+
+    def __init__(self, plot: figure, shape: tuple[int, int], **options: Any) -> None:
+        self.colours = LinearColorMapper(
+            palette=Viridis256, low=0, high=1, low_color=_FAR_BELOW, nan_color="#80808050"
+        )
+        rows, columns = shape
+        self._source = ColumnDataSource({"image": [np.full(shape, np.nan)]})
+        box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
+        plot.image("image", **box, source=self._source, color_mapper=self.colours, **options)
+
+    def show(self, values: NDArray[np.float64], *, fenced: bool = False) -> None:
+        """Show values; if `fenced`, those far below the others do not count for the colours."""
+        known = values[~np.isnan(values)]
+        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+        if fenced and known.size:
+            lower, upper = np.quantile(known, (0.25, 0.75)).tolist()
+            if fence := _FENCE * (upper - lower):
+                low = max(low, lower - fence)
+        self.colours.update(low=low, high=high if high > low else low + 1)
+        self._source.data = {"image": [np.ascontiguousarray(values)]}
 
 
 class MapPicture:
@@ -144,9 +131,9 @@ class MapPicture:
         plot.axis.visible = False
         plot.grid.visible = False
         plot.outline_line_color = None
-        self._values, self._mapper = _image(plot, cells.shape)
+        self._values = _Image(plot, cells.shape)
         title = "value of the best action"
-        bar = _bar(self._mapper, orientation="horizontal", height=8, padding=4, title=title)
+        bar = _bar(self._values.colours, orientation="horizontal", height=8, padding=4, title=title)
         plot.add_layout(bar, "below")
         for kind, colour in COLOURS.items():
             hatch = {"hatch_pattern": "/", "hatch_color": "#dee2e6"} if kind == WALL else {}
@@ -205,8 +192,7 @@ class MapPicture:
         """Show a table, shape (S, A), and the agents; that of the table has a black ring."""
         shown = PolicyMap.of(self._grid, q)
         values = shown.values.filled(np.nan)
-        _spread(self._mapper, values)
-        self._values.data = {"image": [np.flipud(values)]}
+        self._values.show(np.flipud(values))
         actions = zip(self._grid.moves, q[: values.size].T, strict=True)
         self._outlines.data = self._fixed | {_NAMES[move]: column for move, column in actions}
         if values.size <= MOST_ARROWS:
@@ -269,8 +255,8 @@ class TablePicture:
         for axis in plot.axis:
             axis.ticker.mantissas = [1, 2, 5]
             axis.ticker.min_interval = 1
-        self._values, self._mapper = _image(plot, (actions, self._states), origin="top_left")
-        plot.add_layout(_bar(self._mapper, width=10, padding=2), "right")
+        self._values = _Image(plot, (actions, self._states), origin="top_left")
+        plot.add_layout(_bar(self._values.colours, width=10, padding=2), "right")
         tooltips = [("state", "$x{0}"), ("action", "$y{0}"), ("value", "@image{0.000}")]
         plot.add_tools(HoverTool(tooltips=tooltips))
 
@@ -278,9 +264,7 @@ class TablePicture:
         """Show a table, shape (S, A); states whose actions are all equal are left blank."""
         q = q[: self._states]
         learnt = q.max(axis=1, keepdims=True) != q.min(axis=1, keepdims=True)
-        q = np.where(learnt, q, np.nan)
-        _spread(self._mapper, q, fenced=True)
-        self._values.data = {"image": [np.ascontiguousarray(q.T)]}
+        self._values.show(np.where(learnt, q, np.nan).T, fenced=True)
 
 
 class CurvePicture:
@@ -338,7 +322,7 @@ class CurvePicture:
             seen = np.concatenate([band.low, band.high, *([] if best is None else [best])])
             low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
             margin = 0.05 * (high - low) or 1.0
-            above = _MARK_ROOM * (high - low + margin) if marks else margin
+            above = _MARK_SPACE * (high - low + margin) if marks else margin
             plot.y_range.update(start=low - margin, end=high + above)
         if whole != isinstance(plot.x_scale, LogScale):
             plot.x_scale = LogScale() if whole else LinearScale()

@@ -7,30 +7,24 @@ import contextlib
 import html
 import io
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.terminal_theme import DIMMED_MONOKAI
+from rich.text import Text
 
 from qstep.envs import make
 from qstep.learn.evaluate import epsilon_greedy
 
 __all__ = ["Game"]
 
-_PAUSE = 8
-"""Calls for which the last picture of an episode stays."""
-
+_PAUSE = 8  # calls for which the last picture of an episode stays
+_SHARP = 400  # pictures with fewer columns are enlarged without blur
 _PYGAME = {"PYGAME_HIDE_SUPPORT_PROMPT": "1", "SDL_VIDEODRIVER": "dummy"}
-"""Draw without a word and without a screen."""
-
-_SHARP = 400
-"""Pictures of fewer columns are enlarged without blur."""
-
-_COLOUR = re.compile("\x1b\\[([0-9;]*)m")
-_NAMES = ("black", "red", "green", "goldenrod", "royalblue", "magenta", "darkcyan", "gray")
-"""Colours of the terminal's codes 30 to 37, and 40 to 47 for the background."""
+"""Draw without a message and without a screen."""
 
 
 class Game:
@@ -56,9 +50,9 @@ class Game:
 
     @classmethod
     def of(cls, world: str, env_kwargs: Mapping[str, Any] | None = None) -> Game | None:
-        """Return the game of a world; None if it has no picture, or lacks a package to draw it.
+        """Return the game of a world, as text if the package that draws it is absent.
 
-        The terminal's picture stands in for a drawn one that lacks its package.
+        None if it has no picture of either kind.
         """
         for name, value in _PYGAME.items():
             os.environ.setdefault(name, value)
@@ -124,16 +118,7 @@ def _picture(drawn: Any) -> str:
 
 def _coloured(text: str) -> str:
     """Return a terminal's text as HTML, with its colours."""
-    parts, style = [], ""
-    for number, part in enumerate(_COLOUR.split(text)):
-        if number % 2 == 0:
-            parts.append(f'<span style="{style}">{html.escape(part)}</span>')
-            continue
-        for code in part.split(";"):
-            kind, colour = divmod(int(code or 0), 10)
-            if kind in (3, 4) and colour < len(_NAMES):
-                what = "color" if kind == 3 else "background"
-                style += f"{what}:{_NAMES[colour]};"
-            elif code in ("", "0"):
-                style = ""
-    return "".join(parts)
+    terminal = Console(file=io.StringIO(), record=True)
+    terminal.print(Text.from_ansi(text), soft_wrap=True)
+    # These colours can be read on a light and on a dark page.
+    return terminal.export_html(theme=DIMMED_MONOKAI, inline_styles=True, code_format="{code}")

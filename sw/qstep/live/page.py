@@ -27,9 +27,7 @@ from qstep.spec.discount import differs
 __all__ = ["Page"]
 
 _TICK_MILLISECONDS = 100
-_GAME_SHARE = 10
-"""Time between two steps of the game, as a multiple of a step's own: the page waits for it."""
-
+_GAME_SHARE = 10  # time between two steps of the game in times of a step: the page waits for it
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
@@ -93,8 +91,8 @@ class Page:
             for name in ("alpha", "gamma", "epsilon")
         }
         self._controls = {**self._sliders, "speed": self._speed}
-        self._wished: dict[str, Any] = {}
-        self._asked: dict[str, Done] = {}
+        self._requested: dict[str, Any] = {}
+        self._pending: dict[str, Done] = {}
         self._connect()
 
     def _connect(self) -> None:
@@ -105,44 +103,43 @@ class Page:
         self._agent.on_change("value", self._forget)
         self._window.on_change("active", self._forget)
         for name, control in self._controls.items():
-            control.on_change("value", partial(self._wish, name))
+            control.on_change("value", partial(self._request, name))
 
-    # What Bokeh calls has these three parameters, by these names.
+    # Bokeh calls these with three parameters of these names.
 
     def _forget(self, attr: str, old: object, new: object) -> None:
         self._shown = None
 
-    def _wish(self, name: str, attr: str, old: Any, new: Any) -> None:
-        self._wished[name] = new
+    def _request(self, name: str, attr: str, old: Any, new: Any) -> None:
+        self._requested[name] = new
 
-    def _carry_out_wishes(self, view: View) -> None:
-        """Ask the controller for what was wished last, and show what it has where nothing was.
+    def _apply_requests(self, view: View) -> None:
+        """Pass the latest request of each control on; show the controller's value where there is none.
 
-        Once a tick: a slider sends a value for each pixel that it is dragged over.
+        Once per tick, since a slider sends a value for each pixel of a drag.
         """
-        has = {
+        present = {
             "alpha": view.settings.alpha,
             "gamma": view.settings.gamma,
             "epsilon": view.settings.epsilon.start,
             "speed": str(self._controller.speed),
         }
         for name, control in self._controls.items():
-            if name in self._asked:
-                if not self._asked[name].done():
+            if name in self._pending:
+                if not self._pending[name].done():
                     continue
-                error = self._asked.pop(name).exception()
+                error = self._pending.pop(name).exception()
                 refused = isinstance(error, ConfigError)  # any other has a tile
                 self._refused.update(text=html.escape(str(error)), visible=refused)
-            if name in self._wished:
-                self._asked[name] = self._ask(name, self._wished.pop(name))
-            elif control.value != has[name]:
-                control.value = has[name]
-                del self._wished[name]  # the page set it, not a user
-
-    def _ask(self, name: str, value: Any) -> Done:
-        if name == "speed":
-            return self._controller.pace(int(value))
-        return self._controller.configure(**{name: value})
+            if name in self._requested:
+                value = self._requested.pop(name)
+                if name == "speed":
+                    self._pending[name] = self._controller.pace(int(value))
+                else:
+                    self._pending[name] = self._controller.configure(**{name: value})
+            elif control.value != present[name]:
+                control.value = present[name]
+                del self._requested[name]  # the page set it, not a user
 
     def fill(self, document: Document) -> None:
         """Put the page into a document, and keep it up to date."""
@@ -185,7 +182,7 @@ class Page:
         controller = self._controller
         rate, view = controller.rate, controller.view  # in this order: with 0 comes the last view
         self._play.label = "Pause" if controller.playing else "Play"
-        self._carry_out_wishes(view)
+        self._apply_requests(view)
         if view is not self._shown:
             self._shown = view
             self._show_pictures(view)

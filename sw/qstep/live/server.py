@@ -26,9 +26,7 @@ __all__ = ["ADDRESS", "serve"]
 
 ADDRESS = "127.0.0.1"
 _CHECK_SECONDS = 0.2
-_SHOW_SECONDS = 1.0
-"""A page has so long to show the error before it loses its server."""
-
+_SHOW_SECONDS = 1.0  # for a page to show the error before it loses its server
 _TOKEN_BYTES = 24
 
 
