@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qstep._io.cluster import Cluster
-from qstep._io.workers import Threads, Workers
+from qstep._io.workers import Cluster, Threads, Workers
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 

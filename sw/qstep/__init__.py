@@ -17,7 +17,7 @@ from qstep.spec.random import NoiseState
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep._io.cluster import Cluster as Cluster
+    from qstep._io.workers import Cluster as Cluster
     from qstep._io.workers import Here as Here
     from qstep._io.workers import Processes as Processes
     from qstep._io.workers import Workers as Workers
@@ -56,8 +56,7 @@ logging.getLogger("qstep").addHandler(logging.NullHandler())  # quiet unless the
 open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
 
 _LOADED_WHEN_USED = {
-    "qstep._io.cluster": "Cluster",
-    "qstep._io.workers": "Here Processes Workers",
+    "qstep._io.workers": "Cluster Here Processes Workers",
     "qstep.deep.result": "NetworkResult",
     "qstep.deep.train": "dqn pqn",
     "qstep.device.live": "LiveDevice",

@@ -5,6 +5,7 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ from typing import Any
 import click.testing
 import pytest
 
-from qstep._io.cluster import Cluster
-from qstep._io.workers import Threads
+from qstep._io.workers import Cluster, Threads, Workers
 from qstep.cli.explore import command
 from qstep.errors import BuildError, ConfigError, FileFormatError
 from qstep_fpga import tools
@@ -228,13 +228,13 @@ def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
 # The command
 
 
-class Elsewhere:
+@dataclass(frozen=True)
+class Elsewhere(Workers):
     """A worker on another machine: tasks and results are pickled, and it has its own cache."""
 
-    jobs = 1
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-        self.monkeypatch, self.cache = monkeypatch, cache
+    monkeypatch: pytest.MonkeyPatch
+    cache: Path
+    jobs: int = field(default=1, kw_only=True)
 
     def each(
         self, function: Any, items: Mapping[int, Any]

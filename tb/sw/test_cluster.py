@@ -19,8 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep._io import extras
-from qstep._io.cluster import Cluster
-from qstep._io.workers import Here, Workers, in_parallel
+from qstep._io.workers import Cluster, Here, Workers, in_parallel
 from qstep.cli import _qstep
 from qstep.errors import SchedulerError, ToolMissingError
 from qstep.learn.sweep import Sweep
@@ -114,8 +113,6 @@ def stand_in(
     """A scheduler whose work fails, or whose workers are late or have another version."""
 
     class Client:
-        loop = None
-
         def __init__(self, *_: Any, **__: Any) -> None: ...
         def __enter__(self) -> Client:
             return self
@@ -136,9 +133,10 @@ def stand_in(
                 future.set_exception(error)
             return future
 
-    return SimpleNamespace(
-        Client=Client, KilledWorker=KilledWorker, as_completed=lambda futures, loop: list(futures)
-    )
+        def get_executor(self, **_: Any) -> Client:
+            return self
+
+    return SimpleNamespace(Client=Client, KilledWorker=KilledWorker)
 
 
 @pytest.mark.parametrize(

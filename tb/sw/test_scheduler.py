@@ -3,15 +3,16 @@
 import os
 import signal
 import time
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qstep._io.files import write_atomically
-from qstep._io.workers import Here, Processes, Threads, Workers, _completed, in_parallel
+from qstep._io.workers import Here, Processes, Threads, Workers, in_parallel
 from qstep.errors import SchedulerError
 
 
@@ -113,6 +114,16 @@ class Dead(ThreadPoolExecutor):
         return super().submit(*work, **options)
 
 
+class Dying(Workers):
+    """Workers of which one dies early in every round."""
+
+    @contextmanager
+    def _executor(self, module: str, items: int) -> Iterator[Executor]:
+        with Dead(1) as pool:
+            yield pool
+
+
 def test_what_a_dead_process_leaves_no_room_for_is_left_and_the_rest_is_returned() -> None:
-    with Dead(1) as pool:
-        assert sorted(_completed(pool, square, dict(enumerate(range(1, 6))))) == [(0, 1), (1, 4)]
+    workers = Dying(1)
+    assert sorted(workers.each(square, dict(enumerate(range(1, 6))))) == [(0, 1), (1, 4)]
+    assert in_parallel(square, range(5), workers, print) == [0, 1, 4, 9, 16]

@@ -1,7 +1,7 @@
-"""Work on many items at a time: here, in threads, or in processes of this machine; and other programs.
+"""Work on many items at a time, here, in threads, in processes or on other machines; and programs.
 
-A function and its items go to *workers*, and results come back in any order. If a worker dies, its work
-is repeated, and finished results are kept.
+All but :class:`Here` are executors of `concurrent.futures`. Results come back in any order. If a worker
+dies, its work is repeated, and finished results are kept.
 """
 
 from __future__ import annotations
@@ -14,23 +14,36 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import (
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
     ThreadPoolExecutor,
     as_completed,
 )
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from qstep.errors import QStepError, SchedulerError
+from qstep._io import extras
+from qstep.errors import QStepError, SchedulerError, ToolMissingError
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-__all__ = ["Here", "Processes", "Threads", "Workers", "completed", "in_parallel", "run", "threads"]
+__all__ = [
+    "Cluster",
+    "Here",
+    "Processes",
+    "Threads",
+    "Workers",
+    "completed",
+    "in_parallel",
+    "run",
+    "threads",
+]
 
 _LAST_WORDS = 3000
 
@@ -43,20 +56,8 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a program to its end and return what it printed.
-
-    Parameters
-    ----------
-    command : sequence of str or Path
-        The program and its arguments.
-    error : type of QStepError
-        Raised, with the end of the output, if the status is not 0.
-    folder : Path, optional
-        Working folder; by default that of this process.
-    environment : mapping, optional
-        Environment variables; by default those of this process.
-    """
-    # In a process group of its own: compilers start programs too, which must end with them.
+    """Run a program to its end and return its output; raise `error`, with the end of it, on failure."""
+    # In a separate process group: compilers start programs too, which must end with them.
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -69,30 +70,16 @@ def run(
     ) as process:
         _running.add(process)
         try:
-            said, _ = process.communicate()
+            output, _ = process.communicate()
         except BaseException:
             _end(process)
             raise
         finally:
             _running.discard(process)
     if process.returncode != 0:
-        last = said.strip()[-_LAST_WORDS:]
+        last = output.strip()[-_LAST_WORDS:]
         raise error(f"{Path(command[0]).name} failed with status {process.returncode}:\n{last}")
-    return said
-
-
-@contextmanager
-def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
-    """Yield threads for :func:`run`; an error stops new work, and Ctrl-C ends running programs too."""
-    with ThreadPoolExecutor(count) as pool:
-        try:
-            yield pool
-        except BaseException as error:
-            pool.shutdown(wait=False, cancel_futures=True)
-            if not isinstance(error, Exception):
-                for process in tuple(_running):
-                    _end(process)
-            raise
+    return output
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -111,26 +98,38 @@ DEATHS = 3
 """How often workers may die during one call before an item is blamed."""
 
 
-class Workers(Protocol):
+@dataclass(frozen=True)
+class Workers:
     """A pool of workers.
 
-    Attributes
+    Parameters
     ----------
     jobs : int
         Approximate number of pieces of work in progress at a time; there should be more pieces.
     """
 
-    @property
-    def jobs(self) -> int: ...
+    jobs: int
+
+    def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
+        """Start an executor for some items and a function of a module; an error ends it at once."""
+        raise NotImplementedError
 
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
         """Yield numbers and results of items as they arrive, without those lost with a worker."""
+        with self._executor(function.__module__, len(items)) as executor:
+            pending: dict[Future[Result], int] = {}
+            with suppress(BrokenExecutor):  # a worker has died already
+                for number, item in items.items():
+                    pending[executor.submit(function, item)] = number
+            for future in as_completed(pending):
+                if not isinstance(future.exception(), BrokenExecutor):
+                    yield pending[future], future.result()
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+@dataclass(frozen=True)
+class Here(Workers):
     """One item after the other in this thread, for a device that exists once."""
 
     jobs: int = 1
@@ -143,42 +142,148 @@ class Here:
             yield number, function(item)
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
+@contextmanager
+def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads for :func:`run`; an error stops new work, and Ctrl-C ends running programs too."""
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield pool
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, Exception):
+                for process in tuple(_running):
+                    _end(process)
+            raise
+
+
+class Threads(Workers):
     """Threads of this process, for functions that wait for other programs."""
 
-    jobs: int
-
-    def each(
-        self, function: Callable[[Item], Result], items: Mapping[int, Item]
-    ) -> Generator[tuple[int, Result], None, None]:
-        """Yield results as they arrive; on Ctrl-C the programs end too."""
-        with threads(self.jobs) as pool:
-            yield from _completed(pool, function, items)
+    def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
+        return threads(self.jobs)
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """Processes of this machine, for functions that compute.
+class Processes(Workers):
+    """Processes of this machine, for functions of modules that compute; items must be picklable.
 
     They import the main module, so a script must start them below ``if __name__ == "__main__"``.
     """
 
-    jobs: int
-
-    def each(
-        self, function: Callable[[Item], Result], items: Mapping[int, Item]
-    ) -> Generator[tuple[int, Result], None, None]:
-        """Yield results as they arrive; `function` must be a module's, and items must be picklable."""
+    @contextmanager
+    def _executor(self, module: str, items: int) -> Iterator[Executor]:
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             os._exit(1)  # a worker that imports such a script: the process that started it says so
-        with _pool(min(self.jobs, len(items)), function.__module__) as (pool, started):
-            yield from _completed(pool, function, items)
+        before = set(multiprocessing.active_children())
+        context = multiprocessing.get_context(
+            "forkserver"
+        )  # a forked process may inherit held locks
+        context.set_forkserver_preload([module])  # imported once, not by each
+        started = context.Event()
+        pool = ProcessPoolExecutor(min(self.jobs, items), context, _begin, (started,))
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - before:
+                worker.kill()
+            raise
+        pool.shutdown()
         if not started.is_set():
             raise SchedulerError(
                 "no worker process could start: each imports the main module, so a script must call "
                 'this below if __name__ == "__main__":'
             )
+
+
+def _begin(started: Event) -> None:  # pragma: no cover: runs in processes that end without counts
+    """Leave Ctrl-C to the parent process, and end whenever it ends."""
+    started.set()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end without counts
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@dataclass(frozen=True)
+class Cluster(Workers):
+    """The workers of a Dask scheduler, for functions of modules; items must be picklable.
+
+    If a worker dies, another one repeats its work. If all die, work continues when a new one appears.
+
+    Parameters
+    ----------
+    address : str
+        ``tcp://HOST:PORT``.
+    packages : tuple of str
+        Packages that each worker must have in the same version as here.
+    patience : float
+        Seconds to wait for a scheduler or for the first worker.
+    jobs : int
+        Approximate number of pieces of work at a time; the number of workers is not known.
+
+    Raises
+    ------
+    ToolMissingError
+        When work starts: Dask, or one of the packages, is not installed.
+    SchedulerError
+        There is no scheduler or no worker, a worker lacks a package, an item kills its workers, or the
+        scheduler was lost.
+    """
+
+    address: str
+    packages: tuple[str, ...] = ("qstep", "numpy", "numba")
+    patience: float = 10.0
+    jobs: int = field(default=32, kw_only=True)
+
+    @contextmanager
+    def _executor(self, module: str, items: int) -> Iterator[Executor]:
+        distributed = extras.load("distributed", "cluster")
+        try:
+            client = distributed.Client(self.address, timeout=self.patience, set_as_default=False)
+        except (OSError, ValueError) as cause:
+            raise SchedulerError(
+                f"{self.address}: no Dask scheduler answered within {self.patience:g} s: {cause}"
+            ) from cause
+        with client:
+            self._check(client)
+            try:
+                yield client.get_executor(pure=False)
+            except distributed.KilledWorker as cause:
+                raise SchedulerError(
+                    f"{self.address}: a piece of work killed every worker that tried it: {cause}"
+                ) from cause
+            except ModuleNotFoundError as cause:  # a worker that joined later
+                raise SchedulerError(f"{self.address}: a worker has {cause}") from cause
+            except CancelledError as cause:
+                raise SchedulerError(f"{self.address}: the scheduler was lost") from cause
+
+    def _check(self, client: Any) -> None:
+        """Refuse workers that would give other results, or none."""
+        try:
+            client.wait_for_workers(1, timeout=self.patience)
+        except TimeoutError as cause:
+            raise SchedulerError(
+                f"{self.address}: has no workers, and none joined within {self.patience:g} s; start one "
+                f"where QStep is installed: dask worker {self.address}"
+            ) from cause
+        for package in self.packages:
+            try:
+                here = metadata.version(package)
+            except metadata.PackageNotFoundError as cause:
+                raise ToolMissingError(f"{package} is not installed here") from cause
+            # A function of the standard library, which workers without QStep know too.
+            found = client.run(metadata.version, package, on_error="return")
+            for worker, there in found.items():
+                if there != here:
+                    has = there if isinstance(there, str) else "none"
+                    raise SchedulerError(
+                        f"{worker}: the worker has {package} {has}; it must be {here}, as here"
+                    )
 
 
 def completed(
@@ -212,77 +317,16 @@ def in_parallel(
     progress: Callable[[Result], object],
     known: Callable[[Item], Result | None] = lambda item: None,
 ) -> list[Result]:
-    """Call `function` on all items and return the results in their order.
+    """Call `function` on all items that are not `known`; return all results in the items' order.
 
-    Parameters
-    ----------
-    function : callable
-    items : sequence
-    workers : Workers
-    progress : callable
-        Called with each result as it arrives. After an error nothing new is started.
-    known : callable, optional
-        Returns the result of an item that needs no work, otherwise None.
-
-    Raises
-    ------
-    SchedulerError
-        As :func:`completed`.
+    `progress` is called with each result as it arrives. After an error nothing new is started. Errors
+    are those of :func:`completed`.
     """
     done = {n: found for n, item in enumerate(items) if (found := known(item)) is not None}
     for found in done.values():
         progress(found)
     left = [number for number in range(len(items)) if number not in done]
-    for place, result in completed(function, [items[number] for number in left], workers):
-        done[left[place]] = result
+    for index, result in completed(function, [items[number] for number in left], workers):
+        done[left[index]] = result
         progress(result)
     return [done[number] for number in range(len(items))]
-
-
-def _completed(
-    pool: Executor, function: Callable[[Item], Result], items: Mapping[int, Item]
-) -> Generator[tuple[int, Result], None, None]:
-    under_way: dict[Future[Result], int] = {}
-    try:
-        for number, item in items.items():
-            under_way[pool.submit(function, item)] = number
-    except BrokenExecutor:  # a worker has died already
-        pass
-    for future in as_completed(under_way):
-        try:
-            result = future.result()
-        except BrokenExecutor:
-            continue
-        yield under_way[future], result
-
-
-@contextmanager
-def _pool(jobs: int, module: str) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
-    """Yield processes, and an event that is set once one runs; after an error they end at once."""
-    before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("forkserver")  # a forked process may inherit held locks
-    context.set_forkserver_preload([module])  # imported once, not by each
-    started = context.Event()
-    pool = ProcessPoolExecutor(jobs, context, _begin, (started,))
-    try:
-        yield pool, started
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in set(multiprocessing.active_children()) - before:
-            worker.kill()
-        raise
-    pool.shutdown()
-
-
-def _begin(started: Event) -> None:  # pragma: no cover: runs in processes that end without counts
-    """Leave Ctrl-C to the parent process, and end whenever it ends."""
-    started.set()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end without counts
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

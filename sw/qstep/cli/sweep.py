@@ -113,8 +113,7 @@ def command(
       qstep sweep gridworld --device sim --agents 25 --steps 20000
       qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786
     """
-    from qstep._io.cluster import Cluster
-    from qstep._io.workers import Processes, Workers
+    from qstep._io.workers import Cluster, Processes, Workers
     from qstep.device import is_model
     from qstep.learn.sweep import Sweep
 
