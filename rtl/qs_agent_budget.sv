@@ -102,10 +102,10 @@ module qs_agent_budget
       .Width (BlockBits + 1)
   ) u_budget (
       .clk_i,
-      .write_i      (live_i[10]),
-      .write_agent_i(agent_i[10]),
+      .write_i      (live_i[ActStage]),
+      .write_agent_i(agent_i[ActStage]),
       .write_data_i (s10_budget_q),
-      .read_agent_i (agent_i[8]),
+      .read_agent_i (agent_i[AnswerStage]),
       .clear_i      (1'b0),
       .data_o       (s9_budget)
   );
@@ -118,7 +118,7 @@ module qs_agent_budget
       if (grants_q) s10_budget_q[BlockBits] <= 1'b1;
     end
     s11_more_o <= s10_budget_q != '0;
-    s11_low_q  <= !live_i[10] || !s10_budget_q[BlockBits];
+    s11_low_q  <= !live_i[ActStage] || !s10_budget_q[BlockBits];
   end
 
   logic unused_stages;

@@ -59,7 +59,7 @@ module qs_agent_episode
   if (StepLimit) begin : gen_limit
     localparam int unsigned Part = 4;  // bits that are compared in one clock
     localparam int unsigned Parts = EpisodeBits / Part;
-    localparam int unsigned Late = SharedTable ? 2 : 0;
+    localparam int unsigned Late = SharedTable ? ActStage - AnswerStage : 0;
 
     logic [EpisodeBits-1:0] last_steps_q, s6_steps, s7_steps_q, s8_steps_q, s8_count, count;
     logic [Parts-1:0] s7_same_q;
@@ -101,7 +101,7 @@ module qs_agent_episode
         .write_i      ((steps && s10_acts_i) || loads),
         .write_agent_i(agent_i[AnswerStage+Late]),
         .write_data_i (count),
-        .read_agent_i (agent_i[5]),
+        .read_agent_i (agent_i[RequestStage]),
         .clear_i      (1'b0),
         .data_o       (s6_steps)
     );

@@ -44,7 +44,7 @@ module qs_agent_explore
 
   qs_delay #(
       .Width(1 + ActionBits),
-      .Depth(3)
+      .Depth(RowStage - PolicyStage)
   ) u_random (
       .clk_i,
       .data_i({s6_explores_q, s6_random_q}),
@@ -58,7 +58,7 @@ module qs_agent_explore
 
   qs_delay #(
       .Width(1 + ActionBits),
-      .Depth(TreeStage - 10)
+      .Depth(TreeStage - ActStage)
   ) u_pick (
       .clk_i,
       .data_i({s10_picks_q, s10_pick_q}),

@@ -63,10 +63,10 @@ module qs_agent_flags
       .Width ($bits(flags_t))
   ) u_flags (
       .clk_i,
-      .write_i      (live_i[11]),
-      .write_agent_i(agent_i[11]),
+      .write_i      (live_i[TreeStage]),
+      .write_agent_i(agent_i[TreeStage]),
       .write_data_i (s11_flags),
-      .read_agent_i (agent_i[0]),
+      .read_agent_i (agent_i[SlotStage]),
       .clear_i      (1'b0),
       .data_o       (read_flags)
   );
@@ -77,7 +77,7 @@ module qs_agent_flags
     if (!StepLimit) s1_flags.pending = 1'b0;
   end
 
-  assign s1_go = live_i[1] && !wakes_i && (s1_flags.more || s1_flags.pending);
+  assign s1_go = live_i[BeginStage] && !wakes_i && (s1_flags.more || s1_flags.pending);
   always_ff @(posedge clk_i) begin
     s2_flags_q <= s1_flags;
     s2_go_q <= s1_go;
@@ -90,7 +90,7 @@ module qs_agent_flags
 
   qs_delay #(
       .Width(1 + $bits(flags_t)),
-      .Depth(3)
+      .Depth(RequestStage - AdvanceStage)
   ) u_early_flags (
       .clk_i,
       .data_i({s2_go_q, s2_flags_q}),
@@ -102,7 +102,7 @@ module qs_agent_flags
 
   qs_delay #(
       .Width(1 + $bits(flags_t)),
-      .Depth(2)
+      .Depth(CountStage - RequestStage)
   ) u_flags_delay (
       .clk_i,
       .data_i({s5_go, s5_flags}),

@@ -58,24 +58,24 @@ module qs_agent_order
   localparam int unsigned EntryReach = Write - entry_stage(Actions, Algorithm) + RowStage + 2;
 
   // --- Pending writes: pairs, and from stage 11 on whether they are written ---------------------------
-  logic [ Write:9][ StateBits-1:0] state;
-  logic [ Write:9][ActionBits-1:0] action;
-  logic [Write:10][ StateBits-1:0] state_q;
-  logic [Write:10][ActionBits-1:0] action_q;
-  logic [Write+1:11] hits_q, writes_q;
+  logic [Write:RowStage][ StateBits-1:0] state;
+  logic [Write:RowStage][ActionBits-1:0] action;
+  logic [Write:ActStage][ StateBits-1:0] state_q;
+  logic [Write:ActStage][ActionBits-1:0] action_q;
+  logic [Write+1:TreeStage] hits_q, writes_q;
   logic over;
 
   assign state  = {state_q, s9_state_i};
   assign action = {action_q, s9_action_i};
 
   always_ff @(posedge clk_i) begin
-    state_q  <= state[Write-1:9];
-    action_q <= action[Write-1:9];
-    for (int unsigned k = 10; k <= Write; k++) begin
+    state_q  <= state[Write-1:RowStage];
+    action_q <= action[Write-1:RowStage];
+    for (int unsigned k = ActStage; k <= Write; k++) begin
       hits_q[k+1] <= state[k] == s9_x_i ||
           (k <= EntryReach && state[k] == s9_state_i && action[k] == s9_action_i);
     end
-    writes_q <= {writes_q[Write:11], over};
+    writes_q <= {writes_q[Write:TreeStage], over};
     if (rst_i) writes_q <= '0;
   end
 
@@ -83,7 +83,7 @@ module qs_agent_order
   logic [AgentBits-1:0] next_q;
   logic mine, waits, last;
 
-  assign mine = left_o && live_i[10] && agent_i[10] == next_q;
+  assign mine = left_o && live_i[ActStage] && agent_i[ActStage] == next_q;
   assign waits = |(hits_q & writes_q);
   assign s10_acts_o = mine && !waits;
   assign over = s10_acts_o && ((s10_deed_i.step && !s10_deed_i.truncated) || s10_deed_i.finish);
@@ -124,7 +124,7 @@ module qs_agent_order
     end
   end
 
-  assign s11_more_o = two_q || (left_o && agent_i[11] >= next_q);
+  assign s11_more_o = two_q || (left_o && agent_i[TreeStage] >= next_q);
 
   logic unused_bits;
   assign unused_bits = ^{agent_i, live_i, s10_deed_i};

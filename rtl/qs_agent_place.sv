@@ -71,7 +71,7 @@ module qs_agent_place
       .write_i      (select_writes),
       .write_agent_i(agent_i[Select%Slots]),
       .write_data_i (select_place),
-      .read_agent_i (agent_i[RequestStage-1]),
+      .read_agent_i (agent_i[FetchStage]),
       .clear_i      (1'b0),
       .data_o       (s5_place)
   );
@@ -81,13 +81,13 @@ module qs_agent_place
   assign s5_explored_o = s5_place.explored;
 
   always_ff @(posedge clk_i) begin
-    s6_state_q  <= token_i[5] && access_i.entry ? access_i.index[6+:StateBits] : s5_place.state;
-    s6_action_q <= token_i[5] && access_i.entry ? access_i.index[0+:ActionBits] : s5_place.action;
+    s6_state_q  <= token_i[RequestStage] && access_i.entry ? access_i.index[6+:StateBits] : s5_place.state;
+    s6_action_q <= token_i[RequestStage] && access_i.entry ? access_i.index[0+:ActionBits] : s5_place.action;
   end
 
   qs_delay #(
       .Width(StateBits + ActionBits),
-      .Depth(2)
+      .Depth(AnswerStage - PolicyStage)
   ) u_place_delay (
       .clk_i,
       .data_i({s6_state_q, s6_action_q}),
@@ -96,7 +96,7 @@ module qs_agent_place
 
   qs_delay #(
       .Width(StateBits + ActionBits),
-      .Depth(1)
+      .Depth(RowStage - AnswerStage)
   ) u_s9_place (
       .clk_i,
       .data_i({s8_state_o, s8_action}),
@@ -105,7 +105,7 @@ module qs_agent_place
 
   qs_delay #(
       .Width(StateBits + ActionBits),
-      .Depth(Entry - 10)
+      .Depth(Entry - 2 - AnswerStage)
   ) u_entry_place (
       .clk_i,
       .data_i({s8_state_o, s8_action}),
@@ -142,7 +142,7 @@ module qs_agent_place
 
   qs_delay #(
       .Width(1),
-      .Depth(Select - 10)
+      .Depth(Select - ActStage)
   ) u_chooses (
       .clk_i,
       .data_i(s10_chooses_i),
@@ -153,7 +153,7 @@ module qs_agent_place
       .Agents(Agents),
       .Slots (Slots),
       .Width (1 + StateBits),
-      .From  (9),
+      .From  (RowStage),
       .To    (Select)
   ) u_x (
       .clk_i,
@@ -180,7 +180,7 @@ module qs_agent_place
 
   qs_delay #(
       .Width(1),
-      .Depth(Write - Select - 2)
+      .Depth((Write - 1) - (Select + 1))
   ) u_same (
       .clk_i,
       .data_i(select_same_q),

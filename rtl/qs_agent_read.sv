@@ -67,13 +67,13 @@ module qs_agent_read
     read |= counter & {32{from_q[6]}};
   end
 
-  assign reads = (token_i[1] && (access_i.field[0] || access_i.field[1])) ||
-      (token_i[4] && (access_i.field[2] || access_i.field[4])) ||
+  assign reads = (token_i[BeginStage] && (access_i.field[0] || access_i.field[1])) ||
+      (token_i[FetchStage] && (access_i.field[2] || access_i.field[4])) ||
       (token_i[Select-1] && access_i.entry) || access_i.counter_read;
 
   always_ff @(posedge clk_i) begin
-    upper_q <= reads || (token_i[8] && access_i.field[3]);
-    lower_q <= reads || (token_i[6] && access_i.field[3]);
+    upper_q <= reads || (token_i[AnswerStage] && access_i.field[3]);
+    lower_q <= reads || (token_i[PolicyStage] && access_i.field[3]);
     if (upper_q) data_o[31:16] <= read[31:16];
     if (lower_q) data_o[15:0] <= read[15:0];
   end

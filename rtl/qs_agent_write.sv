@@ -69,7 +69,7 @@ module qs_agent_write
 
   qs_delay #(
       .Width(1),
-      .Depth(TreeStage - 6)
+      .Depth(TreeStage - PolicyStage)
   ) u_number (
       .clk_i,
       .data_i(s6_table_i),
@@ -88,7 +88,7 @@ module qs_agent_write
 
   qs_delay #(
       .Width($bits(deed_t)),
-      .Depth(Entry - 10)
+      .Depth(Entry - ActStage)
   ) u_entry_deed (
       .clk_i,
       .data_i(s10_deed_i),
@@ -97,7 +97,7 @@ module qs_agent_write
 
   qs_delay #(
       .Width(Width),
-      .Depth(Entry - 9)
+      .Depth(Entry - RowStage)
   ) u_reward (
       .clk_i,
       .data_i(s9_reward_i),
@@ -194,7 +194,7 @@ module qs_agent_write
 
   qs_delay #(
       .Width(1),
-      .Depth(Entry + 5 - 9)
+      .Depth(Entry + UpdateEntry - RowStage)
   ) u_zero (
       .clk_i,
       .data_i(s9_zero_i),
@@ -238,7 +238,7 @@ module qs_agent_write
       .Slots (Slots),
       .Width (Width),
       .From  (Entry),
-      .To    (Entry + 5)
+      .To    (Entry + UpdateEntry)
   ) u_later_entry (
       .clk_i,
       .agent_i,
@@ -252,8 +252,8 @@ module qs_agent_write
         .Agents(Agents),
         .Slots (Slots),
         .Width (NoiseBits),
-        .From  (6),
-        .To    (Entry + 5)
+        .From  (PolicyStage),
+        .To    (Entry + UpdateEntry)
     ) u_noise (
         .clk_i,
         .agent_i,

@@ -126,8 +126,8 @@ module qs_agents
       .bus_valid_i,
       .bus_i,
       .bus_done_o,
-      .agent_i       (agent[0]),
-      .live_i        (live[0]),
+      .agent_i       (agent[SlotStage]),
+      .live_i        (live[SlotStage]),
       .counter_done_i(counter_done),
       .access_o      (access),
       .token_o       (token)
@@ -157,7 +157,7 @@ module qs_agents
       .begins_i      (begins),
       .s11_more_i    (s11_more),
       .access_i      (access),
-      .s9_token_i    (token[9]),
+      .s9_token_i    (token[RowStage]),
       .s2_go_o       (s2_go),
       .s2_advance_o  (s2_advance),
       .s5_asks_o     (world_valid_o),
@@ -182,7 +182,7 @@ module qs_agents
         .run_i,
         .run_steps_i,
         .stop_i,
-        .restarts_i (token[9] && access.load[4]),
+        .restarts_i (token[RowStage] && access.load[4]),
         .agent_i    (agent),
         .live_i     (live),
         .s9_x_i     (s9_x),
@@ -226,17 +226,17 @@ module qs_agents
   logic [EpisodeBits-1:0] s9_count;
   logic [1:0] s3_load_q;
 
-  always_ff @(posedge clk_i) s3_load_q <= {2{token[2]}} & access.load[1:0];
+  always_ff @(posedge clk_i) s3_load_q <= {2{token[AdvanceStage]}} & access.load[1:0];
 
   qs_draw #(
       .Agents(Agents)
   ) u_draw (
       .clk_i,
       .rst_i,
-      .s1_agent_i   (agent[1]),
+      .s1_agent_i   (agent[BeginStage]),
       .s2_advance_i (s2_advance),
-      .s3_agent_i   (agent[3]),
-      .s3_write_i   (live[3]),
+      .s3_agent_i   (agent[MixStage]),
+      .s3_write_i   (live[MixStage]),
       .s3_load_i    (s3_load_q),
       .load_data_i  (access.data),
       .s2_word_o    (s2_word),
@@ -255,7 +255,7 @@ module qs_agents
         .rst_i,
         .agent_i     (agent),
         .access_i    (access),
-        .token_i     (token[11:0]),
+        .token_i     (token[TreeStage:0]),
         .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
         .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
         .s10_acts_i  (s10_acts),
@@ -271,7 +271,7 @@ module qs_agents
         .rst_i,
         .agent_i     (agent),
         .access_i    (access),
-        .s2_token_i  (token[2]),
+        .s2_token_i  (token[AdvanceStage]),
         .s5_epsilon_o(s5_epsilon)
     );
     assign s9_count = '0;
@@ -326,7 +326,7 @@ module qs_agents
       .rst_i,
       .agent_i       (agent),
       .access_i      (access),
-      .s8_token_i    (token[8]),
+      .s8_token_i    (token[AnswerStage]),
       .s8_aim_i      (s8_aim),
       .s8_state_i    (s8_state),
       .world_ready_i,
@@ -405,7 +405,7 @@ module qs_agents
   logic [Tables-1:0][Width-1:0] next_values;
   logic signed [Width:0] target;
 
-  always_ff @(posedge clk_i) s9_pick_q <= s8_aim.refresh || (token[8] && access.entry);
+  always_ff @(posedge clk_i) s9_pick_q <= s8_aim.refresh || (token[AnswerStage] && access.entry);
 
   qs_agent_explore #(
       .Actions(Actions)
@@ -421,13 +421,13 @@ module qs_agents
       .pick_o       (s11_pick)
   );
 
-  assign s9_zero = s9_deed.terminated || s9_deed.finish || (token[9] && access.entry);
+  assign s9_zero = s9_deed.terminated || s9_deed.finish || (token[RowStage] && access.entry);
   if (Algorithm == 32'(ExpectedSarsa)) begin : gen_threshold
     qs_agent_delay #(
         .Agents(Agents),
         .Slots (Slots),
         .Width (ThresholdBits),
-        .From  (5),
+        .From  (RequestStage),
         .To    (TreeStage + qs_pkg::tree_stages(Actions) + (Actions > 2 ? 1 : 2))
     ) u_threshold (
         .clk_i,

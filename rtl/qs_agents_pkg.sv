@@ -83,11 +83,24 @@ package qs_agents_pkg;
     logic late;        // the world did not answer
   } deed_t;
 
-  // Stages that do not depend on parameters.
-  localparam int unsigned RequestStage = 5;  // the world is asked
-  localparam int unsigned AnswerStage = 8;  // its answer is there
-  localparam int unsigned RowStage = 9;  // address of the row of x
-  localparam int unsigned TreeStage = 11;  // its values
+  // The stages that do not depend on parameters.
+  localparam int unsigned SlotStage = 0;  // addresses the agent's flags
+  localparam int unsigned BeginStage = 1;  // flags; addresses the generator's word
+  localparam int unsigned AdvanceStage = 2;  // the word, which advances
+  localparam int unsigned MixStage = 3;  // writes the word; the draw's rounds begin
+  localparam int unsigned FetchStage = 4;  // addresses epsilon and the agent's place
+  localparam int unsigned RequestStage = 5;  // the draw, epsilon and the place; the world is asked
+  localparam int unsigned PolicyStage = 6;  // whether the slot explores; the rounding's noise
+  localparam int unsigned CountStage = 7;  // steps of the episode
+  localparam int unsigned AnswerStage = 8;  // the world's answer
+  localparam int unsigned RowStage = 9;  // what the slot turned out to be; addresses the row of x
+  localparam int unsigned ActStage = 10;  // whether it acts, with a shared table
+  localparam int unsigned TreeStage = 11;  // values of the row; writes flags and epsilon
+
+  // The stages of qs_agent_update, counted from its first one, Entry.
+  localparam int unsigned UpdateTarget = 3;  // takes the target
+  localparam int unsigned UpdateEntry = 5;  // takes the entry again, with the bias
+  localparam int unsigned UpdateStages = 8;
 
   // Stage in which the next action is known.
   function automatic int unsigned select_stage(int unsigned actions, int unsigned algorithm);
@@ -104,20 +117,23 @@ package qs_agents_pkg;
 
   // Stage in which the update begins: its product is added to the entry while the target is multiplied.
   function automatic int unsigned entry_stage(int unsigned actions, int unsigned algorithm);
-    return target_stage(actions, algorithm) - 3;
+    return target_stage(actions, algorithm) - UpdateTarget;
   endfunction
 
   // Stage in which the new value is written.
   function automatic int unsigned write_stage(int unsigned actions, int unsigned algorithm);
-    return target_stage(actions, algorithm) + 5;
+    return entry_stage(actions, algorithm) + UpdateStages;
   endfunction
 
-  // Slots of a rotation: 16, or more if that is needed for a slot to write before its agent's next read of
-  // a row, and to choose its action before the next request.
+  // Slots of a rotation: 16, or more if that is needed for a slot to write its entry before its agent's next
+  // read of a row, and its place before the next read of that, in the clock before the request. All other
+  // words of an agent are written and read again within 16 clocks, whatever the parameters.
   function automatic int unsigned slots(int unsigned actions, int unsigned algorithm);
-    int unsigned needed;
-    needed = write_stage(actions, algorithm) - RowStage + 1;
-    return needed > 16 ? needed : 16;
+    int unsigned entry, place;
+    entry = write_stage(actions, algorithm) - RowStage + 1;
+    place = select_stage(actions, algorithm) - FetchStage + 1;
+    if (entry < 16 && place < 16) return 16;
+    return entry > place ? entry : place;
   endfunction
 
 endpackage

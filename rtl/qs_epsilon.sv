@@ -30,7 +30,7 @@ module qs_epsilon
 
     input logic    [Slots-1:0][AgentBits-1:0] agent_i,   // in each stage
     input access_t                            access_i,
-    input logic    [     11:0]                token_i,   // the slot of an access is in this stage
+    input logic    [TreeStage:0]              token_i,   // the slot of an access is in this stage
 
     input logic s9_stepped_i,  // a step is over
     input logic s9_ended_i,    // and so is its episode
@@ -67,10 +67,10 @@ module qs_epsilon
       .Width(1 + EpsilonBits)
   ) u_end (
       .clk_i,
-      .write_i      (access_i.set[1] || (token_i[2] && access_i.load[2])),
+      .write_i      (access_i.set[1] || (token_i[AdvanceStage] && access_i.load[2])),
       .write_index_i({access_i.load[2], access_i.agent}),
       .write_data_i (access_i.data[EpsilonBits:0]),
-      .read_index_i ({token_i[7] && access_i.load[2], agent_i[7]}),
+      .read_index_i ({token_i[CountStage] && access_i.load[2], agent_i[CountStage]}),
       .data_o       ({s9_by_episodes, s9_end})
   );
 
@@ -82,7 +82,7 @@ module qs_epsilon
       .write_i      (access_i.set[2]),
       .write_index_i(access_i.agent),
       .write_data_i (access_i.data[EpsilonBits-1:0]),
-      .read_index_i (agent_i[6]),
+      .read_index_i (agent_i[PolicyStage]),
       .data_o       (s8_decrement)
   );
 
@@ -94,7 +94,7 @@ module qs_epsilon
       .write_i      (access_i.set[2]),
       .write_agent_i(access_i.agent),
       .write_data_i (access_i.data[EpsilonBits+:4]),
-      .read_agent_i (agent_i[3]),
+      .read_agent_i (agent_i[MixStage]),
       .clear_i      (1'b0),
       .data_o       (s4_shift)
   );
@@ -107,7 +107,7 @@ module qs_epsilon
       .write_i      (access_i.set[3]),
       .write_agent_i(access_i.agent),
       .write_data_i (access_i.data[Count-1:0]),
-      .read_agent_i (agent_i[8]),
+      .read_agent_i (agent_i[AnswerStage]),
       .clear_i      (1'b0),
       .data_o       (s9_last_count)
   );
@@ -118,9 +118,9 @@ module qs_epsilon
   ) u_epsilon (
       .clk_i,
       .write_i      (s11_due_q || s11_load),
-      .write_agent_i(agent_i[11]),
+      .write_agent_i(agent_i[TreeStage]),
       .write_data_i (s11_epsilon),
-      .read_agent_i (agent_i[4]),
+      .read_agent_i (agent_i[FetchStage]),
       .clear_i      (1'b0),
       .data_o       (s5_epsilon_o)
   );
@@ -131,9 +131,9 @@ module qs_epsilon
   ) u_count (
       .clk_i,
       .write_i      ((s10_unit_q && s10_acts_i) || s10_load_count),
-      .write_agent_i(agent_i[10]),
+      .write_agent_i(agent_i[ActStage]),
       .write_data_i (s10_load_count ? access_i.data[31-:Count] : s10_due ? '0 : s10_count_q),
-      .read_agent_i (agent_i[8]),
+      .read_agent_i (agent_i[AnswerStage]),
       .clear_i      (1'b0),
       .data_o       (s9_count_o)
   );
@@ -164,7 +164,7 @@ module qs_epsilon
     s10_left_q     <= {1'b0, s9_kept_q} - {1'b0, s9_decrement_q};
     s10_end_q      <= s9_end;
     s11_less_q     <= s10_lead[EpsilonBits];
-    if (token_i[10] && access_i.load[2]) s11_less_q <= 1'b1;
+    if (token_i[ActStage] && access_i.load[2]) s11_less_q <= 1'b1;
     s11_left_q  <= s10_left_q[EpsilonBits-1:0];
     s11_end_q   <= s10_end_q;
     s11_due_q   <= s10_due;
@@ -178,9 +178,9 @@ module qs_epsilon
   end
 
   assign s10_due = s10_unit_q && s10_acts_i && s10_same_q == '1;
-  assign s11_load = token_i[11] && access_i.load[2];
+  assign s11_load = token_i[TreeStage] && access_i.load[2];
   assign s11_epsilon = s11_less_q ? s11_end_q : s11_left_q;
-  assign s10_load_count = token_i[10] && access_i.load[3];
+  assign s10_load_count = token_i[ActStage] && access_i.load[3];
 
   logic unused_bits;
   assign unused_bits = ^{agent_i, access_i, token_i, s8_kept, s10_lead[EpsilonBits-1:0]};

@@ -37,9 +37,9 @@ module qs_epsilon_constant
   ) u_epsilon (
       .clk_i,
       .write_i      (s2_load),
-      .write_agent_i(agent_i[2]),
+      .write_agent_i(agent_i[AdvanceStage]),
       .write_data_i (access_i.data[EpsilonBits-1:0]),
-      .read_agent_i (agent_i[4]),
+      .read_agent_i (agent_i[FetchStage]),
       .clear_i      (1'b0),
       .data_o       (s5_epsilon_o)
   );
