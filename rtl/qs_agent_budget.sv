@@ -5,9 +5,9 @@
 //             agent holds up to 63 steps at hand. When all hold fewer than 32, each gets 32 more from the
 //             rest, so no agent is ahead by more than 63, and the slowest never waits. The rest is counted
 //             down bit by bit in 43 clocks, in which an agent makes three steps.
-// Timing      One slot per clock: s9_stepped_i counts a step of the agent in stage 9; s11_more_o says, in its
-//             stage 11, whether it has steps left. A run begins at the next turn of the slots: begins_o is 1
-//             for one turn, in which each agent is in stage 9 once.
+// Timing      One slot per clock: row_stepped_i counts a step of the agent in RowStage; tree_more_o says, in its
+//             TreeStage, whether it has steps left. A run begins at the next turn of the slots: begins_o is 1
+//             for one turn, in which each agent is in RowStage once.
 // Handshake   run_i for one clock.
 // Reset       No steps are left from the first turn on.
 // Hazards     none: a slot returns after it has been written.
@@ -33,10 +33,10 @@ module qs_agent_budget
     input logic [Slots-1:0][AgentBits-1:0] agent_i,  // in each stage
     input logic [Slots-1:0]                live_i,
 
-    input  logic s9_stepped_i,
+    input  logic row_stepped_i,
     output logic begins_o,
-    output logic s11_more_o,
-    output logic left_o         // steps may remain that no agent holds yet
+    output logic tree_more_o,
+    output logic left_o          // steps may remain that no agent holds yet
 );
 
   localparam int unsigned BlockBits = 5;
@@ -44,10 +44,10 @@ module qs_agent_budget
 
   localparam int unsigned PlaceBits = $clog2(RestBits);
 
-  logic asked_q, grants, grants_q, low_q, s11_low_q;
+  logic asked_q, grants, grants_q, low_q, tree_low_q;
   logic [BlockBits-1:0] first_q;
   logic [ RestBits-1:0] rest_q;
-  logic [BlockBits:0] s9_budget, s10_budget_q;
+  logic [BlockBits:0] row_budget, act_budget_q;
 
   // One pass over the rest, lowest bit first: subtracts 1 if borrow_q is 1, and finds out whether all bits are 0.
   logic passes_q, borrow_q, some_q, digit;
@@ -55,7 +55,7 @@ module qs_agent_budget
   assign digit  = rest_q[0] ^ borrow_q;
 
   // Not in a turn in which the steps at hand are being changed.
-  assign grants = !asked_q && !begins_o && !grants_q && low_q && s11_low_q && left_o && !passes_q;
+  assign grants = !asked_q && !begins_o && !grants_q && low_q && tree_low_q && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin
     if (run_i) begin
@@ -81,7 +81,7 @@ module qs_agent_budget
       left_o   <= 1'b1;
     end
 
-    low_q <= turn_i || (low_q && s11_low_q);
+    low_q <= turn_i || (low_q && tree_low_q);
     if (turn_i) begin
       begins_o <= asked_q;
       grants_q <= grants;
@@ -104,26 +104,26 @@ module qs_agent_budget
       .clk_i,
       .write_i      (live_i[ActStage]),
       .write_agent_i(agent_i[ActStage]),
-      .write_data_i (s10_budget_q),
+      .write_data_i (act_budget_q),
       .read_agent_i (agent_i[AnswerStage]),
       .clear_i      (1'b0),
-      .data_o       (s9_budget)
+      .data_o       (row_budget)
   );
 
   always_ff @(posedge clk_i) begin
     if (begins_o) begin
-      s10_budget_q <= {1'b0, first_q};
+      act_budget_q <= {1'b0, first_q};
     end else begin
-      s10_budget_q <= s9_budget - (BlockBits + 1)'(s9_stepped_i);
-      if (grants_q) s10_budget_q[BlockBits] <= 1'b1;
+      act_budget_q <= row_budget - (BlockBits + 1)'(row_stepped_i);
+      if (grants_q) act_budget_q[BlockBits] <= 1'b1;
     end
-    s11_more_o <= s10_budget_q != '0;
-    s11_low_q  <= !live_i[ActStage] || !s10_budget_q[BlockBits];
+    tree_more_o <= act_budget_q != '0;
+    tree_low_q  <= !live_i[ActStage] || !act_budget_q[BlockBits];
   end
 
   logic unused_stages;
   assign unused_stages = ^{agent_i, live_i};
 
-  `QS_ASSERT(NoStepWithoutBudget_A, !s9_stepped_i || s9_budget != '0 || begins_o)
+  `QS_ASSERT(NoStepWithoutBudget_A, !row_stepped_i || row_budget != '0 || begins_o)
 
 endmodule

@@ -26,7 +26,7 @@ module qs_agent_bus
     input  request_t bus_i,
     output logic     bus_done_o,
 
-    input logic [AgentBits-1:0] agent_i,        // in stage 0
+    input logic [AgentBits-1:0] agent_i,        // in SlotStage
     input logic                 live_i,         // it is an agent
     input logic                 counter_done_i,
 

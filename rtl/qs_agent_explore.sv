@@ -4,7 +4,7 @@
 // Function    The agent explores if its draw is below the threshold of epsilon; its action is then
 //             (draw * Actions) >> 16. If the value of a known action is wanted, that action is picked instead.
 //             Golden model: ActingModel._chosen in qstep.golden.agents.
-// Timing      One slot per clock: draw and epsilon in stage 5, exploration in stage 9, the pick in TreeStage.
+// Timing      One slot per clock: draw and epsilon in RequestStage, exploration in RowStage, the pick in TreeStage.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
@@ -20,26 +20,26 @@ module qs_agent_explore
 ) (
     input logic clk_i,
 
-    input logic [   DrawBits-1:0] s5_explore_i,
-    input logic [   DrawBits-1:0] s5_action_i,
-    input logic [EpsilonBits-1:0] s5_epsilon_i,
-    input logic                   s9_pick_i,
-    input logic [ ActionBits-1:0] s9_action_i,
+    input logic [   DrawBits-1:0] request_explore_i,
+    input logic [   DrawBits-1:0] request_action_i,
+    input logic [EpsilonBits-1:0] request_epsilon_i,
+    input logic                   row_pick_i,
+    input logic [ ActionBits-1:0] row_action_i,
 
-    output logic                  s9_explores_o,
+    output logic                  row_explores_o,
     output logic                  picks_o,
     output logic [ActionBits-1:0] pick_o
 );
 
   localparam int unsigned ScaledBits = DrawBits + ActionBits + 1;
   logic [ScaledBits-1:0] scaled;
-  logic s6_explores_q, s10_picks_q;
-  logic [ActionBits-1:0] s6_random_q, s9_random, s10_pick_q;
+  logic policy_explores_q, act_picks_q;
+  logic [ActionBits-1:0] policy_random_q, row_random, act_pick_q;
 
-  assign scaled = ScaledBits'(s5_action_i) * ScaledBits'(Actions);
+  assign scaled = ScaledBits'(request_action_i) * ScaledBits'(Actions);
   always_ff @(posedge clk_i) begin
-    s6_explores_q <= {1'b0, s5_explore_i} < s5_epsilon_i[EpsilonBits-1-:ThresholdBits];
-    s6_random_q   <= scaled[DrawBits+:ActionBits];
+    policy_explores_q <= {1'b0, request_explore_i} < request_epsilon_i[EpsilonBits-1-:ThresholdBits];
+    policy_random_q <= scaled[DrawBits+:ActionBits];
   end
 
   qs_delay #(
@@ -47,13 +47,13 @@ module qs_agent_explore
       .Depth(RowStage - PolicyStage)
   ) u_random (
       .clk_i,
-      .data_i({s6_explores_q, s6_random_q}),
-      .data_o({s9_explores_o, s9_random})
+      .data_i({policy_explores_q, policy_random_q}),
+      .data_o({row_explores_o, row_random})
   );
 
   always_ff @(posedge clk_i) begin
-    s10_picks_q <= s9_explores_o || s9_pick_i;
-    s10_pick_q  <= s9_pick_i ? s9_action_i : s9_random;
+    act_picks_q <= row_explores_o || row_pick_i;
+    act_pick_q  <= row_pick_i ? row_action_i : row_random;
   end
 
   qs_delay #(
@@ -61,11 +61,11 @@ module qs_agent_explore
       .Depth(TreeStage - ActStage)
   ) u_pick (
       .clk_i,
-      .data_i({s10_picks_q, s10_pick_q}),
+      .data_i({act_picks_q, act_pick_q}),
       .data_o({picks_o, pick_o})
   );
 
   logic unused_bits;
-  assign unused_bits = ^{scaled, s5_epsilon_i};
+  assign unused_bits = ^{scaled, request_epsilon_i};
 
 endmodule

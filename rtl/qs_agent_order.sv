@@ -9,10 +9,9 @@
 //             after the other would read. run_i gives run_steps_i turns. stop_i leaves two of them, the current
 //             one and the next, for which some agents have drawn; if the world is late, both end at once, and the
 //             next run continues with the waiting agent. Golden model: the order of ActingModel.run.
-// Timing      x_i and deeds in stages 9 and 10; s10_acts_o is combinational. One slot per clock.
+// Timing      x and deeds in RowStage and ActStage; acts_o is combinational. One slot per clock.
 // Handshake   run_i and stop_i for one clock. restarts_i: agent 0 is next.
-// Reset       No turns are left; agent 0 is next. 16 clocks or more: after a shorter one within a run, an agent that
-//             was held may go on as if its world had been late, until its context is written.
+// Reset       No turns are left; agent 0 is next.
 // Hazards     those of the table: a row is read in stage RowStage, Q[state, action] in stage entry_stage - 2, and
 //             written in stage write_stage.
 // Invariants  NoStepWithoutTurn_A, TurnIsOfAnAgent_A, SecondSlotIsNotHeld_A
@@ -41,23 +40,23 @@ module qs_agent_order
     input logic        stop_i,
     input logic        restarts_i,
 
-    input logic  [     Slots-1:0][AgentBits-1:0] agent_i,      // in each stage
+    input logic  [     Slots-1:0][AgentBits-1:0] agent_i,       // in each stage
     input logic  [     Slots-1:0]                live_i,
-    input logic  [ StateBits-1:0]                s9_x_i,
-    input logic  [ StateBits-1:0]                s9_state_i,
-    input logic  [ActionBits-1:0]                s9_action_i,
-    input deed_t                                 s10_deed_i,
+    input logic  [ StateBits-1:0]                row_x_i,
+    input logic  [ StateBits-1:0]                row_state_i,
+    input logic  [ActionBits-1:0]                row_action_i,
+    input deed_t                                 act_deed_i,
 
-    output logic        s10_acts_o,
-    output logic        s11_more_o,
-    output logic        left_o,      // turns
-    output logic [31:0] holds_o      // slots held in their turn, by pending writes
+    output logic        acts_o,
+    output logic        tree_more_o,
+    output logic        left_o,       // turns
+    output logic [31:0] holds_o       // slots held in their turn, by pending writes
 );
 
   // A read of Q[state, action] sees the entries of slots that are written before this stage.
   localparam int unsigned EntryReach = Write - entry_stage(Actions, Algorithm) + RowStage + 2;
 
-  // --- Pending writes: pairs, and from stage 11 on whether they are written ---------------------------
+  // --- Pending writes: pairs, and from TreeStage on whether they are written ---------------------------
   logic [Write:RowStage][ StateBits-1:0] state;
   logic [Write:RowStage][ActionBits-1:0] action;
   logic [Write:ActStage][ StateBits-1:0] state_q;
@@ -65,33 +64,33 @@ module qs_agent_order
   logic [Write+1:TreeStage] hits_q, writes_q;
   logic over;
 
-  assign state  = {state_q, s9_state_i};
-  assign action = {action_q, s9_action_i};
+  assign state  = {state_q, row_state_i};
+  assign action = {action_q, row_action_i};
 
   always_ff @(posedge clk_i) begin
     state_q  <= state[Write-1:RowStage];
     action_q <= action[Write-1:RowStage];
     for (int unsigned k = ActStage; k <= Write; k++) begin
-      hits_q[k+1] <= state[k] == s9_x_i ||
-          (k <= EntryReach && state[k] == s9_state_i && action[k] == s9_action_i);
+      hits_q[k+1] <= state[k] == row_x_i ||
+          (k <= EntryReach && state[k] == row_state_i && action[k] == row_action_i);
     end
     writes_q <= {writes_q[Write:TreeStage], over};
     if (rst_i) writes_q <= '0;
   end
 
-  // --- Stage 10: whether the slot acts ----------------------------------------------------------------
+  // --- ActStage: whether the slot acts ----------------------------------------------------------------
   logic [AgentBits-1:0] next_q;
   logic mine, waits, last;
 
-  assign mine = left_o && live_i[ActStage] && agent_i[ActStage] == next_q;
-  assign waits = |(hits_q & writes_q);
-  assign s10_acts_o = mine && !waits;
-  assign over = s10_acts_o && ((s10_deed_i.step && !s10_deed_i.truncated) || s10_deed_i.finish);
-  assign last = over && 32'(next_q) == Agents - 1;
+  assign mine   = left_o && live_i[ActStage] && agent_i[ActStage] == next_q;
+  assign waits  = |(hits_q & writes_q);
+  assign acts_o = mine && !waits;
+  assign over   = acts_o && ((act_deed_i.step && !act_deed_i.truncated) || act_deed_i.finish);
+  assign last   = over && 32'(next_q) == Agents - 1;
 
   always_ff @(posedge clk_i) begin
     if (over) next_q <= last ? '0 : next_q + 1'b1;
-    if (mine && waits && (s10_deed_i.step || s10_deed_i.chooses)) holds_o <= holds_o + 1'b1;
+    if (mine && waits && (act_deed_i.step || act_deed_i.chooses)) holds_o <= holds_o + 1'b1;
     if (restarts_i || rst_i) next_q <= '0;
     if (rst_i) holds_o <= '0;
   end
@@ -107,7 +106,7 @@ module qs_agent_order
     stopping_q <= (stopping_q || stop_i) && !run_i;
     if (run_i) begin
       turns_q <= run_steps_i;
-    end else if (stopping_q && mine && s10_deed_i.late) begin
+    end else if (stopping_q && mine && act_deed_i.late) begin
       turns_q <= '0;
       {left_o, two_q, three_q} <= '0;
     end else if (last) begin
@@ -124,13 +123,13 @@ module qs_agent_order
     end
   end
 
-  assign s11_more_o = two_q || (left_o && agent_i[TreeStage] >= next_q);
+  assign tree_more_o = two_q || (left_o && agent_i[TreeStage] >= next_q);
 
   logic unused_bits;
-  assign unused_bits = ^{agent_i, live_i, s10_deed_i};
+  assign unused_bits = ^{agent_i, live_i, act_deed_i};
 
   `QS_ASSERT(NoStepWithoutTurn_A, !last || turns_q != 0)
   `QS_ASSERT(TurnIsOfAnAgent_A, 32'(next_q) < Agents)
-  `QS_ASSERT(SecondSlotIsNotHeld_A, !s10_deed_i.finish || s10_acts_o || !left_o)
+  `QS_ASSERT(SecondSlotIsNotHeld_A, !act_deed_i.finish || acts_o || !left_o)
 
 endmodule

@@ -2,7 +2,7 @@
 // Where each agent is and what it does next, and the pair of each slot, stage by stage.
 //
 // Function    An agent's place is read for its slot, and replaced once the slot has chosen how to continue. If
-//             the host accesses an entry, the pair is that of the entry from stage 6 on.
+//             the host accesses an entry, the pair is that of the entry from PolicyStage on.
 // Timing      One slot per clock. A place is known in stage RequestStage and written in stage Select.
 // Handshake   token_i[k] is 1 when the slot of an access is in stage k.
 // Reset       none: undefined until loaded.
@@ -32,19 +32,19 @@ module qs_agent_place
     input access_t                            access_i,
     input logic    [  Write:0]                token_i,
 
-    output logic [ StateBits-1:0] s5_state_o,
-    output logic [ActionBits-1:0] s5_action_o,
-    output logic                  s5_explored_o,
-    output logic [ StateBits-1:0] s8_state_o,
-    output logic [ StateBits-1:0] s9_state_o,
-    output logic [ActionBits-1:0] s9_action_o,
-    output logic [ StateBits-1:0] entry_state_o,  // stage Entry - 2
+    output logic [ StateBits-1:0] request_state_o,
+    output logic [ActionBits-1:0] request_action_o,
+    output logic                  request_explored_o,
+    output logic [ StateBits-1:0] answer_state_o,
+    output logic [ StateBits-1:0] row_state_o,
+    output logic [ActionBits-1:0] row_action_o,
+    output logic [ StateBits-1:0] entry_state_o,       // stage Entry - 2
     output logic [ActionBits-1:0] entry_action_o,
 
-    // How the agent continues: state in stage 9, whether at all in stage 10, action in stage Select
-    input logic                  s10_chooses_i,
-    input logic [ StateBits-1:0] s9_x_i,
-    input logic                  s9_explores_i,
+    // How the agent continues: state in RowStage, whether at all in ActStage, action in Select
+    input logic                  act_chooses_i,
+    input logic [ StateBits-1:0] row_x_i,
+    input logic                  row_explores_i,
     input logic [ActionBits-1:0] action_i,
 
     output logic                  same_o,         // continues with this pair; stage Write - 1
@@ -58,10 +58,10 @@ module qs_agent_place
     logic [StateBits-1:0] state;
   } place_t;
 
-  place_t s5_place, select_place;
+  place_t request_place, select_place;
   logic select_writes, select_loads, select_chooses, select_explored, select_same_q;
-  logic [StateBits-1:0] select_x, select_state, s6_state_q;
-  logic [ActionBits-1:0] select_action, s6_action_q, s8_action;
+  logic [StateBits-1:0] select_x, select_state, policy_state_q;
+  logic [ActionBits-1:0] select_action, policy_action_q, answer_action;
 
   qs_agent_ram #(
       .Agents(Agents),
@@ -73,16 +73,16 @@ module qs_agent_place
       .write_data_i (select_place),
       .read_agent_i (agent_i[FetchStage]),
       .clear_i      (1'b0),
-      .data_o       (s5_place)
+      .data_o       (request_place)
   );
 
-  assign s5_state_o = s5_place.state;
-  assign s5_action_o = s5_place.action;
-  assign s5_explored_o = s5_place.explored;
+  assign request_state_o = request_place.state;
+  assign request_action_o = request_place.action;
+  assign request_explored_o = request_place.explored;
 
   always_ff @(posedge clk_i) begin
-    s6_state_q  <= token_i[RequestStage] && access_i.entry ? access_i.index[6+:StateBits] : s5_place.state;
-    s6_action_q <= token_i[RequestStage] && access_i.entry ? access_i.index[0+:ActionBits] : s5_place.action;
+    policy_state_q  <= token_i[RequestStage] && access_i.entry ? access_i.index[6+:StateBits] : request_place.state;
+    policy_action_q <= token_i[RequestStage] && access_i.entry ? access_i.index[0+:ActionBits] : request_place.action;
   end
 
   qs_delay #(
@@ -90,17 +90,17 @@ module qs_agent_place
       .Depth(AnswerStage - PolicyStage)
   ) u_place_delay (
       .clk_i,
-      .data_i({s6_state_q, s6_action_q}),
-      .data_o({s8_state_o, s8_action})
+      .data_i({policy_state_q, policy_action_q}),
+      .data_o({answer_state_o, answer_action})
   );
 
   qs_delay #(
       .Width(StateBits + ActionBits),
       .Depth(RowStage - AnswerStage)
-  ) u_s9_place (
+  ) u_row_place (
       .clk_i,
-      .data_i({s8_state_o, s8_action}),
-      .data_o({s9_state_o, s9_action_o})
+      .data_i({answer_state_o, answer_action}),
+      .data_o({row_state_o, row_action_o})
   );
 
   qs_delay #(
@@ -108,7 +108,7 @@ module qs_agent_place
       .Depth(Entry - 2 - AnswerStage)
   ) u_entry_place (
       .clk_i,
-      .data_i({s8_state_o, s8_action}),
+      .data_i({answer_state_o, answer_action}),
       .data_o({entry_state_o, entry_action_o})
   );
 
@@ -122,7 +122,7 @@ module qs_agent_place
       .clk_i,
       .agent_i,
       .live_i,
-      .data_i({s8_state_o, s8_action}),
+      .data_i({answer_state_o, answer_action}),
       .data_o({select_state, select_action})
   );
 
@@ -145,7 +145,7 @@ module qs_agent_place
       .Depth(Select - ActStage)
   ) u_chooses (
       .clk_i,
-      .data_i(s10_chooses_i),
+      .data_i(act_chooses_i),
       .data_o(select_chooses)
   );
 
@@ -159,7 +159,7 @@ module qs_agent_place
       .clk_i,
       .agent_i,
       .live_i,
-      .data_i({s9_explores_i, s9_x_i}),
+      .data_i({row_explores_i, row_x_i}),
       .data_o({select_explored, select_x})
   );
 

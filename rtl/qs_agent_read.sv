@@ -26,17 +26,17 @@ module qs_agent_read
     input access_t            access_i,
     input logic    [Select:0] token_i,
 
-    input logic   [           63:0] s2_word_i,
-    input logic   [EpsilonBits-1:0] s5_epsilon_i,
-    input flags_t                   s5_flags_i,
-    input logic   [  StateBits-1:0] s5_state_i,
-    input logic   [ ActionBits-1:0] s5_action_i,
-    input logic                     s5_explored_i,
-    input logic   [EpisodeBits-1:0] s7_steps_i,
-    input logic   [EpisodeBits-1:0] s9_count_i,
+    input logic   [           63:0] advance_word_i,
+    input logic   [EpsilonBits-1:0] request_epsilon_i,
+    input flags_t                   request_flags_i,
+    input logic   [  StateBits-1:0] request_state_i,
+    input logic   [ ActionBits-1:0] request_action_i,
+    input logic                     request_explored_i,
+    input logic   [EpisodeBits-1:0] count_steps_i,
+    input logic   [EpisodeBits-1:0] row_count_i,
     input logic   [      Width-1:0] next_value_i,
     input logic   [           15:0] counter_i,
-    input logic   [           31:0] holds_i,        // of a shared table, else 0
+    input logic   [           31:0] holds_i,             // of a shared table, else 0
 
     output logic [31:0] data_o
 );
@@ -53,15 +53,20 @@ module qs_agent_read
     };
 
   assign place = {
-    s5_flags_i.drawn, s5_flags_i.begun, s5_explored_i, 7'b0, 6'(s5_action_i), 16'(s5_state_i)
+    request_flags_i.drawn,
+    request_flags_i.begun,
+    request_explored_i,
+    7'b0,
+    6'(request_action_i),
+    16'(request_state_i)
   };
   assign counter = SharedTable && access_i.index[8] ? holds_i : 32'(counter_i);
 
   always_comb begin
-    read = s2_word_i[31:0] & {32{from_q[0]}};
-    read |= s2_word_i[63:32] & {32{from_q[1]}};
-    read |= 32'(s5_epsilon_i) & {32{from_q[2]}};
-    read |= {s9_count_i, s7_steps_i} & {32{from_q[3]}};
+    read = advance_word_i[31:0] & {32{from_q[0]}};
+    read |= advance_word_i[63:32] & {32{from_q[1]}};
+    read |= 32'(request_epsilon_i) & {32{from_q[2]}};
+    read |= {row_count_i, count_steps_i} & {32{from_q[3]}};
     read |= place & {32{from_q[4]}};
     read |= 32'($signed(next_value_i)) & {32{from_q[5]}};
     read |= counter & {32{from_q[6]}};
@@ -79,6 +84,6 @@ module qs_agent_read
   end
 
   logic unused_bits;
-  assign unused_bits = ^{access_i, token_i, s5_flags_i, holds_i};
+  assign unused_bits = ^{access_i, token_i, request_flags_i, holds_i};
 
 endmodule

@@ -35,14 +35,14 @@ module qs_agent_write
     input access_t                            access_i,
     input logic    [  Write:0]                token_i,
 
-    // Stage 6, as it is drawn; only Double Q-learning has two tables
-    input  logic [NoiseBits-1:0] s6_rounding_i,
-    input  logic                 s6_table_i,
-    output logic                 s11_number_o,
+    // PolicyStage, as it is drawn; only Double Q-learning has two tables
+    input  logic [NoiseBits-1:0] policy_rounding_i,
+    input  logic                 policy_table_i,
+    output logic                 tree_number_o,
 
-    input deed_t                   s10_deed_i,
-    input logic                    s9_zero_i,   // the target counts as 0
-    input logic signed [Width-1:0] s9_reward_i,
+    input deed_t                   act_deed_i,
+    input logic                    row_zero_i,   // the target counts as 0
+    input logic signed [Width-1:0] row_reward_i,
 
     input logic        [Tables-1:0][Width-1:0] entries_i,  // of a shared table, in stage Entry
     input logic        [Tables-1:0][Width-1:0] values_i,   // of the next action, in stage Select
@@ -61,7 +61,7 @@ module qs_agent_write
   localparam int unsigned Select = select_stage(Actions, Algorithm);
 
   deed_t last;  // stage Write - 1
-  logic entry_number, last_number, write_step_q, saturated, s11_number, later_zero;
+  logic entry_number, last_number, write_step_q, saturated, tree_number, later_zero;
   logic [Tables-1:0] here;
   logic signed [Width-1:0] entry, entry_before, later_entry, reward;
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa, alpha_q, kappa_q;
@@ -72,17 +72,17 @@ module qs_agent_write
       .Depth(TreeStage - PolicyStage)
   ) u_number (
       .clk_i,
-      .data_i(s6_table_i),
-      .data_o(s11_number)
+      .data_i(policy_table_i),
+      .data_o(tree_number)
   );
-  assign s11_number_o = s11_number;
+  assign tree_number_o = tree_number;
 
   qs_delay #(
       .Width(1),
       .Depth(Entry - TreeStage)
   ) u_entry_number (
       .clk_i,
-      .data_i(s11_number),
+      .data_i(tree_number),
       .data_o(entry_number)
   );
 
@@ -91,7 +91,7 @@ module qs_agent_write
       .Depth(Entry - ActStage)
   ) u_entry_deed (
       .clk_i,
-      .data_i(s10_deed_i),
+      .data_i(act_deed_i),
       .data_o(entry_deed_o)
   );
 
@@ -100,7 +100,7 @@ module qs_agent_write
       .Depth(Entry - RowStage)
   ) u_reward (
       .clk_i,
-      .data_i(s9_reward_i),
+      .data_i(row_reward_i),
       .data_o(reward)
   );
   // The world's answer to a held slot does not count.
@@ -197,7 +197,7 @@ module qs_agent_write
       .Depth(Entry + UpdateEntry - RowStage)
   ) u_zero (
       .clk_i,
-      .data_i(s9_zero_i),
+      .data_i(row_zero_i),
       .data_o(later_zero)
   );
 
@@ -258,12 +258,12 @@ module qs_agent_write
         .clk_i,
         .agent_i,
         .live_i,
-        .data_i(s6_rounding_i),
+        .data_i(policy_rounding_i),
         .data_o(bias)
     );
   end else begin : gen_no_noise
     logic unused_rounding;
-    assign unused_rounding = ^s6_rounding_i;
+    assign unused_rounding = ^policy_rounding_i;
     assign bias = Rounding == 32'(qs_pkg::RoundNearest) ? qs_pkg::HALF : '0;
   end
 

@@ -134,15 +134,15 @@ module qs_agents
   );
 
   // --- Stages 0 to 11: the agent's aim --------------------------------------------------------------
-  flags_t s5_flags;
-  aim_t   s8_aim;
-  logic s2_go, s2_advance, s8_truncated, begins, s11_more, left;
-  deed_t s9_deed, s10_deed_q, s10_deed;
-  logic s10_acts;
+  flags_t request_flags;
+  aim_t   answer_aim;
+  logic advance_go, advance, answer_truncated, begins, tree_more, left;
+  deed_t row_deed, act_deed_q, act_deed;
+  logic acts;
   logic [31:0] holds;
-  logic signed [Width-1:0] s9_reward;
-  logic [StateBits-1:0] s9_state, s9_x;
-  logic [ActionBits-1:0] s9_action;
+  logic signed [Width-1:0] row_reward;
+  logic [StateBits-1:0] row_state, row_x;
+  logic [ActionBits-1:0] row_action;
 
   qs_agent_flags #(
       .Agents     (Agents),
@@ -151,24 +151,24 @@ module qs_agents
       .StepLimit  (StepLimit)
   ) u_flags (
       .clk_i,
-      .agent_i       (agent),
-      .live_i        (live),
-      .wakes_i       (wakes),
-      .begins_i      (begins),
-      .s11_more_i    (s11_more),
-      .access_i      (access),
-      .s9_token_i    (token[RowStage]),
-      .s2_go_o       (s2_go),
-      .s2_advance_o  (s2_advance),
-      .s5_asks_o     (world_valid_o),
-      .s5_flags_o    (s5_flags),
-      .s8_aim_o      (s8_aim),
-      .s8_ready_i    (world_ready_i),
-      .s8_truncated_i(s8_truncated),
-      .s10_acts_i    (s10_acts)
+      .agent_i           (agent),
+      .live_i            (live),
+      .wakes_i           (wakes),
+      .begins_i          (begins),
+      .tree_more_i       (tree_more),
+      .access_i          (access),
+      .row_token_i       (token[RowStage]),
+      .advance_go_o      (advance_go),
+      .advance_o         (advance),
+      .request_asks_o    (world_valid_o),
+      .request_flags_o   (request_flags),
+      .answer_aim_o      (answer_aim),
+      .answer_ready_i    (world_ready_i),
+      .answer_truncated_i(answer_truncated),
+      .acts_i            (acts)
   );
 
-  always_ff @(posedge clk_i) s10_deed_q <= s9_deed;
+  always_ff @(posedge clk_i) act_deed_q <= row_deed;
 
   if (Shares) begin : gen_order
     qs_agent_order #(
@@ -182,19 +182,19 @@ module qs_agents
         .run_i,
         .run_steps_i,
         .stop_i,
-        .restarts_i (token[RowStage] && access.load[4]),
-        .agent_i    (agent),
-        .live_i     (live),
-        .s9_x_i     (s9_x),
-        .s9_state_i (s9_state),
-        .s9_action_i(s9_action),
-        .s10_deed_i (s10_deed_q),
-        .s10_acts_o (s10_acts),
-        .s11_more_o (s11_more),
-        .left_o     (left),
-        .holds_o    (holds)
+        .restarts_i  (token[RowStage] && access.load[4]),
+        .agent_i     (agent),
+        .live_i      (live),
+        .row_x_i     (row_x),
+        .row_state_i (row_state),
+        .row_action_i(row_action),
+        .act_deed_i  (act_deed_q),
+        .acts_o      (acts),
+        .tree_more_o (tree_more),
+        .left_o      (left),
+        .holds_o     (holds)
     );
-    assign s10_deed = s10_acts ? s10_deed_q : '0;
+    assign act_deed = acts ? act_deed_q : '0;
     assign begins   = 1'b0;
   end else begin : gen_budget
     qs_agent_budget #(
@@ -203,46 +203,46 @@ module qs_agents
     ) u_budget (
         .clk_i,
         .rst_i,
-        .run_i       (run_i || stop_i),
-        .run_steps_i (stop_i ? '0 : run_steps_i),
-        .turn_i      (turn),
-        .agent_i     (agent),
-        .live_i      (live),
-        .s9_stepped_i(s9_deed.step),
-        .begins_o    (begins),
-        .s11_more_o  (s11_more),
-        .left_o      (left)
+        .run_i        (run_i || stop_i),
+        .run_steps_i  (stop_i ? '0 : run_steps_i),
+        .turn_i       (turn),
+        .agent_i      (agent),
+        .live_i       (live),
+        .row_stepped_i(row_deed.step),
+        .begins_o     (begins),
+        .tree_more_o  (tree_more),
+        .left_o       (left)
     );
-    assign s10_acts = 1'b1;
-    assign s10_deed = s10_deed_q;
+    assign acts = 1'b1;
+    assign act_deed = act_deed_q;
     assign holds = '0;
   end
 
   // --- Stages 1 to 6: the draw, and epsilon ---------------------------------------------------------
-  logic [63:0] s2_word, s5_draw;
-  logic [NoiseBits-1:0] s6_rounding;
-  logic s6_table;
-  logic [EpsilonBits-1:0] s5_epsilon;
-  logic [EpisodeBits-1:0] s9_count;
-  logic [1:0] s3_load_q;
+  logic [63:0] advance_word, request_draw;
+  logic [NoiseBits-1:0] policy_rounding;
+  logic policy_table;
+  logic [EpsilonBits-1:0] request_epsilon;
+  logic [EpisodeBits-1:0] row_count;
+  logic [1:0] mix_load_q;
 
-  always_ff @(posedge clk_i) s3_load_q <= {2{token[AdvanceStage]}} & access.load[1:0];
+  always_ff @(posedge clk_i) mix_load_q <= {2{token[AdvanceStage]}} & access.load[1:0];
 
   qs_draw #(
       .Agents(Agents)
   ) u_draw (
       .clk_i,
       .rst_i,
-      .s1_agent_i   (agent[BeginStage]),
-      .s2_advance_i (s2_advance),
-      .s3_agent_i   (agent[MixStage]),
-      .s3_write_i   (live[MixStage]),
-      .s3_load_i    (s3_load_q),
-      .load_data_i  (access.data),
-      .s2_word_o    (s2_word),
-      .s5_draw_o    (s5_draw),
-      .s6_rounding_o(s6_rounding),
-      .s6_table_o   (s6_table)
+      .begin_agent_i    (agent[BeginStage]),
+      .advance_i        (advance),
+      .mix_agent_i      (agent[MixStage]),
+      .mix_write_i      (live[MixStage]),
+      .mix_load_i       (mix_load_q),
+      .load_data_i      (access.data),
+      .advance_word_o   (advance_word),
+      .request_draw_o   (request_draw),
+      .policy_rounding_o(policy_rounding),
+      .policy_table_o   (policy_table)
   );
 
   if (Schedules) begin : gen_epsilon
@@ -253,14 +253,14 @@ module qs_agents
     ) u_epsilon (
         .clk_i,
         .rst_i,
-        .agent_i     (agent),
-        .access_i    (access),
-        .token_i     (token[TreeStage:0]),
-        .s9_stepped_i((s9_deed.step && !s9_deed.truncated) || s9_deed.finish),
-        .s9_ended_i  (s9_deed.terminated || s9_deed.finish),
-        .s10_acts_i  (s10_acts),
-        .s5_epsilon_o(s5_epsilon),
-        .s9_count_o  (s9_count)
+        .agent_i          (agent),
+        .access_i         (access),
+        .token_i          (token[TreeStage:0]),
+        .row_stepped_i    ((row_deed.step && !row_deed.truncated) || row_deed.finish),
+        .row_ended_i      (row_deed.terminated || row_deed.finish),
+        .acts_i           (acts),
+        .request_epsilon_o(request_epsilon),
+        .row_count_o      (row_count)
     );
   end else begin : gen_constant
     qs_epsilon_constant #(
@@ -269,19 +269,19 @@ module qs_agents
     ) u_epsilon (
         .clk_i,
         .rst_i,
-        .agent_i     (agent),
-        .access_i    (access),
-        .s2_token_i  (token[AdvanceStage]),
-        .s5_epsilon_o(s5_epsilon)
+        .agent_i          (agent),
+        .access_i         (access),
+        .advance_token_i  (token[AdvanceStage]),
+        .request_epsilon_o(request_epsilon)
     );
-    assign s9_count = '0;
+    assign row_count = '0;
   end
 
   // --- Stages 5 to 9: place, and the world ----------------------------------------------------------
-  logic [StateBits-1:0] s8_state, entry_state, write_state;
+  logic [StateBits-1:0] answer_state, entry_state, write_state;
   logic [ActionBits-1:0] entry_action, next_action, write_action;
-  logic s5_explored, s9_explores, same;
-  logic [EpisodeBits-1:0] s7_steps;
+  logic request_explored, row_explores, same;
+  logic [EpisodeBits-1:0] count_steps;
 
   qs_agent_place #(
       .States   (States),
@@ -290,29 +290,29 @@ module qs_agents
       .Algorithm(Algorithm)
   ) u_place (
       .clk_i,
-      .agent_i       (agent),
-      .live_i        (live),
-      .access_i      (access),
-      .token_i       (token),
-      .s5_state_o    (world_state_o),
-      .s5_action_o   (world_action_o),
-      .s5_explored_o (s5_explored),
-      .s8_state_o    (s8_state),
-      .s9_state_o    (s9_state),
-      .s9_action_o   (s9_action),
-      .entry_state_o (entry_state),
-      .entry_action_o(entry_action),
-      .s10_chooses_i (s10_deed.chooses),
-      .s9_x_i        (s9_x),
-      .s9_explores_i (s9_explores),
-      .action_i      (next_action),
-      .same_o        (same),
-      .write_state_o (write_state),
-      .write_action_o(write_action)
+      .agent_i           (agent),
+      .live_i            (live),
+      .access_i          (access),
+      .token_i           (token),
+      .request_state_o   (world_state_o),
+      .request_action_o  (world_action_o),
+      .request_explored_o(request_explored),
+      .answer_state_o    (answer_state),
+      .row_state_o       (row_state),
+      .row_action_o      (row_action),
+      .entry_state_o     (entry_state),
+      .entry_action_o    (entry_action),
+      .act_chooses_i     (act_deed.chooses),
+      .row_x_i           (row_x),
+      .row_explores_i    (row_explores),
+      .action_i          (next_action),
+      .same_o            (same),
+      .write_state_o     (write_state),
+      .write_action_o    (write_action)
   );
 
   assign world_agent_o = agent[RequestStage];
-  assign {world_outcome_o, world_start_o} = s5_draw[63:2*DrawBits];
+  assign {world_outcome_o, world_start_o} = request_draw[63:2*DrawBits];
 
   qs_agent_episode #(
       .States     (States),
@@ -324,22 +324,22 @@ module qs_agents
   ) u_episode (
       .clk_i,
       .rst_i,
-      .agent_i       (agent),
-      .access_i      (access),
-      .s8_token_i    (token[AnswerStage]),
-      .s8_aim_i      (s8_aim),
-      .s8_state_i    (s8_state),
+      .agent_i           (agent),
+      .access_i          (access),
+      .answer_token_i    (token[AnswerStage]),
+      .answer_aim_i      (answer_aim),
+      .answer_state_i    (answer_state),
       .world_ready_i,
       .world_reward_i,
       .world_next_state_i,
       .world_terminated_i,
       .world_start_state_i,
-      .s7_steps_o    (s7_steps),
-      .s8_truncated_o(s8_truncated),
-      .s10_acts_i    (s10_acts),
-      .s9_deed_o     (s9_deed),
-      .s9_x_o        (s9_x),
-      .s9_reward_o   (s9_reward)
+      .count_steps_o     (count_steps),
+      .answer_truncated_o(answer_truncated),
+      .acts_i            (acts),
+      .row_deed_o        (row_deed),
+      .row_x_o           (row_x),
+      .row_reward_o      (row_reward)
   );
 
   // --- Stages 9 to Select: row of x, next action and its value, target ------------------------------
@@ -350,10 +350,10 @@ module qs_agents
   logic [Tables-1:0][Width-1:0] entries;  // for a shared table only, from a second copy
 
   if (Owns) begin : gen_agent_rows
-    assign row_address   = {agent[RowStage][IndexBits-1:0], s9_x};
+    assign row_address   = {agent[RowStage][IndexBits-1:0], row_x};
     assign write_address = {agent[Write%Slots][IndexBits-1:0], write_state};
   end else begin : gen_agent_row
-    assign row_address   = s9_x;
+    assign row_address   = row_x;
     assign write_address = write_state;
   end
 
@@ -399,29 +399,30 @@ module qs_agents
     end
   end
 
-  logic s9_pick_q, s9_zero, s11_picks, s11_number;
-  logic [ActionBits-1:0] s11_pick;
+  logic row_pick_q, row_zero, tree_picks, tree_number;
+  logic [ActionBits-1:0] tree_pick;
   logic [ThresholdBits-1:0] threshold;
   logic [Tables-1:0][Width-1:0] next_values;
   logic signed [Width:0] target;
 
-  always_ff @(posedge clk_i) s9_pick_q <= s8_aim.refresh || (token[AnswerStage] && access.entry);
+  always_ff @(posedge clk_i)
+    row_pick_q <= answer_aim.refresh || (token[AnswerStage] && access.entry);
 
   qs_agent_explore #(
       .Actions(Actions)
   ) u_explore (
       .clk_i,
-      .s5_explore_i (s5_draw[DrawBits+:DrawBits]),
-      .s5_action_i  (s5_draw[0+:DrawBits]),
-      .s5_epsilon_i (s5_epsilon),
-      .s9_pick_i    (s9_pick_q),
-      .s9_action_i  (s9_action),
-      .s9_explores_o(s9_explores),
-      .picks_o      (s11_picks),
-      .pick_o       (s11_pick)
+      .request_explore_i(request_draw[DrawBits+:DrawBits]),
+      .request_action_i (request_draw[0+:DrawBits]),
+      .request_epsilon_i(request_epsilon),
+      .row_pick_i       (row_pick_q),
+      .row_action_i     (row_action),
+      .row_explores_o   (row_explores),
+      .picks_o          (tree_picks),
+      .pick_o           (tree_pick)
   );
 
-  assign s9_zero = s9_deed.terminated || s9_deed.finish || (token[RowStage] && access.entry);
+  assign row_zero = row_deed.terminated || row_deed.finish || (token[RowStage] && access.entry);
   if (Algorithm == 32'(ExpectedSarsa)) begin : gen_threshold
     qs_agent_delay #(
         .Agents(Agents),
@@ -433,7 +434,7 @@ module qs_agents
         .clk_i,
         .agent_i(agent),
         .live_i (live),
-        .data_i (s5_epsilon[EpsilonBits-1-:ThresholdBits]),
+        .data_i (request_epsilon[EpsilonBits-1-:ThresholdBits]),
         .data_o (threshold)
     );
   end else begin : gen_no_threshold
@@ -448,9 +449,9 @@ module qs_agents
       .clk_i,
       .rst_i,
       .rows_i       (rows),
-      .pick_i       (s11_picks),
-      .pick_action_i(s11_pick),
-      .number_i     (s11_number),
+      .pick_i       (tree_picks),
+      .pick_action_i(tree_pick),
+      .number_i     (tree_number),
       .threshold_i  (threshold),
       .action_o     (next_action),
       .values_o     (next_values),
@@ -471,25 +472,25 @@ module qs_agents
       .Rounding   (Rounding)
   ) u_write (
       .clk_i,
-      .agent_i       (agent),
-      .live_i        (live),
-      .access_i      (access),
-      .token_i       (token),
-      .s6_rounding_i (s6_rounding),
-      .s6_table_i    (s6_table),
-      .s11_number_o  (s11_number),
-      .s10_deed_i    (s10_deed),
-      .s9_zero_i     (s9_zero),
-      .s9_reward_i   (s9_reward),
-      .entries_i     (entries),
-      .values_i      (next_values),
-      .target_i      (target),
-      .same_i        (same),
-      .entry_deed_o  (entry_deed),
-      .entry_reward_o(entry_reward),
-      .saturated_o   (saturated),
-      .write_o       (write),
-      .value_o       (value)
+      .agent_i          (agent),
+      .live_i           (live),
+      .access_i         (access),
+      .token_i          (token),
+      .policy_rounding_i(policy_rounding),
+      .policy_table_i   (policy_table),
+      .tree_number_o    (tree_number),
+      .act_deed_i       (act_deed),
+      .row_zero_i       (row_zero),
+      .row_reward_i     (row_reward),
+      .entries_i        (entries),
+      .values_i         (next_values),
+      .target_i         (target),
+      .same_i           (same),
+      .entry_deed_o     (entry_deed),
+      .entry_reward_o   (entry_reward),
+      .saturated_o      (saturated),
+      .write_o          (write),
+      .value_o          (value)
   );
 
   // --- Counters, and reads of the bus ---------------------------------------------------------------
@@ -526,30 +527,30 @@ module qs_agents
       .Select(Select)
   ) u_read (
       .clk_i,
-      .access_i     (access),
-      .token_i      (token[Select:0]),
-      .s2_word_i    (s2_word),
-      .s5_epsilon_i (s5_epsilon),
-      .s5_flags_i   (s5_flags),
-      .s5_state_i   (world_state_o),
-      .s5_action_i  (world_action_o),
-      .s5_explored_i(s5_explored),
-      .s7_steps_i   (s7_steps),
-      .s9_count_i   (s9_count),
-      .next_value_i (next_values[Tables>1&&access.index[26]]),
-      .counter_i    (counter_data),
-      .holds_i      (holds),
-      .data_o       (bus_data_o)
+      .access_i          (access),
+      .token_i           (token[Select:0]),
+      .advance_word_i    (advance_word),
+      .request_epsilon_i (request_epsilon),
+      .request_flags_i   (request_flags),
+      .request_state_i   (world_state_o),
+      .request_action_i  (world_action_o),
+      .request_explored_i(request_explored),
+      .count_steps_i     (count_steps),
+      .row_count_i       (row_count),
+      .next_value_i      (next_values[Tables>1&&access.index[26]]),
+      .counter_i         (counter_data),
+      .holds_i           (holds),
+      .data_o            (bus_data_o)
   );
 
   logic unused_bits;
-  assign unused_bits = ^{access, entry_deed, s9_state};
+  assign unused_bits = ^{access, entry_deed, row_state};
 
   // --- Busy: until all counters are complete ---------------------------------------------------------
   localparam int unsigned QuietTurns = Slots + 7;
   logic [$clog2(QuietTurns+1)-1:0] quiet_q;
   always_ff @(posedge clk_i) begin
-    if (run_i || left || wakes || s2_go) quiet_q <= ($clog2(QuietTurns + 1))'(QuietTurns);
+    if (run_i || left || wakes || advance_go) quiet_q <= ($clog2(QuietTurns + 1))'(QuietTurns);
     else if (turn && quiet_q != '0) quiet_q <= quiet_q - 1'b1;
     busy_o <= run_i || wakes || quiet_q != '0;
     if (rst_i) begin

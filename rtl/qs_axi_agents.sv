@@ -9,9 +9,8 @@
 //             beats of other agents' actions in front of it.
 // Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits as long as it must. One
 //             control access at a time. Without a world outside, the streams are silent.
-// Reset       aresetn is synchronous here, and may be 0 for a single clock: it goes on inside until it has lasted
-//             as long as agents need (see qs_agent_order). Ends the job, forgets actions, answers and counts;
-//             memories keep their contents (undefined after power-up: write them first).
+// Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job, forgets actions, answers
+//             and counts; memories keep their contents (undefined after power-up: write them first).
 // Hazards     none
 // Invariants  those of the parts
 // Resources   docs/buses.md
@@ -64,18 +63,10 @@ module qs_axi_agents #(
     output logic                     m_axis_tlast
 );
 
-  localparam int unsigned ResetClocks = 16;
-
   logic clk_i, rst_i;
-  logic [$clog2(ResetClocks)-1:0] reset_q;  // clocks to come
 
   assign clk_i = aclk;
-  assign rst_i = !aresetn || reset_q != '0;
-
-  always_ff @(posedge clk_i) begin
-    if (!aresetn) reset_q <= '1;
-    else if (rst_i) reset_q <= reset_q - 1'b1;
-  end
+  assign rst_i = !aresetn;
 
   // --- Registers ------------------------------------------------------------------------------------
   qs_agents_regs_pkg::qs_agents_regs__in_t  to_regs;

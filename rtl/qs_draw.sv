@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The random generators of all agents: one word each, and the draws from it.
 //
-// Function    The word of the agent in stage 2 advances (xorshift 13, 7, 17) if advance_i is 1. In any case it
+// Function    The word of the agent in AdvanceStage advances (xorshift 13, 7, 17) if advance_i is 1. In any case it
 //             gives a draw: four keyless rounds of Simon on words of 32 bits, and a fifth round for bits that
 //             few builds need. Golden model: qstep.spec.random.
-// Timing      One slot per clock. Stage 1 reads the word, stage 3 writes it back; the draw is valid in stage 5,
-//             the fifth round's bits in stage 6. Two rounds, or all of xorshift, lie between registers.
-// Handshake   load_i[h] replaces half h of the word of the agent in stage 3.
+// Timing      One slot per clock. BeginStage reads the word, MixStage writes it back; the draw is valid in
+//             RequestStage, the fifth round's bits in PolicyStage. Two rounds, or all of xorshift, lie between
+//             registers.
+// Handshake   load_i[h] replaces half h of the word of the agent in MixStage.
 // Reset       none: words are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  NeverZero_A
@@ -22,17 +23,17 @@ module qs_draw #(
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input logic [qs_agents_pkg::AgentBits-1:0] s1_agent_i,
-    input logic                                s2_advance_i,
-    input logic [qs_agents_pkg::AgentBits-1:0] s3_agent_i,
-    input logic                                s3_write_i,    // the slot has an agent
-    input logic [                         1:0] s3_load_i,
+    input logic [qs_agents_pkg::AgentBits-1:0] begin_agent_i,
+    input logic                                advance_i,
+    input logic [qs_agents_pkg::AgentBits-1:0] mix_agent_i,
+    input logic                                mix_write_i,    // the slot has an agent
+    input logic [                         1:0] mix_load_i,
     input logic [                        31:0] load_data_i,
 
-    output logic [                        63:0] s2_word_o,
-    output logic [                        63:0] s5_draw_o,      // outcome, start, explore, action
-    output logic [qs_agents_pkg::NoiseBits-1:0] s6_rounding_o,
-    output logic                                s6_table_o
+    output logic [63:0] advance_word_o,
+    output logic [63:0] request_draw_o,  // outcome, start, explore, action
+    output logic [qs_agents_pkg::NoiseBits-1:0] policy_rounding_o,
+    output logic policy_table_o
 );
 
   function automatic logic [31:0] mixing(logic [31:0] word);
@@ -43,7 +44,7 @@ module qs_draw #(
     return {halves[31:0] ^ mixing(halves[63:32]), halves[63:32]};
   endfunction
 
-  logic [63:0] word_a, word_b, advanced, s3_word_q, s4_halves_q, s5_halves_q;
+  logic [63:0] word_a, word_b, advanced, mix_word_q, fetch_halves_q, request_halves_q;
   logic [31:0] extra;
 
   for (genvar h = 0; h < 2; h++) begin : gen_half
@@ -52,33 +53,33 @@ module qs_draw #(
         .Width (32)
     ) u_word (
         .clk_i,
-        .write_i      (s3_write_i),
-        .write_agent_i(s3_agent_i),
-        .write_data_i (s3_load_i[h] ? load_data_i : s3_word_q[32*h+:32]),
-        .read_agent_i (s1_agent_i),
+        .write_i      (mix_write_i),
+        .write_agent_i(mix_agent_i),
+        .write_data_i (mix_load_i[h] ? load_data_i : mix_word_q[32*h+:32]),
+        .read_agent_i (begin_agent_i),
         .clear_i      (1'b0),
-        .data_o       (s2_word_o[32*h+:32])
+        .data_o       (advance_word_o[32*h+:32])
     );
   end
 
-  assign word_a   = s2_word_o ^ (s2_word_o << 13);
+  assign word_a   = advance_word_o ^ (advance_word_o << 13);
   assign word_b   = word_a ^ (word_a >> 7);
   assign advanced = word_b ^ (word_b << 17);
 
   always_ff @(posedge clk_i) begin
-    s3_word_q   <= s2_advance_i ? advanced : s2_word_o;
-    s4_halves_q <= round(round(s3_word_q));
-    s5_halves_q <= round(round(s4_halves_q));
+    mix_word_q <= advance_i ? advanced : advance_word_o;
+    fetch_halves_q <= round(round(mix_word_q));
+    request_halves_q <= round(round(fetch_halves_q));
   end
 
-  assign s5_draw_o = s5_halves_q;
+  assign request_draw_o = request_halves_q;
 
-  assign extra = s5_halves_q[31:0] ^ mixing(s5_halves_q[63:32]);
-  always_ff @(posedge clk_i) {s6_rounding_o, s6_table_o} <= extra[31:16];
+  assign extra = request_halves_q[31:0] ^ mixing(request_halves_q[63:32]);
+  always_ff @(posedge clk_i) {policy_rounding_o, policy_table_o} <= extra[31:16];
 
   logic unused_extra;
   assign unused_extra = ^extra[15:0];
 
-  `QS_ASSERT(NeverZero_A, !s2_advance_i || s2_word_o != 0)
+  `QS_ASSERT(NeverZero_A, !advance_i || advance_word_o != 0)
 
 endmodule

@@ -54,7 +54,7 @@ def test_agents_on_axi_with_a_shared_table_are_reset_by_one_clock(
 
 
 @pytest.mark.slow
-def test_a_reset_that_is_too_short_for_agents_is_noticed(tmp_path: Path) -> None:
+def test_an_agent_that_is_held_in_a_reset_and_keeps_its_flags_is_noticed(tmp_path: Path) -> None:
     (fault,) = faults("axi_reset_tests")
     with pytest.raises(BenchError, match=str(fault.seen)):
         run(axi_agents_run("axi_reset_tests", plant_all(tmp_path, [fault])))

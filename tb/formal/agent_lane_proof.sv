@@ -105,7 +105,7 @@ module agent_lane_proof
       .Depth(Write - 2)
   ) u_stage_2 (
       .clk_i,
-      .data_i(u_agents.s2_word),
+      .data_i(u_agents.advance_word),
       .data_o(word)
   );
   qs_delay #(
@@ -114,8 +114,8 @@ module agent_lane_proof
   ) u_stage_5 (
       .clk_i,
       .data_i({
-        u_agents.s5_flags,
-        u_agents.s5_explored,
+        u_agents.request_flags,
+        u_agents.request_explored,
         world_valid_o,
         world_state_o,
         world_action_o,
@@ -129,7 +129,7 @@ module agent_lane_proof
       .Depth(Write - 7)
   ) u_stage_7 (
       .clk_i,
-      .data_i(u_agents.s7_steps),
+      .data_i(u_agents.count_steps),
       .data_o(steps)
   );
   qs_delay #(
@@ -138,7 +138,7 @@ module agent_lane_proof
   ) u_stage_8 (
       .clk_i,
       .data_i({
-        u_agents.s8_aim,
+        u_agents.answer_aim,
         world_ready_i,
         world_terminated_i,
         world_reward_i,

@@ -17,7 +17,7 @@ module budget_proof
 
     input logic        run_i,
     input logic [47:0] run_steps_i,
-    input logic        s9_stepped_i
+    input logic        row_stepped_i
 );
 
   localparam int unsigned Slots = 16;
@@ -36,7 +36,7 @@ module budget_proof
       .*
   );
 
-  logic begins_o, s11_more_o, left_o;
+  logic begins_o, tree_more_o, left_o;
   qs_agent_budget #(
       .Agents(Agents),
       .Slots (Slots)
@@ -87,26 +87,26 @@ module budget_proof
 
     always_ff @(posedge clk_i) begin
       if (s9 && settled) begin
-        made_q <= begins_o ? '0 : made_q + 48'(s9_stepped_i);
+        made_q <= begins_o ? '0 : made_q + 48'(row_stepped_i);
         at_hand_q[a] <= begins_o ? {1'b0, u_budget.first_q} :
-            (at_hand_q[a] - 6'(s9_stepped_i)) | {u_budget.grants_q, 5'd0};
+            (at_hand_q[a] - 6'(row_stepped_i)) | {u_budget.grants_q, 5'd0};
         begun_q[a] <= begun_q[a] || begins_o;
       end
-      if (s11) more_q[a] <= s11_more_o && begun_q[a];
+      if (s11) more_q[a] <= tree_more_o && begun_q[a];
     end
 
     always_comb begin
       if (settled && begun_q[a]) begin
-        if (s9) Read_L : assert (u_budget.s9_budget == at_hand_q[a]);
+        if (s9) Read_L : assert (u_budget.row_budget == at_hand_q[a]);
         if (s10)
           Kept_L :
-          assert (u_budget.s10_budget_q == at_hand_q[a]);
+          assert (u_budget.act_budget_q == at_hand_q[a]);
           else Memory_L : assert (u_budget.u_budget.gen_memory.mem[a] == at_hand_q[a]);
         if (s11)
           More_L :
-          assert (s11_more_o == (at_hand_q[a] != 0));
+          assert (tree_more_o == (at_hand_q[a] != 0));
           else if (!s10) Flag_L : assert (more_q[a] == (at_hand_q[a] != 0));
-        if (s11) Low_L : assert (u_budget.s11_low_q == !at_hand_q[a][5]);
+        if (s11) Low_L : assert (u_budget.tree_low_q == !at_hand_q[a][5]);
         if (slot > 4'(a + 11)) AllLow_L : assert (!u_budget.low_q || !at_hand_q[a][5]);
         if (granted) Room_L : assert (!at_hand_q[a][5] && !begins_o);
         if (!u_budget.asked_q && !(begins_o && !passed)) begin
@@ -134,7 +134,7 @@ module budget_proof
 
   always_comb begin
     assume (rst_i == !past_q);
-    assume (!s9_stepped_i || steps != '0);
+    assume (!row_stepped_i || steps != '0);
     Settled_L : assert (settled || (begun_q == '0 && age_q == 5'(slot)));
     Turn_L : assert (turn_i == (slot == 4'd15));
     Granted_C : cover (begun_q != 0 && u_budget.grants_q && left_q != 0);

@@ -13,10 +13,10 @@ module draw_proof #(
     input logic clk_i,
     input logic rst_i,
 
-    input logic [AgentBits-1:0] s1_agent_i,
-    input logic                 s1_live_i,
-    input logic                 s2_advance_i,
-    input logic [          1:0] s3_load_i,
+    input logic [AgentBits-1:0] begin_agent_i,
+    input logic                 begin_live_i,
+    input logic                 advance_i,
+    input logic [          1:0] mix_load_i,
     input logic [         31:0] load_data_i
 );
 
@@ -24,18 +24,18 @@ module draw_proof #(
   logic [6:2][AgentBits-1:0] agent_q;
   logic [6:2] live_q = '0;
   always_ff @(posedge clk_i) begin
-    agent_q <= {agent_q[5:2], s1_agent_i};
-    live_q  <= {live_q[5:2], s1_live_i};
+    agent_q <= {agent_q[5:2], begin_agent_i};
+    live_q  <= {live_q[5:2], begin_live_i};
   end
 
-  logic [63:0] s2_word_o, s5_draw_o;
-  logic [qs_agents_pkg::NoiseBits-1:0] s6_rounding_o;
-  logic s6_table_o;
+  logic [63:0] advance_word_o, request_draw_o;
+  logic [qs_agents_pkg::NoiseBits-1:0] policy_rounding_o;
+  logic policy_table_o;
   qs_draw #(
       .Agents(Agents)
   ) u_draw (
-      .s3_agent_i(agent_q[3]),
-      .s3_write_i(live_q[3]),
+      .mix_agent_i(agent_q[3]),
+      .mix_write_i(live_q[3]),
       .*
   );
 
@@ -58,28 +58,29 @@ module draw_proof #(
 
   // The watched agent may be any, and stays the same. Its word, and what its slot has drawn.
   logic [AgentBits-1:0] agent;
-  logic [63:0] word_q, s3_word_q;
+  logic [63:0] word_q, mix_word_q;
   logic [1:0] known_q = '0;
   logic [6:3] drawn_q = '0;
   logic [6:3][63:0] draw_q;
   logic [2:1] mine;
-  logic s3_mine;
-  assign mine = {live_q[2] && agent_q[2] == agent, s1_live_i && s1_agent_i == agent};
-  assign s3_mine = live_q[3] && agent_q[3] == agent;
+  logic mix_mine;
+  assign mine = {live_q[2] && agent_q[2] == agent, begin_live_i && begin_agent_i == agent};
+  assign mix_mine = live_q[3] && agent_q[3] == agent;
 
-  logic [63:0] s2_next;
-  assign s2_next = s2_advance_i ? xorshift(word_q) : word_q;
+  logic [63:0] advance_next;
+  assign advance_next = advance_i ? xorshift(word_q) : word_q;
   always_ff @(posedge clk_i) begin
     agent <= agent;
-    s3_word_q <= s2_next;
-    if (s3_mine) begin
+    mix_word_q <= advance_next;
+    if (mix_mine) begin
       word_q <= {
-        s3_load_i[1] ? load_data_i : s3_word_q[63:32], s3_load_i[0] ? load_data_i : s3_word_q[31:0]
+        mix_load_i[1] ? load_data_i : mix_word_q[63:32],
+        mix_load_i[0] ? load_data_i : mix_word_q[31:0]
       };
-      known_q <= known_q | s3_load_i;
+      known_q <= known_q | mix_load_i;
     end
     drawn_q <= {drawn_q[5:3], mine[2] && &known_q};
-    draw_q  <= {draw_q[5:3], simon(simon(simon(simon(s2_next))))};
+    draw_q  <= {draw_q[5:3], simon(simon(simon(simon(advance_next))))};
   end
 
   logic [63:0] held, extra;
@@ -93,21 +94,21 @@ module draw_proof #(
 
   always_comb begin
     assume (past_q || rst_i);
-    assume (32'(agent) < Agents && 32'(s1_agent_i) < Agents);
-    assume (!s1_live_i || !live_q[2] || s1_agent_i != agent_q[2]);
-    assume (!s1_live_i || !live_q[3] || s1_agent_i != agent_q[3]);
-    assume (!mine[2] || !s2_advance_i || (&known_q && word_q != 0));
+    assume (32'(agent) < Agents && 32'(begin_agent_i) < Agents);
+    assume (!begin_live_i || !live_q[2] || begin_agent_i != agent_q[2]);
+    assume (!begin_live_i || !live_q[3] || begin_agent_i != agent_q[3]);
+    assume (!mine[2] || !advance_i || (&known_q && word_q != 0));
     Word_L : assert (known_q[0] == 0 || held[31:0] == word_q[31:0]);
     Word_L2 : assert (known_q[1] == 0 || held[63:32] == word_q[63:32]);
-    Stage3_L : assert (!s3_mine || !known_q[0] || u_draw.s3_word_q[31:0] == s3_word_q[31:0]);
-    Stage3_L2 : assert (!s3_mine || !known_q[1] || u_draw.s3_word_q[63:32] == s3_word_q[63:32]);
-    Word_A : assert (!mine[2] || known_q != '1 || s2_word_o == word_q);
-    Half_A : assert (!mine[2] || !known_q[0] || s2_word_o[31:0] == word_q[31:0]);
-    Half_A2 : assert (!mine[2] || !known_q[1] || s2_word_o[63:32] == word_q[63:32]);
-    NeverZero_A : assert (!mine[2] || known_q != '1 || word_q == 0 || s2_next != 0);
-    Draw_A : assert (!drawn_q[5] || s5_draw_o == draw_q[5]);
-    Extra_A : assert (!drawn_q[6] || {s6_rounding_o, s6_table_o} == extra[63:48]);
-    Draws_C : cover (drawn_q[6] && mine[2] && word_q != 0 && s6_table_o);
+    Stage3_L : assert (!mix_mine || !known_q[0] || u_draw.mix_word_q[31:0] == mix_word_q[31:0]);
+    Stage3_L2 : assert (!mix_mine || !known_q[1] || u_draw.mix_word_q[63:32] == mix_word_q[63:32]);
+    Word_A : assert (!mine[2] || known_q != '1 || advance_word_o == word_q);
+    Half_A : assert (!mine[2] || !known_q[0] || advance_word_o[31:0] == word_q[31:0]);
+    Half_A2 : assert (!mine[2] || !known_q[1] || advance_word_o[63:32] == word_q[63:32]);
+    NeverZero_A : assert (!mine[2] || known_q != '1 || word_q == 0 || advance_next != 0);
+    Draw_A : assert (!drawn_q[5] || request_draw_o == draw_q[5]);
+    Extra_A : assert (!drawn_q[6] || {policy_rounding_o, policy_table_o} == extra[63:48]);
+    Draws_C : cover (drawn_q[6] && mine[2] && word_q != 0 && policy_table_o);
   end
 
 endmodule

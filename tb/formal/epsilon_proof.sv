@@ -16,9 +16,9 @@ module epsilon_proof
 
     input access_t access_i,
     input logic token_i,  // the slot of an access begins
-    input logic s9_stepped_i,
-    input logic s9_ended_i,
-    input logic s10_acts_i
+    input logic row_stepped_i,
+    input logic row_ended_i,
+    input logic acts_i
 );
 
   localparam int unsigned Slots = 16;
@@ -40,8 +40,8 @@ module epsilon_proof
   assign stage = slot_q - chosen;
   assign token = {token_q, token_i};
 
-  logic [EpsilonBits-1:0] s5_epsilon_o;
-  logic [EpisodeBits-1:0] s9_count_o;
+  logic [EpsilonBits-1:0] request_epsilon_o;
+  logic [EpisodeBits-1:0] row_count_o;
   qs_epsilon u_epsilon (
       .token_i(token),
       .*
@@ -58,7 +58,7 @@ module epsilon_proof
   logic fresh_q = 1'b0;  // the slot reads settings that have stayed since
   logic mine, steps;
   assign mine = access_i.agent == chosen;
-  assign steps = stage == 4'd9 && s9_stepped_i;
+  assign steps = stage == 4'd9 && row_stepped_i;
 
   assign kept = epsilon_q - (shift_q == '0 ? '0 : epsilon_q >> shift_q);
   assign left = {1'b0, kept_q} - {1'b0, decrement_q};
@@ -82,9 +82,9 @@ module epsilon_proof
     end
 
     if (stage == 4'd9) kept_q <= kept;
-    unit_q <= steps && (s9_ended_i || !by_episodes_q);
-    due_q  <= unit_q && s10_acts_i && count_q == last_q;
-    if (unit_q && s10_acts_i) count_q <= count_q == last_q ? '0 : count_q + 1'b1;
+    unit_q <= steps && (row_ended_i || !by_episodes_q);
+    due_q  <= unit_q && acts_i && count_q == last_q;
+    if (unit_q && acts_i) count_q <= count_q == last_q ? '0 : count_q + 1'b1;
     if (due_q) epsilon_q <= lowered;
     if (mine && token[10] && access_i.load[3]) begin
       count_q <= access_i.data[31-:EpisodeBits];
@@ -130,18 +130,19 @@ module epsilon_proof
     localparam logic [12:0] Keep = 13'd4096 - (n == 0 ? 13'd0 : 13'd4096 >> n);
     always_comb begin
       if (fresh_q && 32'(shift_q) == n) begin
-        if (stage == 4'd5) Keep_L : assert (u_epsilon.s5_keep_q == Keep);
-        if (stage == 4'd6) Keep6_L : assert (u_epsilon.s6_keep_q == Keep);
+        if (stage == 4'd5) Keep_L : assert (u_epsilon.request_keep_q == Keep);
+        if (stage == 4'd6) Keep6_L : assert (u_epsilon.policy_keep_q == Keep);
         if (stage == 4'd7) begin
-          Low_L : assert (38'(u_epsilon.s7_low_q) == part(EpsilonBits'(epsilon_q[15:0]), n));
-          High_L : assert (38'(u_epsilon.s7_high_q) == part(EpsilonBits'(epsilon_q[24:16]), n));
+          Low_L : assert (38'(u_epsilon.count_low_q) == part(EpsilonBits'(epsilon_q[15:0]), n));
+          High_L : assert (38'(u_epsilon.count_high_q) == part(EpsilonBits'(epsilon_q[24:16]), n));
         end
         if (stage == 4'd8) begin
-          Low8_L : assert (38'(u_epsilon.s8_low_q) == part(EpsilonBits'(epsilon_q[15:0]), n));
-          High8_L : assert (38'(u_epsilon.s8_high_q) == part(EpsilonBits'(epsilon_q[24:16]), n));
+          Low8_L : assert (38'(u_epsilon.answer_low_q) == part(EpsilonBits'(epsilon_q[15:0]), n));
+          High8_L :
+          assert (38'(u_epsilon.answer_high_q) == part(EpsilonBits'(epsilon_q[24:16]), n));
         end
         if (stage == 4'd9)
-          Kept_L : assert (u_epsilon.s9_kept_q == epsilon_q - (n == 0 ? '0 : epsilon_q >> n));
+          Kept_L : assert (u_epsilon.row_kept_q == epsilon_q - (n == 0 ? '0 : epsilon_q >> n));
       end
     end
   end
@@ -174,52 +175,52 @@ module epsilon_proof
     if (loads && token_q != '0 && stage > 4'd2) begin
       Loaded_L : assert (u_epsilon.u_end.mem[{1'b1, chosen}] == access_i.data[EpsilonBits:0]);
       if (stage == 4'd8) Loaded8_L : assert (u_epsilon.u_end.ram_q == access_i.data[EpsilonBits:0]);
-      if (stage == 4'd9) Loaded9_L : assert (u_epsilon.s9_end == access_i.data[EpsilonBits-1:0]);
+      if (stage == 4'd9) Loaded9_L : assert (u_epsilon.row_end == access_i.data[EpsilonBits-1:0]);
       if (stage == 4'd10)
-        Loaded10_L : assert (u_epsilon.s10_end_q == access_i.data[EpsilonBits-1:0]);
+        Loaded10_L : assert (u_epsilon.act_end_q == access_i.data[EpsilonBits-1:0]);
       if (stage == 4'd11)
         Loaded11_L :
-        assert (u_epsilon.s11_end_q == access_i.data[EpsilonBits-1:0] && u_epsilon.s11_less_q);
+        assert (u_epsilon.tree_end_q == access_i.data[EpsilonBits-1:0] && u_epsilon.tree_less_q);
     end
     if (fresh_q) begin
       case (stage)
-        4'd4: Shift4_L : assert (u_epsilon.s4_shift == shift_q);
-        4'd5: Epsilon5_L : assert (s5_epsilon_o == epsilon_q);
-        4'd6: Parts_L : assert ({u_epsilon.s6_high_q, u_epsilon.s6_low_q} == epsilon_q);
+        4'd4: Shift4_L : assert (u_epsilon.fetch_shift == shift_q);
+        4'd5: Epsilon5_L : assert (request_epsilon_o == epsilon_q);
+        4'd6: Parts_L : assert ({u_epsilon.policy_high_q, u_epsilon.policy_low_q} == epsilon_q);
         4'd7: Decrement7_L : assert (u_epsilon.u_decrement.ram_q == decrement_q);
         4'd8: begin
-          Decrement8_L : assert (u_epsilon.s8_decrement == decrement_q);
+          Decrement8_L : assert (u_epsilon.answer_decrement == decrement_q);
           End8_L :
           assert ((loads && token_q != '0) || u_epsilon.u_end.ram_q == {by_episodes_q, end_q});
         end
         4'd9: begin
-          Decrement9_L : assert (u_epsilon.s9_decrement_q == decrement_q);
+          Decrement9_L : assert (u_epsilon.row_decrement_q == decrement_q);
           End9_L :
           assert ((loads && token_q != '0) ||
-                  {u_epsilon.s9_by_episodes, u_epsilon.s9_end} == {by_episodes_q, end_q});
-          Kept9_L : assert (u_epsilon.s9_kept_q == kept);
-          Count9_L : assert (s9_count_o == count_q && u_epsilon.s9_last_count == last_q);
+                  {u_epsilon.row_by_episodes, u_epsilon.row_end} == {by_episodes_q, end_q});
+          Kept9_L : assert (u_epsilon.row_kept_q == kept);
+          Count9_L : assert (row_count_o == count_q && u_epsilon.row_last_count == last_q);
         end
         4'd10: begin
-          Left_L : assert (u_epsilon.s10_left_q == left);
-          End10_L : assert ((loads && token_q != '0) || u_epsilon.s10_end_q == end_q);
+          Left_L : assert (u_epsilon.act_left_q == left);
+          End10_L : assert ((loads && token_q != '0) || u_epsilon.act_end_q == end_q);
           Count10_L :
-          assert (u_epsilon.s10_count_q == count_q + 1'b1 &&
-                  (u_epsilon.s10_same_q == '1) == (count_q == last_q));
+          assert (u_epsilon.act_count_q == count_q + 1'b1 &&
+                  (u_epsilon.act_same_q == '1) == (count_q == last_q));
         end
         4'd11: begin
-          Lowered_L : assert ((loads && token_q != '0) || u_epsilon.s11_epsilon == lowered);
+          Lowered_L : assert ((loads && token_q != '0) || u_epsilon.tree_epsilon == lowered);
         end
         default: ;
       endcase
     end
-    if (stage == 4'd10 && age_q >= 2'd1) Unit10_L : assert (u_epsilon.s10_unit_q == unit_q);
-    if (stage == 4'd11 && age_q >= 2'd2) Due_L : assert (u_epsilon.s11_due_q == due_q);
+    if (stage == 4'd10 && age_q >= 2'd1) Unit10_L : assert (u_epsilon.act_unit_q == unit_q);
+    if (stage == 4'd11 && age_q >= 2'd2) Due_L : assert (u_epsilon.tree_due_q == due_q);
 
     // --- The theorem ----------------------------------------------------------------------------------
     Range_A : assert (!known_q[4] || epsilon_q <= ONE);
-    Epsilon_A : assert (!known_q[4] || stage != 4'd5 || s5_epsilon_o == epsilon_q);
-    Count_A : assert (!known_q[5] || stage != 4'd9 || s9_count_o == count_q);
+    Epsilon_A : assert (!known_q[4] || stage != 4'd5 || request_epsilon_o == epsilon_q);
+    Count_A : assert (!known_q[5] || stage != 4'd9 || row_count_o == count_q);
 
     Lowered_C :
     cover (due_q && shift_q == 4'd2 && last_q == 16'd1 && lowered > end_q && by_episodes_q);

@@ -14,14 +14,14 @@ module explore_proof
     input logic clk_i,
     input logic rst_i,
 
-    input logic [   DrawBits-1:0] s5_explore_i,
-    input logic [   DrawBits-1:0] s5_action_i,
-    input logic [EpsilonBits-1:0] s5_epsilon_i,
-    input logic                   s9_pick_i,
-    input logic [ ActionBits-1:0] s9_action_i
+    input logic [   DrawBits-1:0] request_explore_i,
+    input logic [   DrawBits-1:0] request_action_i,
+    input logic [EpsilonBits-1:0] request_epsilon_i,
+    input logic                   row_pick_i,
+    input logic [ ActionBits-1:0] row_action_i
 );
 
-  logic s9_explores_o, picks_o;
+  logic row_explores_o, picks_o;
   logic [ActionBits-1:0] pick_o;
   qs_agent_explore #(.Actions(Actions)) u_explore (.*);
 
@@ -32,10 +32,10 @@ module explore_proof
   logic [11:10][ActionBits-1:0] known_action_q;
   always_ff @(posedge clk_i) begin
     slot_q         <= {slot_q[10:6], 1'b1};
-    explores_q     <= {explores_q[10:6], {1'b0, s5_explore_i} < (s5_epsilon_i >> 8)};
-    action_q       <= {action_q[10:6], s5_action_i};
-    known_q        <= {known_q[10], s9_pick_i};
-    known_action_q <= {known_action_q[10], s9_action_i};
+    explores_q     <= {explores_q[10:6], {1'b0, request_explore_i} < (request_epsilon_i >> 8)};
+    action_q       <= {action_q[10:6], request_action_i};
+    known_q        <= {known_q[10], row_pick_i};
+    known_action_q <= {known_action_q[10], row_action_i};
   end
 
   logic [DrawBits+ActionBits:0] scaled;
@@ -43,9 +43,9 @@ module explore_proof
   assign scaled = ScaledBits'(action_q[11]) * ScaledBits'(Actions);
 
   always_comb begin
-    assume (s5_epsilon_i <= EpsilonBits'(1) << 24);
-    assume (32'(s9_action_i) < Actions);
-    Explores_A : assert (!slot_q[9] || s9_explores_o == explores_q[9]);
+    assume (request_epsilon_i <= EpsilonBits'(1) << 24);
+    assume (32'(row_action_i) < Actions);
+    Explores_A : assert (!slot_q[9] || row_explores_o == explores_q[9]);
     if (slot_q[11]) begin
       Picks_A : assert (picks_o == (known_q[11] || explores_q[11]));
       Pick_A :

@@ -31,10 +31,10 @@ module order_proof
     input logic        stop_i,
     input logic        restarts_i,
 
-    input logic  [ StateBits-1:0] s9_x_i,
-    input logic  [ StateBits-1:0] s9_state_i,
-    input logic  [ActionBits-1:0] s9_action_i,
-    input deed_t                  s10_deed_i
+    input logic  [ StateBits-1:0] row_x_i,
+    input logic  [ StateBits-1:0] row_state_i,
+    input logic  [ActionBits-1:0] row_action_i,
+    input deed_t                  act_deed_i
 );
 
   logic [Slots-1:0][AgentBits-1:0] agent_i;
@@ -51,7 +51,7 @@ module order_proof
       .*
   );
 
-  logic s10_acts_o, s11_more_o, left_o;
+  logic acts_o, tree_more_o, left_o;
   logic [31:0] holds_o;
   qs_agent_order #(
       .States   (States),
@@ -66,27 +66,27 @@ module order_proof
   logic past_q = 1'b0;
   logic [StateBits-1:0] chosen_state;
   logic [ActionBits-1:0] chosen_action;
-  logic s9_row, s9_pair, s10_row_q, s10_pair_q, s10_over, s10_writes;
+  logic row_row, row_pair, act_row_q, act_pair_q, act_over, act_writes;
   logic [Write+1:11] pending_q;  // the last one has written
-  logic [4:0] due_q, written_q, s10_read_q;
+  logic [4:0] due_q, written_q, act_read_q;
   logic [4:0] quiet_q;  // clocks since a turn was over
 
-  assign s9_row = s9_x_i == chosen_state;
-  assign s9_pair = s9_state_i == chosen_state && s9_action_i == chosen_action;
-  assign s10_over = s10_acts_o && ((s10_deed_i.step && !s10_deed_i.truncated) || s10_deed_i.finish);
-  assign s10_writes = s10_over && s10_pair_q;
+  assign row_row = row_x_i == chosen_state;
+  assign row_pair = row_state_i == chosen_state && row_action_i == chosen_action;
+  assign act_over = acts_o && ((act_deed_i.step && !act_deed_i.truncated) || act_deed_i.finish);
+  assign act_writes = act_over && act_pair_q;
 
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
     {chosen_state, chosen_action} <= {chosen_state, chosen_action};
-    {s10_row_q, s10_pair_q} <= {s9_row, s9_pair};
-    pending_q <= {pending_q[Write:11], s10_writes};
-    s10_read_q <= written_q;  // what a read in stage 9 sees
-    quiet_q <= s10_over ? '0 : quiet_q + 5'(quiet_q != '1);
-    due_q <= due_q + 5'(s10_writes);
+    {act_row_q, act_pair_q} <= {row_row, row_pair};
+    pending_q <= {pending_q[Write:11], act_writes};
+    act_read_q <= written_q;  // what a read in stage 9 sees
+    quiet_q <= act_over ? '0 : quiet_q + 5'(quiet_q != '1);
+    due_q <= due_q + 5'(act_writes);
     written_q <= written_q + 5'(pending_q[Write]);
     if (rst_i) begin
-      {pending_q, due_q, written_q, s10_read_q} <= '0;
+      {pending_q, due_q, written_q, act_read_q} <= '0;
       quiet_q <= '1;
     end
   end
@@ -104,9 +104,9 @@ module order_proof
           assert (pending_q[k] == (u_order.writes_q[k] && u_order.state_q[k] == chosen_state &&
                                    u_order.action_q[k] == chosen_action));
           else Wrote_L : assert (!pending_q[k] || u_order.writes_q[k]);
-        Row_L : assert (!(pending_q[k] && s10_row_q) || u_order.hits_q[k]);
+        Row_L : assert (!(pending_q[k] && act_row_q) || u_order.hits_q[k]);
         Entry_L :
-        assert (!(pending_q[k] && s10_pair_q) || k > u_order.EntryReach + 1 || u_order.hits_q[k]);
+        assert (!(pending_q[k] && act_pair_q) || k > u_order.EntryReach + 1 || u_order.hits_q[k]);
         Quiet_L : assert (!u_order.writes_q[k] || 32'(quiet_q) <= k - 11);
       end
     end
@@ -120,7 +120,7 @@ module order_proof
     logic [Entry:11][4:0] wanted_q;
 
     always_ff @(posedge clk_i) begin
-      own_q <= {own_q[Entry-1:11], s10_acts_o && s10_pair_q};
+      own_q <= {own_q[Entry-1:11], acts_o && act_pair_q};
       wanted_q <= {wanted_q[Entry-1:11], due_q};
       if (rst_i) own_q <= '0;
     end
@@ -138,9 +138,9 @@ module order_proof
     assign wanted = wanted_q[Entry];
     assign seen = written_q;
   end else begin : gen_now
-    assign own = s10_acts_o && s10_pair_q;
+    assign own = acts_o && act_pair_q;
     assign wanted = due_q;
-    assign seen = Entry == 9 ? s10_read_q : written_q;
+    assign seen = Entry == 9 ? act_read_q : written_q;
   end
 
   // --- Turns --------------------------------------------------------------------------------------------
@@ -148,10 +148,10 @@ module order_proof
   logic [47:0] rounds_q, asked_q;
   logic round, ended_q, stopped_q, fresh_q;
 
-  assign round = s10_over && 32'(whose_q) == Agents - 1;
+  assign round = act_over && 32'(whose_q) == Agents - 1;
 
   always_ff @(posedge clk_i) begin
-    if (s10_over) whose_q <= 32'(whose_q) == Agents - 1 ? '0 : whose_q + 1'b1;
+    if (act_over) whose_q <= 32'(whose_q) == Agents - 1 ? '0 : whose_q + 1'b1;
     if (restarts_i) whose_q <= '0;
     ended_q <= round;
     if (round) rounds_q <= rounds_q + 1'b1;
@@ -170,13 +170,13 @@ module order_proof
   always_comb begin
     assume (rst_i == !past_q);
     assume (!(run_i || restarts_i) || (u_order.turns_q == '0 && !left_o));
-    assume (!s10_deed_i.late || !(s10_deed_i.step || s10_deed_i.finish));
+    assume (!act_deed_i.late || !(act_deed_i.step || act_deed_i.finish));
 
     if (past_q) begin
       Due_L : assert (due_q == written_q + pending(10));
-      Read_L : assert (written_q == s10_read_q + 5'(pending_q[Write+1]));
+      Read_L : assert (written_q == act_read_q + 5'(pending_q[Write+1]));
       Place_L :
-      assert (s10_pair_q == (u_order.state_q[10] == chosen_state &&
+      assert (act_pair_q == (u_order.state_q[10] == chosen_state &&
                              u_order.action_q[10] == chosen_action));
       Whose_L : assert (whose_q == u_order.next_q && 32'(whose_q) < Agents);
       Stopped_L : assert (stopped_q || !u_order.stopping_q);
@@ -187,15 +187,15 @@ module order_proof
       assert (u_order.three_q == (u_order.turns_q > (ended_q ? 48'd1 : 48'd2) && !fresh_q));
       Sum_L : assert (stopped_q || 49'(rounds_q) + 49'(u_order.turns_q) == 49'(asked_q));
 
-      Row_A : assert (!(s10_acts_o && s10_row_q) || s10_read_q == due_q);
+      Row_A : assert (!(acts_o && act_row_q) || act_read_q == due_q);
       Entry_A : assert (!own || seen == wanted);
-      Turn_A : assert (!s10_over || (live_i[10] && agent_i[10] == whose_q));
+      Turn_A : assert (!act_over || (live_i[10] && agent_i[10] == whose_q));
       Once_A : assert (!u_order.mine || !u_order.waits || 32'(quiet_q) < Slots);
       NoMore_A : assert (stopped_q || rounds_q <= asked_q);
       End_A : assert (stopped_q || left_o || fresh_q || rounds_q == asked_q);
 
-      Held_C : cover (u_order.mine && u_order.waits && s10_row_q && s10_read_q != due_q);
-      Row_C : cover (s10_acts_o && s10_row_q && due_q == 5'd2);
+      Held_C : cover (u_order.mine && u_order.waits && act_row_q && act_read_q != due_q);
+      Row_C : cover (acts_o && act_row_q && due_q == 5'd2);
       Entry_C : cover (own && wanted == 5'd2);
       Run_C : cover (!left_o && !fresh_q && !stopped_q && rounds_q == 48'd2);
     end

@@ -42,7 +42,7 @@ _BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
 _WITH_AGENTS = Config(25, 4, acting=Acting(agents=2))
 """Any configuration with agents in one lane."""
 
-_WATCHED = {"qs_agents": ("s10_deed_q", "s10_acts")}
+_WATCHED = {"qs_agents": ("act_deed_q", "acts")}
 """Signals in a module that its bench reads."""
 
 _WORLDS = {"Outcomes", "Starts"}

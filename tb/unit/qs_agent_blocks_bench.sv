@@ -111,16 +111,16 @@ module qs_agent_blocks_bench
   qs_draw #(
       .Agents(Agents)
   ) u_draw (
-      .s1_agent_i   (agent[1]),
-      .s2_advance_i (draw_advance_i),
-      .s3_agent_i   (agent[3]),
-      .s3_write_i   (live[3]),
-      .s3_load_i    (draw_load_i),
-      .load_data_i  (data_i),
-      .s2_word_o    (draw_word_o),
-      .s5_draw_o    (draw_o),
-      .s6_rounding_o(draw_rounding_o),
-      .s6_table_o   (draw_table_o),
+      .begin_agent_i    (agent[1]),
+      .advance_i        (draw_advance_i),
+      .mix_agent_i      (agent[3]),
+      .mix_write_i      (live[3]),
+      .mix_load_i       (draw_load_i),
+      .load_data_i      (data_i),
+      .advance_word_o   (draw_word_o),
+      .request_draw_o   (draw_o),
+      .policy_rounding_o(draw_rounding_o),
+      .policy_table_o   (draw_table_o),
       .*
   );
 
@@ -140,14 +140,14 @@ module qs_agent_blocks_bench
       .Agents(Agents),
       .Slots (Slots)
   ) u_epsilon (
-      .agent_i     (agent),
-      .access_i    (epsilon_access),
-      .token_i     (epsilon_token),
-      .s9_stepped_i(epsilon_stepped_i),
-      .s9_ended_i  (epsilon_ended_i),
-      .s10_acts_i  (1'b1),
-      .s5_epsilon_o(epsilon_o),
-      .s9_count_o  (epsilon_count_o),
+      .agent_i          (agent),
+      .access_i         (epsilon_access),
+      .token_i          (epsilon_token),
+      .row_stepped_i    (epsilon_stepped_i),
+      .row_ended_i      (epsilon_ended_i),
+      .acts_i           (1'b1),
+      .request_epsilon_o(epsilon_o),
+      .row_count_o      (epsilon_count_o),
       .*
   );
 
@@ -155,15 +155,15 @@ module qs_agent_blocks_bench
       .Agents(Agents),
       .Slots (Slots)
   ) u_budget (
-      .run_i       (budget_run_i),
-      .run_steps_i (budget_steps_i),
-      .turn_i      (turn),
-      .agent_i     (agent),
-      .live_i      (live),
-      .s9_stepped_i(budget_stepped_i),
-      .begins_o    (budget_begins_o),
-      .s11_more_o  (budget_more_o),
-      .left_o      (budget_left_o),
+      .run_i        (budget_run_i),
+      .run_steps_i  (budget_steps_i),
+      .turn_i       (turn),
+      .agent_i      (agent),
+      .live_i       (live),
+      .row_stepped_i(budget_stepped_i),
+      .begins_o     (budget_begins_o),
+      .tree_more_o  (budget_more_o),
+      .left_o       (budget_left_o),
       .*
   );
   assign budget_rest_o = u_budget.rest_q;

@@ -32,8 +32,6 @@ __all__ = ["ActingBfm", "ActingDriver"]
 _ITEMS = 16
 assert CLOCK.fields is not None
 _DEED = 8 * CLOCK.fields["deed"][1]
-_HELD = 16
-"""Clocks of a reset in which every slot under way comes to its end."""
 _BEHIND = 3
 """Clocks from a step until a reset: the step's slot has left all stages in which flags are cleared."""
 
@@ -119,8 +117,7 @@ class ActingBfm(AgentsPort):
             await self.edge
         await self.clock(_BEHIND)
         dut.rst_i.value = 1
-        # A shorter reset leaves an agent of a shared table that is held just then begun and drawn.
-        await self.clock(_HELD if self.shares else 1)
+        await self.clock()
         dut.rst_i.value = 0
         edge = self.number
         await self.idle(1000)

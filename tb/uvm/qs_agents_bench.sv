@@ -164,8 +164,8 @@ module qs_agents_bench
 
   deed_t deed;
   logic  acts;
-  assign deed = u_agents.s10_deed_q;
-  assign acts = u_agents.s10_acts;
+  assign deed = u_agents.act_deed_q;
+  assign acts = u_agents.acts;
 
   logic [127:0] now;
   assign now = {

@@ -33,7 +33,7 @@ class ICE40:
     # costs less than the route to an enable.
     # yosys loses a multiplier if it moves in both registers after it, so the first one stays outside.
     synthesis: ClassVar[str] = (
-        "setattr -set keep 1 */w:*u_epsilon.s7_low_q */w:*u_epsilon.s7_high_q; "
+        "setattr -set keep 1 */w:*u_epsilon.count_low_q */w:*u_epsilon.count_high_q; "
         "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     )
     free_lanes: ClassVar[str] = ""

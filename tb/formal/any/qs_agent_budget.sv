@@ -17,16 +17,16 @@ module qs_agent_budget
     input logic [Slots-1:0][AgentBits-1:0] agent_i,
     input logic [Slots-1:0]                live_i,
 
-    input  logic s9_stepped_i,
+    input  logic row_stepped_i,
     output logic begins_o,
-    output logic s11_more_o,
+    output logic tree_more_o,
     output logic left_o
 );
 
   logic any_begins, any_more, any_left;
-  always_ff @(posedge clk_i) {begins_o, s11_more_o, left_o} <= {any_begins, any_more, any_left};
+  always_ff @(posedge clk_i) {begins_o, tree_more_o, left_o} <= {any_begins, any_more, any_left};
 
   logic unused_inputs;
-  assign unused_inputs = ^{rst_i, run_i, run_steps_i, turn_i, agent_i, live_i, s9_stepped_i};
+  assign unused_inputs = ^{rst_i, run_i, run_steps_i, turn_i, agent_i, live_i, row_stepped_i};
 
 endmodule
