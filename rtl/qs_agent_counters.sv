@@ -131,8 +131,7 @@ module qs_agent_counters
 
   // The addend of each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5 (write).
   // Sums of returns are sign-extended.
-  (* no_rw_check *) logic [15:0] mem[2**(AgentBits+4)];
-  logic [15:0] ram_q, mem_q, word_q, addend_q, addend, sum_q;
+  logic [15:0] mem_word, word_q, addend_q, addend, sum_q;
   logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
   logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
   logic [ 7:0] b_from_q;  // one bit per source of the addend
@@ -156,6 +155,18 @@ module qs_agent_counters
 
   assign sum = {1'b0, word_q} + {1'b0, addend_q} + 17'(carry_q);
 
+  qs_ram #(
+      .Words(2 ** (AgentBits + 4)),
+      .Width(16)
+  ) u_words (
+      .clk_i,
+      .write_i      (d_valid_q),
+      .write_index_i({summed_q, d_word_q}),
+      .write_data_i (hit_q ? want_data_i : sum_q),
+      .read_index_i ({swept_q, a_word_q}),
+      .data_o       (mem_word)
+  );
+
   logic [15:0] snapshot[16];
   logic [AgentBits-1:0] summing;
   logic wanted_q, c_wanted_q;
@@ -163,10 +174,6 @@ module qs_agent_counters
   assign summing = b_valid_q && b_from_q[0] ? swept_q : summed_q;
 
   always_ff @(posedge clk_i) begin
-    ram_q <= mem[{swept_q, a_word_q}];
-    mem_q <= ram_q;
-    if (d_valid_q) mem[{summed_q, d_word_q}] <= hit_q ? want_data_i : sum_q;
-
     // The agent of the words from word_q on: an agent's last words pass while the next agent is swept.
     summed_q <= summing;
     wanted_q <= summing == want_agent_i;
@@ -189,7 +196,7 @@ module qs_agent_counters
     b_word_q <= r_word_q;
     b_valid_q <= r_valid_q;
 
-    word_q <= mem_q;
+    word_q <= mem_word;
     addend_q <= addend;
     c_word_q <= b_word_q;
     c_wanted_q <= b_word_q == want_word_i;

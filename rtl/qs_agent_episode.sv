@@ -119,8 +119,10 @@ module qs_agent_episode
     row_deed_o.terminated <= answer_step && world_terminated_i;
     row_deed_o.truncated <= answer_truncated_o;
     row_deed_o.finish <= answer_aim_i.finish;
-    row_deed_o.chooses <= answer_aim_i.start || answer_aim_i.finish || (answer_step && !answer_truncated_o);
-    row_deed_o.values <= answer_aim_i.start || answer_aim_i.finish || answer_aim_i.refresh || answer_step;
+    row_deed_o.chooses <= answer_aim_i.start || answer_aim_i.finish ||
+        (answer_step && !answer_truncated_o);
+    row_deed_o.values <= answer_aim_i.start || answer_aim_i.finish || answer_aim_i.refresh ||
+        answer_step;
     row_deed_o.late <= answer_aim_i.asks && !world_ready_i;
     row_reward_o <= answer_step ? world_reward_i : '0;
     row_x_o <= answer_aim_i.refresh || answer_entry ? answer_state_i :

@@ -38,7 +38,8 @@ module qs_agent_explore
 
   assign scaled = ScaledBits'(request_action_i) * ScaledBits'(Actions);
   always_ff @(posedge clk_i) begin
-    policy_explores_q <= {1'b0, request_explore_i} < request_epsilon_i[EpsilonBits-1-:ThresholdBits];
+    policy_explores_q <= {1'b0, request_explore_i} <
+        request_epsilon_i[EpsilonBits-1-:ThresholdBits];
     policy_random_q <= scaled[DrawBits+:ActionBits];
   end
 

@@ -5,8 +5,7 @@
 // Timing      Two clocks from address to data (RAM, then its output register); one read and one write per clock.
 // Handshake   none: in every clock a row is read, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
-// Hazards     A read in the same clock as a write to the same entry is undefined; in simulation it returns the
-//             complement of the old value.
+// Hazards     A read in the same clock as a write to the same entry is undefined (see qs_ram).
 // Invariants  WriteInRange_A
 // Resources   One memory of rows, with writes to single entries; on chips whose block RAM has byte enables it uses
 //             their full width. qs_table, with a bank per action and a second copy, takes three times as much on ECP5.
@@ -33,21 +32,24 @@ module qs_agent_rows #(
     input logic [     Width-1:0] write_data_i
 );
 
-  (* no_rw_check *) logic [Actions-1:0][Width-1:0] mem[States];
-  logic [Actions-1:0][Width-1:0] ram_q;
-
-  always_ff @(posedge clk_i) begin
-    ram_q <= mem[row_state_i];
-    for (int unsigned a = 0; a < Actions; a++) begin
-      if (write_i && write_action_i == ActionBits'(a)) begin
-        mem[write_state_i][a] <= write_data_i;
-`ifndef SYNTHESIS
-        if (write_state_i == row_state_i) ram_q[a] <= ~mem[row_state_i][a];
-`endif
-      end
-    end
-    row_o <= ram_q;
+  logic [Actions-1:0] writes;
+  always_comb begin
+    for (int unsigned a = 0; a < Actions; a++)
+    writes[a] = write_i && write_action_i == ActionBits'(a);
   end
+
+  qs_ram #(
+      .Words(States),
+      .Lanes(Actions),
+      .Width(Width)
+  ) u_ram (
+      .clk_i,
+      .write_i      (writes),
+      .write_index_i(write_state_i),
+      .write_data_i,
+      .read_index_i (row_state_i),
+      .data_o       (row_o)
+  );
 
   `QS_ASSERT(WriteInRange_A,
              !write_i || (32'(write_state_i) < States && 32'(write_action_i) < Actions))

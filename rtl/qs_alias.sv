@@ -39,14 +39,17 @@ module qs_alias #(
 
   for (genvar c = 0; c < Columns; c++) begin : gen_column
     localparam int unsigned Width = WordBits - 32 * c < 32 ? WordBits - 32 * c : 32;
-    (* no_rw_check *) logic [Width-1:0] mem[Words];
-    logic [Width-1:0] ram_q, word_q;
-    always_ff @(posedge clk_i) begin
-      if (write_i && 32'(column_i) == c) mem[address_i] <= data_i[Width-1:0];
-      ram_q  <= mem[read_i];
-      word_q <= ram_q;
-    end
-    assign word[32*c+:Width] = word_q;
+    qs_ram #(
+        .Words(Words),
+        .Width(Width)
+    ) u_ram (
+        .clk_i,
+        .write_i      (write_i && 32'(column_i) == c),
+        .write_index_i(address_i),
+        .write_data_i (data_i[Width-1:0]),
+        .read_index_i (read_i),
+        .data_o       (word[32*c+:Width])
+    );
   end
 
   if (Slots > 1) begin : gen_choice

@@ -62,9 +62,10 @@ module qs_epsilon
   logic [EpsilonBits:0] act_left_q, act_lead;
 
   // A loaded epsilon takes the place of the end, with which the slot then continues in any case.
-  qs_agent_settings #(
+  qs_ram #(
       .Words(2 << AgentBits),
-      .Width(1 + EpsilonBits)
+      .Width(1 + EpsilonBits),
+      .Style("block")
   ) u_end (
       .clk_i,
       .write_i      (access_i.set[1] || (token_i[AdvanceStage] && access_i.load[2])),
@@ -74,9 +75,10 @@ module qs_epsilon
       .data_o       ({row_by_episodes, row_end})
   );
 
-  qs_agent_settings #(
+  qs_ram #(
       .Words(1 << AgentBits),
-      .Width(EpsilonBits)
+      .Width(EpsilonBits),
+      .Style("block")
   ) u_decrement (
       .clk_i,
       .write_i      (access_i.set[2]),

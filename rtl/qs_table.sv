@@ -8,9 +8,7 @@
 //             one write per clock; no combinational path from input to output.
 // Handshake   none: in every clock both reads take place, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
-// Hazards     A read in the same clock as a write to the same entry is undefined, as it is in many block
-//             RAMs; in simulation it returns the complement of the old value, so that nothing relies on it.
-//             The attribute no_rw_check tells yosys, which otherwise adds logic for the old value.
+// Hazards     A read in the same clock as a write to the same entry is undefined (see qs_ram).
 // Invariants  WriteInRange_A
 // Resources   Actions banks of States words and one of (Actions - 1) * 2^clog2(States) + States words.
 // Reference   Da Silva, Torquato and Fernandes, "Parallel implementation of reinforcement learning
@@ -45,37 +43,30 @@ module qs_table #(
   localparam int unsigned CopyWords = (Actions - 1) * 2 ** StateBits + States;
 
   for (genvar a = 0; a < Actions; a++) begin : gen_bank
-    (* no_rw_check *) logic [Width-1:0] mem[States];
-    logic [Width-1:0] ram_q;
-    logic write;
-
-    assign write = write_i && write_action_i == ActionBits'(a);
-
-    always_ff @(posedge clk_i) begin
-      if (write) mem[write_state_i] <= write_data_i;
-      ram_q <= mem[row_state_i];
-`ifndef SYNTHESIS
-      if (write && write_state_i == row_state_i) ram_q <= ~mem[row_state_i];
-`endif
-      row_o[a] <= ram_q;
-    end
+    qs_ram #(
+        .Words(States),
+        .Width(Width)
+    ) u_ram (
+        .clk_i,
+        .write_i      (write_i && write_action_i == ActionBits'(a)),
+        .write_index_i(write_state_i),
+        .write_data_i,
+        .read_index_i (row_state_i),
+        .data_o       (row_o[a])
+    );
   end
 
-  (* no_rw_check *) logic [Width-1:0] copy[CopyWords];
-  logic [Width-1:0] copy_q;
-  logic [ActionBits+StateBits-1:0] copy_read, copy_write;
-
-  assign copy_read  = {entry_action_i, entry_state_i};
-  assign copy_write = {write_action_i, write_state_i};
-
-  always_ff @(posedge clk_i) begin
-    if (write_i) copy[copy_write] <= write_data_i;
-    copy_q <= copy[copy_read];
-`ifndef SYNTHESIS
-    if (write_i && copy_write == copy_read) copy_q <= ~copy[copy_read];
-`endif
-    entry_o <= copy_q;
-  end
+  qs_ram #(
+      .Words(CopyWords),
+      .Width(Width)
+  ) u_copy (
+      .clk_i,
+      .write_i,
+      .write_index_i({write_action_i, write_state_i}),
+      .write_data_i,
+      .read_index_i ({entry_action_i, entry_state_i}),
+      .data_o       (entry_o)
+  );
 
   `QS_ASSERT(WriteInRange_A,
              !write_i || (32'(write_state_i) < States && 32'(write_action_i) < Actions))

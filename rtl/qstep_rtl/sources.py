@@ -31,12 +31,12 @@ _HERE = Path(__file__).resolve().parent
 INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
 """The folder of the sources, ``rtl`` of a checkout; also their include folder."""
 
-_LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_table", "qs_hazard", "qs_update", "qs_lane")
+_LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_ram", "qs_table", "qs_hazard", "qs_update", "qs_lane")
 _AGENTS = (
     *("qs_agents_pkg", "qs_delay", "qs_draw", "qs_epsilon", "qs_expectation", "qs_alias"),
     "qs_epsilon_constant",
     *("qs_agent_ram", "qs_agent_rows", "qs_agent_delay", "qs_agent_budget", "qs_agent_order"),
-    *("qs_agent_settings", "qs_agent_counters", "qs_agent_choice"),
+    *("qs_agent_counters", "qs_agent_choice"),
     *("qs_agent_update", "qs_agent_bus", "qs_agent_slots", "qs_agent_flags"),
     *("qs_agent_episode", "qs_agent_place", "qs_agent_explore", "qs_agent_write", "qs_agent_read"),
     *("qs_agents", "qs_world", "qs_acting"),

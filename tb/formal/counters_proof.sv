@@ -78,7 +78,7 @@ module counters_proof
   logic [4:0] steps_q, terminations_q, truncations_q, saturations_q;
   logic signed [20:0] returns_q;
   for (genvar n = 0; n < 16; n++) begin : gen_memory
-    assign memory[16*n+:16] = u_counters.mem[{chosen, 4'(n)}];
+    assign memory[16*n+:16] = u_counters.u_words.mem[{chosen, 4'(n)}];
   end
   always_comb begin
     swept.steps = memory.steps + 48'(u_counters.counted.steps);

@@ -105,8 +105,8 @@ _AGENTS = (
         "agents touch no table but their own: 3 agents, 8 states, 2 actions",
         _files(
             "qs_pkg qs_agents_pkg qs_delay qs_max_tree qs_draw qs_epsilon qs_alias qs_expectation "
-            "qs_table qs_agent_ram qs_agent_rows qs_agent_delay qs_agent_budget qs_agent_order "
-            "qs_agent_settings qs_agent_counters qs_agent_choice qs_agent_update qs_agent_bus "
+            "qs_ram qs_table qs_agent_ram qs_agent_rows qs_agent_delay qs_agent_budget qs_agent_order "
+            "qs_agent_counters qs_agent_choice qs_agent_update qs_agent_bus "
             "qs_agent_slots qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
             "qs_agent_write qs_agent_read qs_epsilon_constant qs_agents agents_proof"
         ),
@@ -126,14 +126,14 @@ _AGENTS = (
         "counters",
         "the counters of each of 16 agents are exact sums; a read is of one moment: rewards "
         "of 16 bits",
-        _files("qs_pkg qs_agents_pkg qs_agent_ram qs_agent_counters counters_proof"),
+        _files("qs_pkg qs_agents_pkg qs_ram qs_agent_ram qs_agent_counters counters_proof"),
         *(6, 60),
         memories=True,
     ),
     Proof(
         "epsilon",
         "epsilon of each of 16 agents falls as the model says, after each step or episode",
-        _files("qs_pkg qs_agents_pkg qs_agent_ram qs_agent_settings qs_epsilon epsilon_proof"),
+        _files("qs_pkg qs_agents_pkg qs_agent_ram qs_ram qs_epsilon epsilon_proof"),
         *(2, 44),
         memories=True,
         rtl_assertions=False,
@@ -142,7 +142,7 @@ _AGENTS = (
         "world",
         "qs_world answers as its tables say: 500 states, 6 actions, 4 outcomes, 512 starts, "
         "16 bits",
-        _files("qs_pkg qs_agents_pkg qs_delay qs_alias qs_world world_proof"),
+        _files("qs_pkg qs_agents_pkg qs_delay qs_ram qs_alias qs_world world_proof"),
         *(4, 12),
         memories=True,
     ),
@@ -183,7 +183,7 @@ _AGENTS = (
     Proof(
         "rows",
         "qs_agent_rows gives what was written last: 1000 states, 3 actions, 16 bits",
-        _files("qs_agent_rows rows_proof"),
+        _files("qs_ram qs_agent_rows rows_proof"),
         *(2, 10),
         memories=True,
     ),
@@ -223,8 +223,8 @@ def _agent_lane(name: str, algorithm: int, clocks: int) -> Proof:
         _files(
             "qs_pkg qs_agents_pkg qs_delay any/drawn any/policy any/agent_value any/qs_draw "
             "any/qs_agent_ram any/qs_agent_rows any/qs_agent_slots any/qs_agent_budget "
-            "any/qs_agent_choice any/qs_agent_update qs_max_tree qs_table qs_epsilon "
-            "qs_epsilon_constant qs_agent_delay qs_agent_settings qs_agent_order qs_agent_counters "
+            "any/qs_agent_choice any/qs_agent_update qs_max_tree qs_ram qs_table qs_epsilon "
+            "qs_epsilon_constant qs_agent_delay qs_agent_order qs_agent_counters "
             "qs_agent_bus qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
             "qs_agent_write qs_agent_read qs_agents agent_lane_proof"
         ),
@@ -241,7 +241,7 @@ _LANE = (
     Proof(
         "table",
         "qs_table gives what was written last, from both copies: 1000 states, 3 actions, 16 bits",
-        _files("qs_pkg qs_table table_proof"),
+        _files("qs_pkg qs_ram qs_table table_proof"),
         *(2, 10),
         parameters={"States": 1000, "Actions": 3, "Width": 16},
         memories=True,

@@ -55,8 +55,8 @@ module rows_proof #(
     assume (32'(state) < States && 32'(action) < Actions);
     assume (32'(write_state_i) < States && 32'(write_action_i) < Actions);
     assume (32'(row_state_i) < States);
-    Entry_L : assert (!known_q || u_rows.mem[state][action] == last_q);
-    Fetched_L : assert (!reads_q[1] || u_rows.ram_q[action] == read_q[1]);
+    Entry_L : assert (!known_q || u_rows.u_ram.mem[state][action] == last_q);
+    Fetched_L : assert (!reads_q[1] || u_rows.u_ram.ram_q[action] == read_q[1]);
     Row_A : assert (!reads_q[2] || row_o[action] == read_q[2]);
     Reads_C : cover (reads_q[2] && row_o[action] != '0 && 32'(action) == Actions - 1 && writes);
   end

@@ -71,18 +71,18 @@ module table_proof #(
   for (genvar a = 0; a < Actions; a++) begin : gen_action
     always_comb begin
       if (known_q && a == 32'(action)) begin
-        Bank_L : assert (u_table.gen_bank[a].mem[state] == last_q);
+        Bank_L : assert (u_table.gen_bank[a].u_ram.mem[state] == last_q);
         Row_A : assert (!row_read_q[2] || row_o[a] == read_q[2]);
       end
       if (row_read_q[1] && a == 32'(action)) begin
-        Fetched_L : assert (u_table.gen_bank[a].ram_q == read_q[1]);
+        Fetched_L : assert (u_table.gen_bank[a].u_ram.ram_q == read_q[1]);
       end
     end
   end
 
   always_comb begin
-    Copy_L : assert (!known_q || u_table.copy[{action, state}] == last_q);
-    Fetched_L : assert (!entry_read_q[1] || u_table.copy_q == read_q[1]);
+    Copy_L : assert (!known_q || u_table.u_copy.mem[{action, state}] == last_q);
+    Fetched_L : assert (!entry_read_q[1] || u_table.u_copy.ram_q == read_q[1]);
     Entry_A : assert (!entry_read_q[2] || entry_o == read_q[2]);
     Reads_C : cover (row_read_q[2] && entry_read_q[2] && entry_o != 0 && known_q && writes);
   end

@@ -115,14 +115,14 @@ module world_proof
     localparam int unsigned Left = 2 * ItemBits + 17 - 32 * c;
     localparam int unsigned Bits = Left < 32 ? Left : 32;
     logic [Bits-1:0] held;
-    assign held = u_world.u_outcomes.gen_column[c].mem[{action, slot, state}];
+    assign held = u_world.u_outcomes.gen_column[c].u_ram.mem[{action, slot, state}];
     always_comb Held_L : assert (!outcome_known_q[c] || held == outcome_q[c][Bits-1:0]);
   end
   for (genvar c = 0; c < 2; c++) begin : gen_start_column
     localparam int unsigned Left = 2 * StateBits + 17 - 32 * c;
     localparam int unsigned Bits = Left < 32 ? Left : 32;
     logic [Bits-1:0] held;
-    assign held = u_world.gen_starts.u_starts.gen_column[c].mem[start];
+    assign held = u_world.gen_starts.u_starts.gen_column[c].u_ram.mem[start];
     always_comb Start_L : assert (!start_known_q[c] || held == start_q[c][Bits-1:0]);
   end
 

@@ -106,7 +106,7 @@ BLOCKS = {
     for block in (
         Block("hazard", ("qs_hazard.sv",), _with(contracts.hazard, _units("qs_hazard"))),
         Block("tree", ("qs_max_tree.sv",), _with(contracts.tree, _units("qs_max_tree_bench")), 64),
-        Block("table", ("qs_table.sv",), _with(contracts.table, _units("qs_table"))),
+        Block("table", ("qs_table.sv", "qs_ram.sv"), _with(contracts.table, _units("qs_table"))),
         Block("update", ("qs_update.sv", "qs_pkg.sv"), _LANES, 4),
         Block("lane", ("qs_lane.sv", "qs_noise.sv", "qs_delay.sv"), _LANES, 4),
         _beside_slots("draw", "qs_draw.sv"),
@@ -146,7 +146,6 @@ BLOCKS = {
                 "qs_agent_place.sv",
                 "qs_agent_read.sv",
                 "qs_agent_rows.sv",
-                "qs_agent_settings.sv",
                 "qs_agent_write.sv",
             ),
             _agents(*OWNING),

@@ -1,0 +1,41 @@
+"""A design as one file of plain Verilog-2005, which every tool reads: Icarus, yosys, Vivado, Quartus."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from qstep_fpga import tools
+from qstep_rtl import sources
+
+__all__ = ["flat_verilog"]
+
+
+def flat_verilog(top: str, files: Sequence[Path]) -> str:
+    """Return a module and everything below it, elaborated and flattened by yosys.
+
+    Memories stay arrays, so that each tool maps them to its own block RAM.
+
+    Parameters
+    ----------
+    top : str
+        The module, whose parameters keep their defaults.
+    files : sequence of Path
+        Its sources, packages before their users.
+
+    Raises
+    ------
+    ToolMissingError
+        The FPGA tools are not installed.
+    BuildError
+        yosys failed.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for path in (*files, *sources.includes()):
+            shutil.copy(path, folder)
+        read = f"read_slang --threads 1 --top {top} {' '.join(path.name for path in files)}"
+        tools.yosys(f"{read}; flatten; opt -full; clean -purge; write_verilog -noattr flat.v", folder)
+        return (folder / "flat.v").read_text(encoding="utf-8")
