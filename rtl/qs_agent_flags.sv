@@ -99,7 +99,8 @@ module qs_agent_flags
   );
 
   assign request_flags_o = request_flags;
-  assign request_asks_o  = request_go && request_flags.begun && request_flags.fresh && !request_flags.pending;
+  assign request_asks_o = request_go && request_flags.begun && request_flags.fresh &&
+      !request_flags.pending;
 
   qs_delay #(
       .Width(1 + $bits(flags_t)),
@@ -115,7 +116,8 @@ module qs_agent_flags
     answer_flags_q <= count_flags;
     answer_aim_q.finish <= count_go && count_flags.pending;
     answer_aim_q.start <= count_go && !count_flags.pending && !count_flags.begun;
-    answer_aim_q.refresh <= count_go && !count_flags.pending && count_flags.begun && !count_flags.fresh;
+    answer_aim_q.refresh <= count_go && !count_flags.pending && count_flags.begun &&
+        !count_flags.fresh;
     answer_aim_q.asks <= count_go && !count_flags.pending && count_flags.begun && count_flags.fresh;
   end
 
@@ -127,7 +129,8 @@ module qs_agent_flags
       row_flags_q.begun <= 1'b1;
       row_flags_q.fresh <= 1'b1;
       row_flags_q.pending <= answer_truncated_i;
-      row_flags_q.drawn   <= answer_aim_q.asks ? !answer_ready_i : answer_aim_q.refresh && answer_flags_q.drawn;
+      row_flags_q.drawn   <= answer_aim_q.asks ? !answer_ready_i :
+          answer_aim_q.refresh && answer_flags_q.drawn;
     end
 
     act_flags_q <= row_flags_q;

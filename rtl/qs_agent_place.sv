@@ -81,8 +81,10 @@ module qs_agent_place
   assign request_explored_o = request_place.explored;
 
   always_ff @(posedge clk_i) begin
-    policy_state_q  <= token_i[RequestStage] && access_i.entry ? access_i.index[6+:StateBits] : request_place.state;
-    policy_action_q <= token_i[RequestStage] && access_i.entry ? access_i.index[0+:ActionBits] : request_place.action;
+    policy_state_q <= token_i[RequestStage] && access_i.entry ?
+        access_i.index[6+:StateBits] : request_place.state;
+    policy_action_q <= token_i[RequestStage] && access_i.entry ?
+        access_i.index[0+:ActionBits] : request_place.action;
   end
 
   qs_delay #(

@@ -5,14 +5,12 @@ python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
 from qstep._io.files import make_room, write_atomically
-from qstep_fpga import tools
+from qstep_fpga.flat import flat_verilog
 from qstep_rtl import sources
 
 __all__ = ["TOP", "main", "verilog"]
@@ -30,16 +28,7 @@ def verilog() -> str:
     BuildError
         yosys failed.
     """
-    files = [*sources.rtl_files(), TOP]
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        for path in (*files, *sources.includes()):
-            shutil.copy(path, folder)
-        read = f"read_slang --threads 1 --top {TOP.stem} {' '.join(path.name for path in files)}"
-        # Constants leave little of the multipliers; the foundry's tools do the rest.
-        steps = f"{read}; flatten; opt -full; clean -purge; write_verilog -noattr project.v"
-        tools.yosys(steps, folder)
-        return (folder / "project.v").read_text(encoding="utf-8")
+    return flat_verilog(TOP.stem, [*sources.rtl_files(), TOP])
 
 
 @click.command(help=__doc__)

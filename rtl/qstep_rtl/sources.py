@@ -31,7 +31,16 @@ _HERE = Path(__file__).resolve().parent
 INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
 """The folder of the sources, ``rtl`` of a checkout; also their include folder."""
 
-_LANE = ("qs_pkg", "qs_noise", "qs_max_tree", "qs_ram", "qs_table", "qs_hazard", "qs_update", "qs_lane")
+_LANE = (
+    "qs_pkg",
+    "qs_noise",
+    "qs_max_tree",
+    "qs_ram",
+    "qs_table",
+    "qs_hazard",
+    "qs_update",
+    "qs_lane",
+)
 _AGENTS = (
     *("qs_agents_pkg", "qs_delay", "qs_draw", "qs_epsilon", "qs_expectation", "qs_alias"),
     "qs_epsilon_constant",

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from qstep.cli.generate import command
 from qstep.errors import ConfigError, FileFormatError
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
+from qstep_fpga import tools
 from qstep_rtl import sources
 from qstep_rtl.bus.generate import wrapper_paths
 from qstep_rtl.bus.registers import AGENTS, LANE
@@ -225,3 +227,22 @@ def test_agents_that_hardware_cannot_have_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         generate(Config(states=states, actions=2, acting=acting), tmp_path)
+
+
+@pytest.mark.parametrize("options", [[], ["--bus", "axi"]], ids=["link", "axi"])
+def test_flat_files_are_plain_verilog_that_other_tools_read(
+    options: list[str], tmp_path: Path
+) -> None:
+    arguments = [
+        *["--states", "25", "--actions", "3", "--format", "Q4.4", "--flat", "--out"],
+        str(tmp_path),
+    ]
+    result = CliRunner().invoke(command, [*arguments, *options])
+    assert result.exit_code == 0, result.output
+    flat = sorted(tmp_path.glob("*_flat.v"))
+    assert flat
+    for file in flat:
+        top = file.name.removesuffix("_flat.v")
+        tools.yosys(f"read_verilog {file.name}; hierarchy -check -top {top}; proc; check", tmp_path)
+        if shutil.which("iverilog"):
+            subprocess.run(["iverilog", "-g2005", "-t", "null", "-s", top, file], check=True)

@@ -27,13 +27,19 @@ __all__ = ["command"]
     type=click.Choice(["4", "8", "16"]),
     default="4",
 )
+@option(
+    "--flat",
+    "Also write each top as one file of plain Verilog-2005, for tools without SystemVerilog.",
+    is_flag=True,
+)
 @option("--out", "Folder to write to.", "folder", type=FILE, required=True)
-def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -> None:
+def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geometry: Any) -> None:
     """Write the complete Verilog of a configuration, and a manifest of its sources.
 
     The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
     a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
-    instead, with a C header and an HTML page of its registers.
+    instead, with a C header and an HTML page of its registers. --flat adds one file per top that holds
+    all it needs, such as qstep_device_flat.v.
     """
     if bus is None:
         refuse(["stream_bytes"], "needs --bus: without one, the device has byte streams")
@@ -50,6 +56,13 @@ def command(folder: Path, bus: str | None, stream_bytes: str, **geometry: Any) -
     else:
         bus_generate = extras.load("qstep_rtl.bus.generate", "bus")
         manifest = bus_generate.generate_axi(config, folder, int(stream_bytes))
+    if flat:
+        flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
+        for name, top in manifest.tops.items():
+            files = [folder / source for source in (*manifest.sources, top["file"])]
+            file = folder / f"{name}_flat.v"
+            write_atomically(file, flat_verilog(name, files).encode())
+            click.echo(f"{file}  module {name}, with all that it needs")
     for name, top in manifest.tops.items():
         click.echo(f"{folder / top['file']}  module {name}")
     for source in manifest.sources:
