@@ -200,8 +200,8 @@ module counters_proof
           Before_L :
           assert (memory[16*n+:16] == before_q[16*n+:16]);
           else After_L : assert (memory[16*n+:16] == after_q[16*n+:16]);
-        if (since == 9'(n + 2)) Ram_L : assert (u_counters.ram_q == before_q[16*n+:16]);
-        if (since == 9'(n + 3)) Mem_L : assert (u_counters.mem_q == before_q[16*n+:16]);
+        if (since == 9'(n + 2)) Ram_L : assert (u_counters.u_words.ram_q == before_q[16*n+:16]);
+        if (since == 9'(n + 3)) Mem_L : assert (u_counters.mem_word == before_q[16*n+:16]);
         if (since == 9'(n + 4)) begin
           Word_L : assert (u_counters.word_q == before_q[16*n+:16]);
           Addend_L : assert (u_counters.addend_q == added[16*n+:16]);
