@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from qstep._io.workers import Processes as Processes
     from qstep._io.workers import Workers as Workers
     from qstep.deep.result import NetworkResult as NetworkResult
-    from qstep.deep.train import dqn as dqn
-    from qstep.deep.train import pqn as pqn
+    from qstep.deep.run import dqn as dqn
+    from qstep.deep.run import pqn as pqn
     from qstep.device.live import LiveDevice as LiveDevice
     from qstep.learn.advise import usual_steps as usual_steps
     from qstep.learn.agents_result import AgentsResult as AgentsResult
@@ -58,7 +58,7 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 _LOADED_WHEN_USED = {
     "qstep._io.workers": "Cluster Here Processes Workers",
     "qstep.deep.result": "NetworkResult",
-    "qstep.deep.train": "dqn pqn",
+    "qstep.deep.run": "dqn pqn",
     "qstep.device.live": "LiveDevice",
     "qstep.learn.advise": "usual_steps",
     "qstep.learn.agents_result": "AgentsResult",

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ SHORT = "--learning-starts 64 --total-timesteps 200"
     "words",
     [
         f"dqn Acrobot-v1 {SHORT}",
-        f"dqn FrozenLake-v1 --form plain {SHORT}",
+        f"dqn FrozenLake-v1 --code plain {SHORT}",
         "pqn qstep/Snake-v0 --total-timesteps 100",
         "pqn CliffWalking-v0 --total-timesteps 100 --episodes 1",
     ],
@@ -124,7 +124,7 @@ class Broken(gym.Env[Any, Any]):
         return 2, self.reward, True, False, {}
 
 
-@pytest.mark.parametrize("words", ["dqn", "dqn --form plain", "pqn"])
+@pytest.mark.parametrize("words", ["dqn", "dqn --code plain", "pqn"])
 def test_reward_that_is_no_number_ends_the_run(words: str, tmp_path: Path) -> None:
     words += f" qstep-test/Broken-v0 --total-timesteps 512 --overwrite --out {tmp_path}/run"
     try:
@@ -175,7 +175,10 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
 
 
 def test_what_is_not_given_stays() -> None:
-    assert changes(DqnConfig(gamma=0.5), {"gamma": None, "epsilon_end": None}) == {}
+    config = DqnConfig()
+    assert changes(config, {"gamma": None, "epsilon_end": None}) == {}
+    given = changes(config, {"gamma": 0.0, "epsilon_end": 0.0})
+    assert given == {"gamma": 0.0, "epsilon": replace(config.epsilon, end=0.0)}
 
 
 def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:

@@ -42,7 +42,7 @@ def everything(run: NetworkRun) -> dict[str, Any]:
         "head": {name: part for name, part in state.head.items() if name != "phases"},
         "arrays": {name: array.tolist() for name, array in state.arrays.items()},
         "returns": run.returns,
-        "means": [(score.steps, score.episodes, score.mean) for score in run.scores],
+        "means": [found[:7] for found in run.evaluations],
     }
 
 
@@ -114,16 +114,17 @@ def on_another_device(run: NetworkRun) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("identity", "differs"),
     [
-        (lambda run: make(name="snake").identity, "environment is 'cartpole' in it and 'snake' here"),
+        (lambda run: make(name="snake").identity, "world is 'cartpole' in it and 'snake' here"),
         (lambda run: make(replace(CONFIG, hidden=(16, 8), seed=4)).identity,
          r"hidden is \[16\] in it and \[16, 8\] here; seed is 0 in it and 4"),
         (on_another_device, "another run: device is 'cpu' in it and 'cuda' here"),
         (lambda run: {**run.identity, "torch": "0.4"},
          r"another run: torch is '.*' in it and '0\.4' here"),
         (lambda run: {"command": "agents", "device": "cpu"},
-         "another run: command is None in it and 'agents' here"),
+         "another run: command is 'dqn' in it and 'agents' here"),
+        (lambda run: {**run.identity, "version": 1}, "another run: version is 2 in it and 1 here"),
     ],
-    ids=["environment", "configuration", "device", "pytorch", "command"],
+    ids=["environment", "configuration", "device", "pytorch", "command", "version"],
 )  # fmt: skip
 def test_checkpoint_of_another_run_is_refused_and_says_where(
     kept: tuple[Path, NetworkRun], identity: Callable[[NetworkRun], dict[str, Any]], differs: str
@@ -173,7 +174,8 @@ def with_other(part: str, name: str, value: Any) -> Callable[[Checkpoint], None]
         (with_other("arrays", "replay.action", np.zeros(699, np.int64)), False,
          r"of shape \[699\]; it must be int64 of shape \[700\]"),
         (without("head", "seconds"), True, "the checkpoint has no 'seconds'"),
-        (without("arrays", "history.scores"), True, r"the checkpoint has no 'history\.scores'"),
+        (without("arrays", "history.evaluations"), True,
+         r"the checkpoint has no 'history\.evaluations'"),
         (with_other("arrays", "history.returns", np.zeros((5, 3))), True,
          r"history\.returns of the checkpoint is float64 of shape \[n, 3\]; it must be float64 of "
          r"shape \[n, 2\]"),

@@ -136,7 +136,7 @@ def test_documented_command_exists(command: str) -> None:
         ("qstep coffee", "No such command 'coffee'."),
         ("qstep --sugar", "No such option '--sugar'."),
         ("qstep doctor --sugar", "No such option '--sugar'."),
-        ("qstep dqn snake --form slow", "'slow' is not one of 'plain', 'fast'."),
+        ("qstep dqn snake --code slow", "'slow' is not one of 'plain', 'fast'."),
         ("qstep build [--seeds N]", "Missing argument 'BOARD'."),
         ("qstep bench --system coffee", "'coffee' is not one of 'gridworld'"),
         ("qstep dqn coffee", "coffee: no such environment"),

@@ -229,9 +229,9 @@ def test_evaluation_leaves_a_run_alone() -> None:
     for run in runs:
         assert list(run) != []
     often, never = runs
-    assert len(often.scores) > len(never.scores) == 1
+    assert len(often.evaluations) > len(never.evaluations) == 1
     assert_same_parameters(often, never)
-    assert often.scores[-1].mean == never.scores[-1].mean
+    assert often.evaluations[-1][:7] == never.evaluations[-1][:7]
     assert often.returns == never.returns
 
 
@@ -241,7 +241,7 @@ def test_run_ends_after_its_episodes() -> None:
         assert run.learner.steps < SMALL.total_timesteps
     assert 20 <= run.learner.episodes < 20 + run.learner.num_envs
     assert len(run.returns) == run.learner.episodes
-    assert run.scores[-1].episodes == run.learner.episodes
+    assert run.evaluations[-1].episodes == run.learner.episodes
 
 
 def test_greedy_ties_go_to_the_lowest_action() -> None:

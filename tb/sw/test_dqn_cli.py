@@ -38,12 +38,15 @@ def dqn(*arguments: str | Path) -> Result:
 def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     largest = 2**64 - 1
     said = told("dqn cartpole", "--out", tmp_path, "--seed", largest, *SHORT)
-    assert (said["world"], said["engine"], said["seed"]) == ("cartpole", "dqn", largest)
+    assert (said["world"], said["algorithm"], said["seed"]) == ("cartpole", "dqn", largest)
+    assert (said["command"], said["engine"]) == ("dqn", "network")
+    assert said["hint"].startswith("try a larger --total-timesteps")
     assert said["device"] == "cpu"
     assert said["solved"] is False
     history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
     assert len(history["episodes"]["return"]) == said["episodes"]
-    assert history["evaluations"]["greedy_score"][-1] == said["greedy_score"]
+    for name in ("greedy_score", "greedy_return", "greedy_length"):
+        assert history["evaluations"][name][-1] == said[name]
     assert len(history["evaluations"]["steps"]) >= said["episodes"] // 50
     network = modules((4, *said["hidden"], 2), seed=0)
     network.load_state_dict(load_file(said["files"]["network"]))
@@ -74,7 +77,7 @@ def test_interrupted_run_that_cannot_be_resumed_says_what_is_there(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     after_pieces(monkeypatch, PLAIN_STEP, step, ctrl_c)
-    result = dqn("cartpole", "--out", "run", "--form", "plain", "--seeds", seeds, *SHORT)
+    result = dqn("cartpole", "--out", "run", "--code", "plain", "--seeds", seeds, *SHORT)
     assert result.exit_code == 130
     assert result.stderr.endswith(said)
 
@@ -90,8 +93,8 @@ def test_bar_counts_what_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> None:
-    said = told("dqn cartpole --form plain --total-timesteps 1200 --out", tmp_path)
-    assert said["engine"] == "dqn plain"
+    said = told("dqn cartpole --code plain --total-timesteps 1200 --out", tmp_path)
+    assert said["algorithm"] == "dqn plain"
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     evaluated = history["evaluations"]["episodes"][:-1]
@@ -127,7 +130,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     assert "cartpole seed 0, dqn: 3008 steps" in result.stdout
     assert "greedy score of the last network: mean" in result.stdout
     assert "; not solved" in result.stdout
-    plain = ("cartpole", "--form", "plain", "--out", tmp_path, *SHORT)
+    plain = ("cartpole", "--code", "plain", "--out", tmp_path, *SHORT)
     assert isinstance(dqn(*plain).exception, RunFolderError)
     assert dqn(*plain, "--overwrite").exit_code == 0
     # The plain form has no checkpoint, and that of another run is not among its results.
@@ -137,8 +140,9 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ("--form plain --resume", SystemExit, "--resume needs the fast form"),
-        ("--form plain --prioritised", ConfigError,
+        ("--code plain --resume", ConfigError,
+         "a run on cartpole has no checkpoints, because a Gymnasium environment"),
+        ("--code plain --prioritised", ConfigError,
          "prioritised is true; it must be false with plain code"),
         ("--torch-device tpu", TorchDeviceError, "it has cpu"),
         ("--seeds 2 --resume --out none", CheckpointError,

@@ -17,7 +17,7 @@ from qstep.cli._networks import interval
 from qstep.deep.algorithms import preset_of
 from qstep.deep.learner import PHASES
 from qstep.deep.replay import Replay
-from qstep.deep.run import NetworkRun, Score
+from qstep.deep.run import Evaluation, NetworkRun
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -90,7 +90,7 @@ def score_after_600_episodes() -> float:
     run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
     for _ in run:
         pass
-    return run.scores[-1].mean
+    return run.evaluations[-1].greedy_score
 
 
 LEAST = 23.0
@@ -125,8 +125,8 @@ def run_with(episodes: int) -> NetworkRun:
     run = small_run(episodes=1)
     for _ in run:
         pass
-    run.scores = [
-        Score(10 * k, k, 0.0, 0.0, 0.0, learning_s=k**2 / 1e6, peak_mib=100.0 + k)
+    run.evaluations = [
+        Evaluation(10 * k, k, 0.0, 0.0, 0.0, 0.0, 0.0, k**2 / 1e6, 100.0 + k)
         for k in range(400, episodes + 1, 400)
     ]
     return run
@@ -150,7 +150,7 @@ def test_long_run_compares_its_first_thousand_episodes_with_the_last(
 
 
 def test_the_comparison_of_thousands_notices_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qstep.deep.result._THOUSAND", 500)
+    monkeypatch.setattr("qstep.deep.run._THOUSAND", 500)
     with pytest.raises(AssertionError):
         test_long_run_compares_its_first_thousand_episodes_with_the_last(
             2800, [120.0, 440.0], [1300.0, 2900.0]

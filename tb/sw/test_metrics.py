@@ -135,11 +135,11 @@ def test_networks_tell_what_their_history_holds(command: str, tmp_path: Path) ->
     words = f"{command} cartpole --total-timesteps 2048 --evaluate-every 60 --metrics"
     said = report_of(words, tmp_path / "m.csv", "--out", tmp_path / "run")
     told = read(tmp_path / "m.csv")
-    assert said["engine"] == command
+    assert said["algorithm"] == command
     history = json.loads((tmp_path / "run" / "history.json").read_text(encoding="utf-8"))
     found, episodes = history["evaluations"], history["episodes"]
-    scores = zip(found["steps"], found["greedy_score"], strict=True)
-    assert told["greedy_score"] == list(scores)
+    for name in ("greedy_score", "greedy_return", "greedy_length"):
+        assert told[name] == list(zip(found["steps"], found[name], strict=True))
     steps = sorted(set(episodes["steps"]))
     assert [step for step, _ in told["episode_return"]] == steps
     each = zip(episodes["steps"], episodes["return"], strict=True)

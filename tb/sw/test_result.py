@@ -70,12 +70,16 @@ def test_network_is_learned_saved_and_loaded(tmp_path: Path) -> None:
     )
     assert seen == sorted(seen)
     assert seen[-1] == made.summary()["steps"] >= 2000
-    assert (made.summary()["engine"], made.summary()["seed"]) == ("dqn", 3)
+    assert (made.summary()["algorithm"], made.summary()["seed"]) == ("dqn", 3)
+    assert repr(made).startswith("<NetworkResult CartPole-v1: dqn (network), 2000 steps, ")
     made.save(tmp_path)
     again = qstep.load(tmp_path)
     assert again.summary() == json.loads(json.dumps(made.summary()))
     observation = np.array([0.01, -0.2, 0.03, 0.4], np.float32)
     assert again.act(observation) == made.act(observation)
+    for wrong in (observation[:3], np.full(4, np.nan), "x", 3):
+        with pytest.raises(ConfigError, match=r"observation is .*; it must be one of Box"):
+            made.act(wrong)
     found = again.evaluate(episodes=20, seed=1)
     assert found == made.evaluate(gym.make("CartPole-v1"), episodes=20, seed=1)
     assert found["greedy_return"] == found["greedy_length"] == found["greedy_score"] > 5
@@ -90,8 +94,10 @@ def test_setting_that_an_algorithm_does_not_have_is_named() -> None:
         ConfigError, match=r"dqn has no setting 'bufer_size'\. Did you mean buffer_s"
     ):
         qstep.dqn("cartpole", bufer_size=3)
-    with pytest.raises(ConfigError, match="gamma is 2"):
-        qstep.pqn("cartpole", gamma=2)
+    for name, value in (("gamma", 2), ("episodes", 0), ("evaluate_every", 0), ("num_envs", 0)):
+        settings: Any = {name: value}
+        with pytest.raises(ConfigError, match=f"{name} is {value}; it must be"):
+            qstep.pqn("cartpole", **settings)
     with pytest.raises(EnvironmentSpaceError, match="of which further copies can be made"):
         qstep.dqn(5)  # type: ignore[arg-type]
 

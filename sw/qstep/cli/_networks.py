@@ -12,8 +12,7 @@ from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._hyperparameters import changes
 from qstep.cli._output import JsonOutput
 from qstep.deep.algorithms import ALGORITHMS, preset_of
-from qstep.deep.run import GAMES, NetworkRun
-from qstep.deep.train import network_run
+from qstep.deep.run import GAMES, NetworkRun, network_run
 
 __all__ = ["interval", "train"]
 
@@ -39,15 +38,11 @@ def train(
     folder = out or Path("runs") / f"{algorithm.split()[0]}-{Path(environment).stem}"
     preset = preset_of(environment, settings["env_kwargs"])
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
-    own = ("episodes", "evaluate_every", "num_envs", "env_kwargs")
-    run_settings = {name: settings.pop(name) for name in own}
-    typed = changes(config, settings)
+    given = changes(config, settings)
 
     def job(number: int) -> Job:
         def make(_: Mapping[str, Any]) -> NetworkRun:
-            return network_run(
-                environment, algorithm, torch_device, seed=number, **run_settings, **typed
-            )
+            return network_run(environment, algorithm, torch_device, seed=number, **given)
 
         return Job(make, folder if seeds == 1 else folder / f"seed-{number}")
 
@@ -62,7 +57,7 @@ def train(
 def _in_words(report: dict[str, Any]) -> str:
     seconds, steps = report["seconds"], report["steps"]
     lines = [
-        f"{report['world']} seed {report['seed']}, {report['engine']}: {steps} steps, "
+        f"{report['world']} seed {report['seed']}, {report['algorithm']}: {steps} steps, "
         f"{report['episodes']} episodes, {report['updates']} updates in {seconds} s "
         f"({report['processor_s']} s of processor time)",
         f"greedy score of the last network: mean {report['greedy_score']:.1f} of {GAMES} episodes, "
@@ -86,9 +81,7 @@ def _solved_in_words(report: dict[str, Any]) -> str:
         return ""
     first = report["solved_at"]
     when = "" if first is None else f" (first at step {first})"
-    if report["solved"]:
-        return f"; solved{when}"
-    return f"; not solved{when}; try a larger --total-timesteps, or several --seeds"
+    return f"; solved{when}" if report["solved"] else f"; not solved{when}; {report['hint']}"
 
 
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)

@@ -1,4 +1,4 @@
-"""``qstep dqn``: learn an environment with a network, in usual or in fast code."""
+"""``qstep dqn``: learn an environment with a network, in plain or fast code."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["command"]
 )
 @network_options("dqn")
 @click.option(
-    "--form",
+    "--code",
     type=click.Choice(("plain", "fast")),
     default="fast",
     show_default=True,
-    help="The usual code, or fast code.",
+    help="DQN as people usually write it, or fast code.",
 )
 @hyperparameter_options(DqnConfig)
-def command(form: str, **options: Any) -> None:
+def command(code: str, **options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
     WORLD is one of those named below, a grid world by its name or map (.txt), a world file (.npz), or a
@@ -37,25 +37,21 @@ def command(form: str, **options: Any) -> None:
     are a Box of floats or a Discrete and whose actions are a Discrete. The defaults of hyperparameters
     are those below, except for the named worlds, which have their own.
 
-    The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with the fast
-    form on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with
+    The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with fast
+    code on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with
     the same device and version of PyTorch; on the CPU it gives exactly the same result. With several
     seeds, the finished ones are kept. The score is that of the last network, not of the best one seen.
 
     \b
     Examples:
       qstep dqn cartpole
-      qstep dqn cartpole --form plain --total-timesteps 50000
+      qstep dqn cartpole --code plain --total-timesteps 50000
       qstep dqn cartpole --seeds 10
       qstep dqn Acrobot-v1 --learning-rate 0.0005 --gamma 0.98 --hidden 128,128
       qstep dqn snake --seeds 5
-      qstep dqn snake-features --form plain --episodes 1000
+      qstep dqn snake-features --code plain --episodes 1000
     """
-    if options["resume"] and form == "plain":
-        raise click.UsageError(
-            "--resume needs the fast form: a Gymnasium environment cannot save its state"
-        )
     # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
     extras.load("qstep.cli._networks", "torch").train(
-        algorithm="dqn plain" if form == "plain" else "dqn", **options
+        algorithm="dqn plain" if code == "plain" else "dqn", **options
     )

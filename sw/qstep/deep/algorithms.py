@@ -30,15 +30,9 @@ __all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 class Settings:
     """How an algorithm learns an environment.
 
-    Attributes
-    ----------
-    config : NetworkConfig
-        Of the algorithm's kind; its seed is replaced.
-    num_envs : int
-        Environments stepped at once. Plain DQN has one environment, and learns as often per step as DQN
-        on this many would with the same configuration.
-    evaluate_every : int
-        Training episodes between two evaluations.
+    The configuration is of the algorithm's kind; its seed is replaced. `num_envs` environments are
+    stepped at once (plain DQN steps one, and learns as often per step as DQN on so many), and there are
+    `evaluate_every` training episodes between two evaluations.
     """
 
     config: Any
@@ -48,22 +42,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An environment.
+    """An environment, and how each algorithm by name learns it; any other uses its own settings.
 
-    Attributes
-    ----------
-    make_envs : callable
-        Makes a given number of environments.
-    make_env : callable
-        Makes the same environment as a Gymnasium environment.
-    solved : float or None
-        Least mean score of greedy episodes that counts as solved.
-    episodes : int or None
-        A run ends after this many, unless its steps end first.
-    settings : mapping of str to Settings
-        Settings per algorithm; an algorithm without any uses :attr:`Algorithm.settings`.
-    env_kwargs : mapping
-        Arguments of the environment.
+    `solved` is the least mean score of greedy episodes that counts as solved. A run ends after
+    `episodes`, unless its steps end first.
     """
 
     make_envs: Callable[[int], Envs]
@@ -76,15 +58,9 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm.
+    """An algorithm: the settings for environments without their own, and how to make a learner.
 
-    Attributes
-    ----------
-    name : str
-    settings : Settings
-        Those for environments that have none of their own.
-    make : callable
-        Makes a learner from a preset, a configuration, a device and a number of environments.
+    `make` takes a preset, a configuration, a device and a number of environments.
     """
 
     name: str
@@ -132,20 +108,10 @@ def preset_of(
 ) -> Preset:
     """Return an environment with the settings of its record, if the name has a record for networks.
 
-    Parameters
-    ----------
-    world : str or gymnasium.Env
-        A key of :data:`qstep.envs.catalogue.NETWORKS`, any name that :func:`qstep.envs.make_any` takes,
-        or an environment from ``gymnasium.make``, of whose id and arguments copies are made.
-    env_kwargs : mapping, optional
-        Arguments of the environment, where `world` is a name.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environment is unknown or cannot be made.
-    ConfigError
-        It takes no such arguments.
+    `world` is a key of :data:`qstep.envs.catalogue.NETWORKS`, any name that
+    :func:`qstep.envs.make_any` takes, or an environment from ``gymnasium.make``, of whose id and
+    arguments copies are made; `env_kwargs` are the arguments of one that is given by name.
+    EnvironmentSpaceError or ConfigError is raised where it cannot be made.
     """
     if not isinstance(world, str):
         spec = getattr(world, "spec", None)

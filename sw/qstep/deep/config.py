@@ -1,4 +1,4 @@
-"""The hyperparameters of runs with networks, checked when they are made."""
+"""The hyperparameters of runs with networks: an illegal value raises ConfigError."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import boolean, integer, real, shown
+from qstep.spec.checks import assign, boolean, integer, real, shown
 from qstep.spec.epsilon import Epsilon, checked_share
 from qstep.spec.random import checked_seed
 
@@ -57,11 +57,6 @@ class NetworkConfig:
         Exploration: constant, or linear by a share of the run, of which the units are steps.
     seed : int
         Seed of everything that is drawn, including the network's initial parameters.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range.
     """
 
     total_timesteps: int = 100_000
@@ -74,10 +69,9 @@ class NetworkConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._check(integer, "total_timesteps", 1)
-        self._check(real, "gamma", 0, 1)
-        for name in ("learning_rate", "final_learning_rate", "reward_scale"):
-            self._check(_finite, name)
+        self._check(integer, "total_timesteps", low=1)
+        self._check(real, "gamma")
+        self._check(_finite, "learning_rate", "final_learning_rate", "reward_scale")
         self._check(_layers, "hidden")
         checked_share(self.epsilon)
         checked_seed(self.seed)
@@ -87,9 +81,9 @@ class NetworkConfig:
         share = min(step / self.total_timesteps, 1.0)
         return self.learning_rate + (self.final_learning_rate - self.learning_rate) * share
 
-    def _check(self, checked: Callable[..., object], name: str, *bounds: int) -> None:
-        """Replace a field by what a check makes of it; the check refuses illegal values."""
-        object.__setattr__(self, name, checked(name, getattr(self, name), *bounds))
+    def _check(self, check: Callable[..., object], *names: str, **limits: Any) -> None:
+        """Replace fields by the plain values that a check returns; it refuses illegal ones."""
+        assign(self, **{name: check(name, getattr(self, name), **limits) for name in names})
 
 
 def _finite(name: str, value: object) -> float:
@@ -109,7 +103,7 @@ def _layers(name: str, value: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class DqnConfig(NetworkConfig):
-    """Hyperparameters of DQN, in addition to those of :class:`NetworkConfig`; both forms use it.
+    """Hyperparameters of DQN, in addition to those of :class:`NetworkConfig`, in plain or fast code.
 
     Parameters
     ----------
@@ -131,11 +125,6 @@ class DqnConfig(NetworkConfig):
         How far the target moves towards the online network: 1 copies it, less is a moving average.
     prioritised : bool
         Replay transitions with large errors more often.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range.
     """
 
     variant: Variant = "double"
@@ -149,10 +138,9 @@ class DqnConfig(NetworkConfig):
 
     def __post_init__(self) -> None:
         NetworkConfig.__post_init__(self)
-        for name in ("batch_size", "gradient_steps", "buffer_size", "learning_starts"):
-            self._check(integer, name, 1, _MOST)
-        self._check(integer, "target_update_interval", 1, _MOST)
-        self._check(real, "tau", 0, 1)
+        sizes = ("batch_size", "gradient_steps", "buffer_size", "learning_starts")
+        self._check(integer, *sizes, "target_update_interval", low=1, high=_MOST)
+        self._check(real, "tau")
         self._check(boolean, "prioritised")
         check_variant(self.variant)
         if self.batch_size > self.buffer_size:
@@ -185,11 +173,6 @@ class PqnConfig(NetworkConfig):
         Pieces of a rollout, one update each; at most N * H on N environments.
     max_grad_norm : float
         A longer gradient is shortened to this; above 0.
-
-    Raises
-    ------
-    ConfigError
-        A value is out of range.
     """
 
     total_timesteps: int = 500_000
@@ -204,9 +187,8 @@ class PqnConfig(NetworkConfig):
 
     def __post_init__(self) -> None:
         NetworkConfig.__post_init__(self)
-        for name in ("num_steps", "update_epochs", "num_minibatches"):
-            self._check(integer, name, 1, _MOST)
-        self._check(real, "q_lambda", 0, 1)
+        self._check(integer, "num_steps", "update_epochs", "num_minibatches", low=1, high=_MOST)
+        self._check(real, "q_lambda")
         self._check(_finite, "max_grad_norm")
         if not self.max_grad_norm > 0.0:
             raise ConfigError(f"max_grad_norm is {self.max_grad_norm}; it must be above 0")

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from qstep.envs.vector import final_values
 from qstep.errors import ConfigError, EnvironmentSpaceError
+from qstep.spec.checks import shown
 
 __all__ = ["Envs", "Games", "Policy", "Spaces", "greedy", "modules", "modules_of", "play"]
 
@@ -66,7 +67,7 @@ class Spaces:
                     "of qstep.envs.make_any"
                 )
         self.actions = int(action.n)
-        self._is_discrete = isinstance(observation, Discrete)
+        self._observation, self._is_discrete = observation, isinstance(observation, Discrete)
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
@@ -75,6 +76,18 @@ class Spaces:
         numbers = np.zeros((len(observations), self.inputs), np.float32)
         numbers[np.arange(len(observations)), observations] = 1.0
         return numbers
+
+    def checked(self, observation: Any) -> NDArray[np.float32]:
+        """Return one observation as :meth:`numbers`; ConfigError unless it is in the space."""
+        space = self._observation
+        try:
+            seen = np.asarray(observation, None if self._is_discrete else space.dtype)
+            fits = space.contains(seen)
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise ConfigError(f"observation is {shown(observation)}; it must be one of {space}")
+        return self.numbers(seen[np.newaxis])
 
 
 def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:

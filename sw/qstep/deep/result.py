@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -21,13 +21,7 @@ from qstep.errors import ConfigError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
 from qstep.spec.checks import integer
 
-if TYPE_CHECKING:
-    from qstep.deep.run import NetworkRun, Score
-
 __all__ = ["NetworkResult", "load_network"]
-
-_THOUSAND = 1000
-"""Episodes compared at the beginning and at the end of a run."""
 
 _NETWORK = "network.safetensors"
 
@@ -43,7 +37,7 @@ class NetworkResult(Result):
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
-        ``learning_s`` and ``peak_mib``.
+        ``greedy_return``, ``greedy_length``, ``learning_s`` and ``peak_mib``.
     report : dict of plain values
     """
 
@@ -52,56 +46,13 @@ class NetworkResult(Result):
     history: History
     report: dict[str, Any]
 
-    @classmethod
-    def of(cls, run: NetworkRun) -> NetworkResult:
-        """Return the result of a finished run.
-
-        ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the
-        score is that of the last network. ``first_and_last`` shows whether a long run slowed down or
-        grew: microseconds of processor time per step, and peak memory, over the first thousand episodes
-        and the last thousand; None if there were fewer than two thousand.
-        """
-        learner, threshold, last = run.learner, run.preset.solved, run.scores[-1]
-        first = [s.steps for s in run.scores if threshold is not None and s.mean >= threshold]
-        identity = run.identity
-        del identity["version"]  # of the checkpoint
-        report = {
-            "command": run.algorithm.name.split()[0],
-            "engine": identity.pop("algorithm"),
-            "world": identity.pop("environment"),
-            **identity,
-            "steps": learner.steps,
-            "episodes": learner.episodes,
-            "updates": learner.updates,
-            **_score(last),
-            "threshold": threshold,
-            "solved": None if threshold is None else last.mean >= threshold,
-            "solved_at": first[0] if first else None,
-            "seconds": round(run.seconds, 2),
-            "processor_s": round(run.processor_s, 2),
-            "steps_per_second": round(learner.steps / run.seconds, 1) if run.seconds else None,
-            "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
-            "first_and_last": _first_and_last(run.scores),
-        }
-        rows = [
-            {"steps": s.steps, "episodes": s.episodes, **_score(s)}
-            | {"learning_s": s.learning_s, "peak_mib": s.peak_mib}
-            for s in run.scores
-        ]
-        steps, returns = np.array(run.returns, np.float64).reshape(-1, 2).T
-        history = {
-            "episodes": {"steps": steps.astype(np.int64), "return": returns},
-            "evaluations": {name: np.array([row[name] for row in rows]) for name in rows[0]},
-        }
-        return cls(run.name, learner.to_modules(), history, report)
-
     def summary(self) -> dict[str, Any]:
         """Return the report, as plain values (``docs/training.md``, "Report and history")."""
         return self.report
 
     def act(self, observation: Any) -> int:
         """Return the greedy action for an observation of the environment."""
-        return int(greedy(self.network)(self._spaces.numbers(np.asarray(observation)[None]))[0])
+        return int(greedy(self.network)(self._spaces.checked(observation))[0])
 
     @cached_property
     def _spaces(self) -> Spaces:
@@ -129,7 +80,7 @@ class NetworkResult(Result):
         def network(path: Path) -> None:
             write_atomically(path, save(self.network.state_dict()))
 
-        title = f"{self.name}, {self.report['engine']}: learning curve"
+        title = f"{self.name}, {self.report['algorithm']}: learning curve"
         curve = partial(_draw_learning_curve, title, self.history, self.report["threshold"])
         return Files({_NETWORK: network}, {"learning_curve.png": curve})
 
@@ -143,31 +94,6 @@ def load_network(folder: Path) -> NetworkResult:
     except (SafetensorError, OSError, ConfigError) as cause:
         raise FileFormatError(f"{path}: cannot be read as a network: {cause}") from cause
     return NetworkResult(report["world"], network, history, report)
-
-
-def _score(score: Score) -> dict[str, float]:
-    return {
-        "greedy_score": score.mean,
-        "greedy_score_low": score.low,
-        "greedy_score_high": score.high,
-    }
-
-
-def _first_and_last(scores: list[Score]) -> dict[str, list[float]] | None:
-    last = scores[-1]
-    early = [score for score in scores if score.episodes >= _THOUSAND]
-    late = [score for score in scores if score.episodes <= last.episodes - _THOUSAND]
-    if not early or not late or early[0].episodes > late[-1].episodes:
-        return None
-    first, before = early[0], late[-1]
-    spent = (last.learning_s - before.learning_s) / (last.steps - before.steps)
-    return {
-        "us_per_step": [
-            round(first.learning_s / first.steps * 1e6, 2),
-            round(spent * 1e6, 2),
-        ],
-        "peak_mib": [round(first.peak_mib, 1), round(last.peak_mib, 1)],
-    }
 
 
 def _draw_learning_curve(title: str, history: History, threshold: float | None) -> Figure:

@@ -1,29 +1,32 @@
-"""A run of DQN or PQN from its first step to its last, with its history."""
+"""`qstep.dqn` and `qstep.pqn`, and the run behind them, from its first step to its last."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from dataclasses import asdict, fields, replace
+from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 import torch
 
 from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.algorithms import ALGORITHMS, Preset, preset_of
-from qstep.deep.learner import Ended
 from qstep.deep.network import play
 from qstep.deep.result import NetworkResult
-from qstep.deep.torch_device import one_thread
+from qstep.deep.torch_device import choose, one_thread
 from qstep.errors import ConfigError
 from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress
+from qstep.learn.train import finished
+from qstep.mdp.world import name_of
+from qstep.spec.checks import check_callable, did_you_mean, integer
 
-__all__ = ["GAMES", "NetworkRun", "Score"]
+__all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "network_run", "pqn"]
 
 GAMES = 100
 """Greedy episodes of an evaluation."""
@@ -31,30 +34,26 @@ GAMES = 100
 _GAMES_SEED = 1 << 32
 """Seed of the evaluation's environments, the same each time; no run draws from it."""
 
+_THOUSAND = 1000
+"""Episodes compared at the beginning and at the end of a run."""
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One greedy evaluation: epsilon 0, nothing learnt.
+_CLOCKS = ("seconds", "processor_s", "learning_s")
 
-    Attributes
-    ----------
-    steps, episodes : int
-        Training before it.
-    mean, low, high : float
-        Mean, lowest and highest score of the episodes.
-    learning_s : float
-        Processor seconds of training before it, without evaluations and checkpoints.
-    peak_mib : float
-        Peak memory of the process so far.
-    """
 
-    steps: int
+class Evaluation(NamedTuple):
+    """One greedy evaluation: epsilon 0, nothing learned; all but the last two are counts or means."""
+
+    steps: int  # training before it, as `episodes`
     episodes: int
-    mean: float
-    low: float
-    high: float
-    learning_s: float
-    peak_mib: float
+    greedy_score: float
+    greedy_score_low: float
+    greedy_score_high: float
+    greedy_return: float
+    greedy_length: float
+    learning_s: (
+        float  # processor seconds of training before it, without evaluations and checkpoints
+    )
+    peak_mib: float  # peak memory of the process so far
 
 
 class NetworkRun:
@@ -81,22 +80,20 @@ class NetworkRun:
 
     Attributes
     ----------
-    preset : Preset
-        The environment's own.
-    learner : Learner
     metrics : Metrics or None
         None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
-        training episodes end (the mean return of those that ended in one step of the learner), and
-        ``greedy_score``, ``greedy_score_low`` and ``greedy_score_high`` of every evaluation.
+        training episodes end (the mean return of those that ended in one step of the learner), and the
+        ``greedy_`` columns of every evaluation.
     returns : list of (steps, return)
         Of every training episode, at its end.
-    scores : list of Score
     seconds, processor_s : float
         Spent so far: wall clock, and all processors together. Counted from the first step, including
         evaluations and whatever the caller does between two steps, mostly checkpoints.
     learning_s : float
         The part of `processor_s` spent in steps.
     """
+
+    atomic = True
 
     def __init__(
         self,
@@ -109,27 +106,27 @@ class NetworkRun:
         num_envs: int | None = None,
         preset: Preset | None = None,
     ) -> None:
+        self.evaluate_every = integer("evaluate_every", evaluate_every, 1)
+        self.episodes = None if episodes is None else integer("episodes", episodes, 1)
         self.preset = preset = preset or preset_of(name)
         self.name, self.algorithm, self.config = name, ALGORITHMS[algorithm], config
-        self.num_envs = num_envs or self.algorithm.settings_for(preset, config.seed).num_envs
-        self.evaluate_every, self.episodes = evaluate_every, episodes
+        if num_envs is None:
+            num_envs = self.algorithm.settings_for(preset, config.seed).num_envs
         self.metrics: Metrics | None = None
         try:
-            self.learner = self.algorithm.make(preset, config, device, self.num_envs)
+            self.learner = self.algorithm.make(preset, config, device, num_envs)
         except (MemoryError, RuntimeError) as cause:
             if "memory" not in str(cause) and not isinstance(cause, MemoryError):
                 raise  # PyTorch has no special error for this on a CPU
             raise ConfigError(
-                f"the run does not fit into memory; {self.num_envs} environments and hidden layers of "
+                f"the run does not fit into memory; {num_envs} environments and hidden layers of "
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
             ) from cause
         self._games = preset.make_envs(GAMES)
         self._held = ExitStack()
         self.returns: list[tuple[int, float]] = []
-        self.scores: list[Score] = []
+        self.evaluations: list[Evaluation] = []
         self.seconds = self.processor_s = self.learning_s = 0.0
-
-    atomic = True
 
     def open(self, checkpoint: Checkpoint | None) -> None:
         """Keep PyTorch to one thread until :meth:`close`; restore the checkpoint, if there is one."""
@@ -158,9 +155,6 @@ class NetworkRun:
     def reached(self) -> str:
         return f"{self.learner.steps} steps"
 
-    def result(self) -> NetworkResult:
-        return NetworkResult.of(self)
-
     @property
     def identity(self) -> dict[str, Any]:
         """What the run is, as plain values: a checkpoint fits only a run with the same identity.
@@ -168,9 +162,10 @@ class NetworkRun:
         It includes the version of PyTorch, as another version may compute other sums.
         """
         return {
-            "algorithm": self.algorithm.name,
             "version": self.learner.VERSION,
-            "environment": self.name,
+            "command": self.algorithm.name.split()[0],
+            "algorithm": self.algorithm.name,
+            "world": self.name,
             "env_kwargs": dict(self.preset.env_kwargs),
             "device": self.learner.device.type,
             "num_envs": self.learner.num_envs,
@@ -189,7 +184,6 @@ class NetworkRun:
 
     @property
     def resumable(self) -> bool:
-        """Whether :meth:`checkpoint` can return all that the rest of the run depends on."""
         return self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
@@ -198,7 +192,8 @@ class NetworkRun:
         while not self.done:
             began = time.process_time()
             before = self.learner.episodes
-            self._note(self.learner.step())
+            ended = self.learner.step()
+            self._note(ended.episode_return.tolist())
             self.learning_s += time.process_time() - began
             crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
             if crossed or self.done:
@@ -214,8 +209,9 @@ class NetworkRun:
         self.processor_s += now[1] - processor
         return now
 
-    def _note(self, ended: Ended) -> None:
-        steps, returns = self.learner.steps, ended.episode_return.tolist()
+    def _note(self, returns: list[float]) -> None:
+        """Record the returns of the episodes that ended."""
+        steps = self.learner.steps
         self.returns += [(steps, episode_return) for episode_return in returns]
         if self.metrics is not None and returns:
             values = {"episode_return": sum(returns) / len(returns)}
@@ -223,70 +219,116 @@ class NetworkRun:
             self.metrics(steps, {**values, **self.learner.rates()})
 
     def _evaluate(self) -> None:
-        scores = play(self._games, self.learner.policy(GAMES), _GAMES_SEED).score
-        self.scores.append(
-            Score(
-                self.learner.steps,
-                self.learner.episodes,
-                float(scores.mean()),
-                float(scores.min()),
-                float(scores.max()),
-                self.learning_s,
-                _peak_mib(),
+        learner = self.learner
+        found = play(self._games, learner.policy(GAMES), _GAMES_SEED).columns
+        self.evaluations.append(
+            Evaluation(
+                learner.steps,
+                learner.episodes,
+                **found,
+                learning_s=self.learning_s,
+                peak_mib=_peak_mib(),
             )
         )
-
         if self.metrics is not None:
-            score = self.scores[-1]
-            told = {"": score.mean, "_low": score.low, "_high": score.high}
-            self.metrics(score.steps, {f"greedy_score{end}": value for end, value in told.items()})
+            self.metrics(learner.steps, found)
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """All that the rest of the run depends on, and its history.
-
-        Raises
-        ------
-        ConfigError
-            The environments have no checkpoints.
-        """
+        """All that the rest of the run depends on, and its history; ConfigError if not resumable."""
         learner, own = self.learner.checkpoint(), self._own()
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
     def _own(self) -> Checkpoint:
         """Return the parts of a checkpoint that are not the learner's."""
+        evaluations = np.array(self.evaluations, np.float64)
         return Checkpoint(
             {name: getattr(self, name) for name in _CLOCKS},
             {
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
-                "history.scores": np.array([astuple(s) for s in self.scores]).reshape(-1, 7),
+                "history.evaluations": evaluations.reshape(-1, len(Evaluation._fields)),
             },
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a :meth:`checkpoint` of a run with the same :attr:`identity`.
 
-        Raises
-        ------
-        CheckpointError
-            A part is missing, or has another type or shape; then nothing has changed.
+        If a part is missing, or has another type or shape, CheckpointError is raised and nothing has
+        changed.
         """
         own = self._own()
         check_parts(checkpoint.head, own.head)
         check_parts(checkpoint.arrays, own.arrays, any_length=own.arrays)
         self.learner.restore(checkpoint)  # this checks the learner's parts
-        self.returns = [
-            (int(f), total) for f, total in checkpoint.arrays["history.returns"].tolist()
-        ]
-        self.scores = [
-            Score(int(steps), int(episodes), *rest)
-            for steps, episodes, *rest in checkpoint.arrays["history.scores"].tolist()
+        arrays = checkpoint.arrays
+        self.returns = [(int(at), total) for at, total in arrays["history.returns"].tolist()]
+        self.evaluations = [
+            Evaluation(int(steps), int(episodes), *rest)
+            for steps, episodes, *rest in arrays["history.evaluations"].tolist()
         ]
         for name in _CLOCKS:
             setattr(self, name, checkpoint.head[name])
 
+    def result(self) -> NetworkResult:
+        """Return the result of a finished run.
 
-_CLOCKS = ("seconds", "processor_s", "learning_s")
+        ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the
+        score is that of the last network.
+        """
+        learner, threshold, last = self.learner, self.preset.solved, self.evaluations[-1]
+        good = [
+            evaluation.steps
+            for evaluation in self.evaluations
+            if threshold is not None and evaluation.greedy_score >= threshold
+        ]
+        solved = None if threshold is None else last.greedy_score >= threshold
+        identity = self.identity
+        del identity["version"]  # of the checkpoint
+        report = {
+            "engine": "network",
+            **identity,
+            "steps": learner.steps,
+            "episodes": learner.episodes,
+            "updates": learner.updates,
+            **{name: part for name, part in last._asdict().items() if name.startswith("greedy_")},
+            "threshold": threshold,
+            "solved": solved,
+            "solved_at": good[0] if good else None,
+            "seconds": round(self.seconds, 2),
+            "processor_s": round(self.processor_s, 2),
+            "steps_per_second": round(learner.steps / self.seconds, 1) if self.seconds else None,
+            "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
+            "first_and_last": _first_and_last(self.evaluations),
+            "hint": "try a larger --total-timesteps, or several --seeds"
+            if solved is False
+            else None,
+        }
+        steps, returns = np.array(self.returns, np.float64).reshape(-1, 2).T
+        columns = map(np.array, zip(*self.evaluations, strict=True))
+        history = {
+            "episodes": {"steps": steps.astype(np.int64), "return": returns},
+            "evaluations": dict(zip(Evaluation._fields, columns, strict=True)),
+        }
+        return NetworkResult(self.name, learner.to_modules(), history, report)
+
+
+def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]] | None:
+    """Return whether a long run slowed down or grew, from its first and last thousand episodes.
+
+    It is the processor time per step, in microseconds, and peak memory; None if there were fewer than
+    two thousand.
+    """
+    last = evaluations[-1]
+    early = [found for found in evaluations if found.episodes >= _THOUSAND]
+    late = [found for found in evaluations if found.episodes <= last.episodes - _THOUSAND]
+    if not early or not late or early[0].episodes > late[-1].episodes:
+        return None
+    first, before = early[0], late[-1]
+    spent = (last.learning_s - before.learning_s) / (last.steps - before.steps)
+    return {
+        "us_per_step": [round(first.learning_s / first.steps * 1e6, 2), round(spent * 1e6, 2)],
+        "peak_mib": [round(first.peak_mib, 1), round(last.peak_mib, 1)],
+    }
 
 
 def _peak_mib() -> float:
@@ -297,3 +339,94 @@ def _peak_mib() -> float:
         return math.nan
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def network_run(
+    env: str | gym.Env[Any, Any],
+    algorithm: str,
+    torch_device: str,
+    *,
+    episodes: int | None = None,
+    evaluate_every: int | None = None,
+    num_envs: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> NetworkRun:
+    """Return a run; parameters as for :func:`dqn`."""
+    preset, kind = preset_of(env, env_kwargs), ALGORITHMS[algorithm]
+    own = kind.settings_for(preset, seed)
+    names = [field.name for field in fields(own.config)]
+    for name in settings:
+        if name not in names:
+            raise ConfigError(f"{algorithm} has no setting {name!r}.{did_you_mean(name, names)}")
+    return NetworkRun(
+        name_of(env),
+        algorithm,
+        replace(own.config, **settings),
+        choose(torch_device),
+        own.evaluate_every if evaluate_every is None else evaluate_every,
+        preset.episodes if episodes is None else episodes,
+        num_envs,
+        preset,
+    )
+
+
+def dqn(
+    env: str | gym.Env[Any, Any],
+    *,
+    torch_device: str = "cpu",
+    progress: Callable[[Progress], object] | None = None,
+    metrics: Metrics | None = None,
+    **settings: Any,
+) -> NetworkResult:
+    """Learn an environment with DQN, as ``qstep dqn`` does.
+
+    Parameters
+    ----------
+    env : str or gymnasium.Env
+        A name that ``qstep dqn`` takes, or an environment from ``gymnasium.make``.
+    torch_device : str
+        ``cpu``, ``cuda``, ``mps`` or ``auto``.
+    progress : callable, optional
+        Called with a :class:`~qstep.Progress` after every step of the learner.
+    metrics : Metrics, optional
+    **settings
+        `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of
+        ``qstep.deep.config.DqnConfig``; by default the environment's own.
+
+    Raises
+    ------
+    ConfigError
+        There is no such setting, or a value is out of range.
+    EnvironmentSpaceError
+        The environment cannot be made, or its spaces do not fit a network.
+    """
+    return _learned("dqn", env, torch_device, progress, metrics, settings)
+
+
+def pqn(
+    env: str | gym.Env[Any, Any],
+    *,
+    torch_device: str = "cpu",
+    progress: Callable[[Progress], object] | None = None,
+    metrics: Metrics | None = None,
+    **settings: Any,
+) -> NetworkResult:
+    """Learn an environment with PQN, as ``qstep pqn`` does; as :func:`dqn`, with `PqnConfig`."""
+    return _learned("pqn", env, torch_device, progress, metrics, settings)
+
+
+def _learned(
+    algorithm: str,
+    env: str | gym.Env[Any, Any],
+    torch_device: str,
+    progress: Callable[[Progress], object] | None,
+    metrics: Metrics | None,
+    settings: dict[str, Any],
+) -> NetworkResult:
+    for name, given in (("progress", progress), ("metrics", metrics)):
+        check_callable(name, given)
+    result = finished(network_run(env, algorithm, torch_device, **settings), progress, metrics)
+    assert isinstance(result, NetworkResult)
+    return result

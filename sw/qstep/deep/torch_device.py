@@ -23,18 +23,7 @@ def present() -> list[str]:
 
 
 def choose(name: str = "auto") -> torch.device:
-    """Return a device of this machine.
-
-    Parameters
-    ----------
-    name : str
-        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is present.
-
-    Raises
-    ------
-    TorchDeviceError
-        There is no such device here, or the name is unknown.
-    """
+    """Return a device of this machine by name; ``auto`` is the fastest. Others: TorchDeviceError."""
     here = present()
     if name != "auto" and name not in here:
         raise TorchDeviceError(

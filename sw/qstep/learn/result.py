@@ -152,8 +152,9 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         report = self.summary()
-        how = f"{report['steps']} steps, {report['episodes']} episodes"
-        return f"<{type(self).__name__} {self.name}: {report['engine']}, {how}>"
+        how = f"{report['algorithm']} ({report['engine']})"
+        done = f"{report['steps']} steps, {report['episodes']} episodes"
+        return f"<{type(self).__name__} {self.name}: {how}, {done}>"
 
 
 def read_results(folder: Path) -> tuple[dict[str, Any], History]:
