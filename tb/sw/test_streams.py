@@ -13,7 +13,7 @@ from rich.table import Table
 
 from qstep import cli
 from qstep._io import extras
-from qstep.cli import _console
+from qstep.cli import _output
 from qstep.cli._output import JsonOutput
 from qstep.errors import DrawingError, FileFormatError
 
@@ -133,13 +133,13 @@ def test_pipes_get_lines(
     monkeypatch.setenv("COLUMNS", "10")
     table = Table("name", box=None)
     table.add_row("[torch] " * 40 + ":bug: [/]")
-    _console.console().print(table)
+    _output.console().print(table)
     assert "[torch] " * 40 + ":bug: [/]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("bar", [_console.run_bar, _console.task_bar])
+@pytest.mark.parametrize("bar", [_output.run_bar, _output.task_bar])
 def test_bars_show_names(bar: Callable[[], Progress], capsys: pytest.CaptureFixture[str]) -> None:
     progress = bar()
     progress.add_task("a[/b]:bug:", state="[c]")
-    _console.console().print(progress)
+    _output.console().print(progress)
     assert "a[/b]:bug:" in capsys.readouterr().out

@@ -19,9 +19,8 @@ import click
 from qstep._io.checkpoint import Checkpoint, check_identity, read_checkpoint, save_checkpoint
 from qstep._io.pictures import WritePictures, write_pictures
 from qstep._io.run_folder import run_folder
-from qstep.cli._console import run_bar
 from qstep.cli._interrupt import command_line, held_back, on_interrupt, say_stopped
-from qstep.cli._output import JsonOutput, room_for
+from qstep.cli._output import JsonOutput, room_for, run_bar
 from qstep.errors import ConfigError, DeviceError, DrawingError, SchedulerError
 from qstep.learn.metrics import write_metrics
 from qstep.learn.result import Result

@@ -1,10 +1,7 @@
 """How every command ends on Ctrl-C, on SIGTERM and when its terminal is closed (SIGHUP).
 
-It prints one line on stderr, and its status is 130, 143 or 129.
-
-The signal raises an exception wherever the command is, and work in progress is dropped. The line says
-what was saved and which command resumes it, names the files that were written, or says that nothing is
-kept.
+The signal raises an exception wherever the command is, and work in progress is dropped. One line on
+stderr says what is kept and how to resume; the status is 130, 143 or 129.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ class _Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
-    """Install a handler for both signals; a signal that the parent process ignores stays ignored."""
+    """Install a handler for the signals; a signal that the parent process ignores stays ignored."""
     before = {
         number: signal.signal(number, handler)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -127,15 +124,12 @@ def command_line(*more: str) -> str:
 
 def say_stopped() -> None:
     """Say on stderr that the command was stopped, what is kept and how to resume."""
-    words = click.get_current_context().meta.get(_WORDS, lambda: None)()
-    click.echo(f"stopped{words or _what_is_there()}", err=True)
-
-
-def _what_is_there() -> str:
-    """Return what is true of any command: which files it wrote, or that it wrote none."""
-    if written:
-        return f"; written: {', '.join(dict.fromkeys(map(str, written)))}"
-    typed = click.get_current_context().meta[TYPED]
-    if "--resume" in typed:
-        return f"; the checkpoint is unchanged; to resume, run: {command_line()}"
-    return "; no file was changed" if "--overwrite" in typed else "; nothing is kept"
+    meta = click.get_current_context().meta
+    words = meta[_WORDS]() if _WORDS in meta else None
+    if words is None and written:
+        words = f"; written: {', '.join(dict.fromkeys(map(str, written)))}"
+    elif words is None and "--resume" in meta[TYPED]:
+        words = f"; the checkpoint is unchanged; to resume, run: {command_line()}"
+    elif words is None:
+        words = "; no file was changed" if "--overwrite" in meta[TYPED] else "; nothing is kept"
+    click.echo(f"stopped{words}", err=True)

@@ -1,7 +1,8 @@
-"""Where results go: ``--json``, shared by all commands that have it; folders made before the work."""
+"""What commands share to put out results: ``--json``, folders, and tables and bars that Rich prints."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -9,20 +10,34 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from qstep._io.files import json_text, make_room, write_atomically
 
-__all__ = ["JsonOutput", "json_option", "room_for"]
+__all__ = [
+    "JsonOutput",
+    "console",
+    "json_option",
+    "room_for",
+    "run_bar",
+    "task_bar",
+    "task_progress",
+]
 
 
 @contextmanager
 def room_for(*files: Path | None) -> Iterator[None]:
     """Create the folders for files that are written later; after an error, remove the empty ones.
 
-    Raises
-    ------
-    FileFormatError
-        A file cannot be written there; see :func:`qstep._io.files.make_room`.
+    Raises FileFormatError if a file cannot be written there (:func:`qstep._io.files.make_room`).
     """
     wanted = [file for file in files if file is not None]
     absent = {folder for file in wanted for folder in file.parents if not folder.exists()}
@@ -38,19 +53,12 @@ def room_for(*files: Path | None) -> Iterator[None]:
 
 
 _STDOUT = "-"
+_UNLIMITED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class JsonOutput:
-    """Where to write a result as JSON.
-
-    Attributes
-    ----------
-    on_stdout : bool
-        Stdout gets the JSON, and no text.
-    file : Path or None
-        The file gets the JSON, and stdout the text.
-    """
+    """Where to write a result as JSON: on stdout instead of the text, in a file, or nowhere."""
 
     on_stdout: bool = False
     file: Path | None = None
@@ -59,11 +67,6 @@ class JsonOutput:
         """Write plain values as JSON where they belong; call `in_words` to print the same as text.
 
         The file comes first; if it cannot be written, the text is printed all the same.
-
-        Raises
-        ------
-        FileFormatError
-            The file cannot be written.
         """
         text = json_text(report, indent)
         try:
@@ -97,3 +100,48 @@ def _parse(_: click.Context, __: click.Parameter, text: str | None) -> JsonOutpu
             f"{text!r} does not end with .json; for JSON on stdout put --json last, or write --json=-"
         )
     return JsonOutput(file=Path(text))
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console that prints brackets as brackets, and cuts lines only to fit a terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _UNLIMITED
+    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def run_bar() -> Progress:
+    """Return a progress bar on stderr for a run of minutes; its tasks have a field ``state``."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+    )
+
+
+def task_bar() -> Progress:
+    """Return a progress bar on stderr that is erased at the end, and not shown without a terminal."""
+    out = console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=out,
+        transient=True,
+        disable=not out.is_terminal,
+    )
+
+
+@contextmanager
+def task_progress(name: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a :func:`task_bar` for one task; yield what takes its description and how far it is."""
+    with task_bar() as bar:
+        task = bar.add_task(name, total=None)
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{name}: {what}", completed=done, total=total)
+
+        yield progress

@@ -10,7 +10,7 @@ import click
 
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import ROUNDINGS, FiniteRange, option, plot_option, seed_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -44,7 +44,6 @@ def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any
     (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
     WORLD is a map, a world file, or an environment with a transition table.
     """
-    from qstep.cli._console import console, task_progress
     from qstep.learn.advise import advise
     from qstep.learn.advise_views import draw, render, sentence
     from qstep.mdp.world import World

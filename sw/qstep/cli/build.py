@@ -8,7 +8,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._options import BITSTREAMS, FILE, option, refuse, scheduler_option, seeds_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
 from qstep.spec.config import Config
 
 __all__ = ["command"]
@@ -40,7 +40,6 @@ def command(
     An unknown BOARD gets the list of all boards. Finished placements are kept: an interrupted build
     continues where it stopped, and more seeds add to the finished ones.
     """
-    from qstep.cli._console import console, task_progress
     from qstep_fpga.board import load
     from qstep_fpga.flow import build
     from qstep_fpga.render import render

@@ -21,8 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qstep._io.extras import remedy
-from qstep.cli._console import console
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for
 from qstep.errors import QStepError, ToolMissingError
 
 __all__ = ["Finding", "command", "examine", "is_ready"]

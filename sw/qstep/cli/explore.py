@@ -18,7 +18,7 @@ from qstep.cli._options import (
     scheduler_option,
     seeds_option,
 )
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -63,7 +63,6 @@ def command(
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
     kept: the same command continues where it stopped, and more seeds add to the finished ones.
     """
-    from qstep.cli._console import console, task_progress
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid
     from qstep_fpga.explore.plot import draw

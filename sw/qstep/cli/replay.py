@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from qstep.cli._options import config_from, config_options, device_option, hyper_options
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, json_option, room_for, task_bar
 from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
 from qstep.learn.result import saturated_in_words
@@ -106,7 +106,6 @@ def command(
 
 def _apply(device: Device, transitions: Transitions) -> float:
     """Apply all transitions and return the seconds taken; an error counts all that were applied."""
-    from qstep.cli._console import task_bar
 
     device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
     with task_bar() as bar:

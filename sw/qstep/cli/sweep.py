@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qstep.cli._console import console
 from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._options import (
     FOLDER,
@@ -25,7 +24,7 @@ from qstep.cli._options import (
     refuse,
     scheduler_option,
 )
-from qstep.cli._output import JsonOutput, json_option
+from qstep.cli._output import JsonOutput, console, json_option
 from qstep.learn.result import Result
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import FALLING, Epsilon

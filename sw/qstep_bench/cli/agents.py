@@ -12,9 +12,8 @@ import click
 
 from qstep._io import extras
 from qstep._io.pictures import write_pictures
-from qstep.cli._console import task_bar
 from qstep.cli._options import FiniteRange, plot_option, seed_option, torch_device_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, json_option, room_for, task_bar
 from qstep.errors import EnvironmentSpaceError
 
 __all__ = ["command"]

@@ -9,7 +9,7 @@ import click
 
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import plot_option, refuse, torch_device_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
 from qstep_bench.systems import NAMES, TABLES
 
 __all__ = ["command"]
@@ -56,7 +56,6 @@ def command(
     table lists boards and serial lines too, and the line rate at which a board would be as fast as each
     backend. No hardware is measured: clocks are estimates of place and route; line rates are computed.
     """
-    from qstep.cli._console import console, task_progress
     from qstep_bench.boards import load_reports
     from qstep_bench.html import write_page
     from qstep_bench.plot import draw

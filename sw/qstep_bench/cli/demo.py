@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from qstep.cli._console import console as plain_console
-from qstep.cli._console import task_bar
+from qstep.cli._output import console as plain_console
+from qstep.cli._output import task_bar
 
 if TYPE_CHECKING:
     from qstep_bench.demo import Trained

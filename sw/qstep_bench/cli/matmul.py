@@ -12,7 +12,7 @@ import click
 from qstep._io import extras
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import plot_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -52,7 +52,6 @@ def command(
     Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
     multiplications a second, in float32.
     """
-    from qstep.cli._console import task_progress
 
     matmul = extras.load("qstep_bench.matmul", "torch")
     with (
@@ -69,7 +68,6 @@ def _show(report: Any) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from qstep.cli._console import console
     from qstep_bench.measure import number, spread
 
     found = {(row.size, row.device): row.gflops for row in report.rows}

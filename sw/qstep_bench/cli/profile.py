@@ -9,7 +9,7 @@ import click
 
 from qstep._io.files import write_atomically
 from qstep.cli._options import FiniteRange, refuse, torch_device_option
-from qstep.cli._output import JsonOutput, json_option, room_for
+from qstep.cli._output import JsonOutput, console, json_option, room_for
 from qstep_bench.machine import machine, today, versions
 from qstep_bench.profilers import TOOLS, Profile, profile
 
@@ -67,7 +67,6 @@ def command(
       qstep profile torch --tool torch --seconds 0.2
       qstep profile torch-plain --tool pyinstrument
     """
-    from qstep.cli._console import console
     from qstep_bench import systems
     from qstep_bench.measure import calibrate
 
@@ -108,8 +107,6 @@ def command(
 def _show(found: Profile, top: int) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-
-    from qstep.cli._console import console
 
     table = Table(box=SIMPLE_HEAD)
     for name in ("share", "seconds", "calls"):
