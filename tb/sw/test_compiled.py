@@ -1,6 +1,7 @@
 """Machine code kept on disk always belongs to the present source text."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,15 @@ def test_read_only_installation_caches_elsewhere_or_nowhere(package: Path, tmp_p
     assert run(package, QSTEP_CACHE=str(place), **nowhere) == "22.0 0"
     assert run(package, QSTEP_CACHE=str(place), **nowhere) == "22.0 1"
     assert len([*place.rglob("*.nbc")]) == 1
+
+
+def test_code_kept_for_types_of_a_module_that_is_gone_is_made_anew(package: Path) -> None:
+    assert run(package) == "22.0 0"
+    (index,) = (package / "__pycache__").glob("kernel.pay*.nbi")
+    version = pickle.dumps(pickle.loads(index.read_bytes()))
+    index.write_bytes(version + b"cqstep.gone\nGames\n.")
+    assert run(package) == "22.0 0"
+    assert run(package) == "22.0 1"
 
 
 def test_code_that_cannot_be_kept_runs(package: Path) -> None:

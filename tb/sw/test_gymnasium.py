@@ -13,7 +13,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tb.sw.vector_steps import poles
 
 from qstep.envs import ENVIRONMENTS, CartPoleTable, GridWorld, Snake
-from qstep.envs.snake_rules import Observation
+from qstep.envs.snake import Observation
 from qstep.envs.vector import led_to
 from qstep.errors import ConfigError, EpisodeError
 

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from tb.sw.vector_steps import snakes, stepped
 
 from qstep.envs import Snake, make, table_size
-from qstep.envs.snake_rules import Cell, Observation
+from qstep.envs.snake import Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import ConfigError, EnvironmentSpaceError, EpisodeError

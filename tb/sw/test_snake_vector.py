@@ -12,7 +12,7 @@ from tb.sw.vector_steps import snakes as games
 from tb.sw.vector_steps import stepped
 
 from qstep.envs import Snake
-from qstep.envs.snake_rules import MOVES, TURNS, Cell, Observation
+from qstep.envs.snake import MOVES, TURNS, Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.envs.splitmix import SplitMix64
 from qstep.spec.random import GOLDEN

@@ -9,8 +9,8 @@ import pytest
 from tb.sw.vector_steps import poles, snakes, stepped
 
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.envs.compiled_vector import CompiledVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
+from qstep.envs.vector import CompiledVectorEnv
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 
 Begin = Callable[..., CompiledVectorEnv]

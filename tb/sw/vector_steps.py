@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
-from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.snake_rules import Observation
+from qstep.envs.snake import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.vector import final_values, led_to
+from qstep.envs.vector import CompiledVectorEnv, final_values, led_to
 
 __all__ = ["Outcome", "poles", "snakes", "stepped"]
 

@@ -51,8 +51,9 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
     if is_jitted(made) and _enable_caching(made):
-        save, index = made._cache.save_overload, made._cache._cache_file
-        made._cache.save_overload = partial(_try, save)
+        index = made._cache._cache_file
+        made._cache.load_overload = partial(_load, made._cache.load_overload, index)
+        made._cache.save_overload = partial(_try, made._cache.save_overload)
         index._source_stamp = (
             index._source_stamp,
             _text_behind(Path(function.__code__.co_filename), *sources),
@@ -97,6 +98,15 @@ def _enable_caching(made: Any) -> bool:
         finally:
             config.CACHE_DIR = chosen
     return True
+
+
+def _load(load: Callable[..., Any], index: Any, *what: Any) -> Any:
+    """Load machine code; forget what was kept for types of modules that no longer exist."""
+    try:
+        return load(*what)
+    except (ImportError, AttributeError):
+        index.flush()
+        return None
 
 
 def _try(save: Callable[..., None], *what: Any) -> None:

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.config import NetworkConfig
 from qstep.deep.network import Envs, Policy, Spaces
-from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.vector import check_autoreset, led_to
+from qstep.envs.vector import CompiledVectorEnv, check_autoreset, led_to
 from qstep.errors import CheckpointError, ConfigError
 
 __all__ = ["PHASES", "Ended", "Learner", "Step", "Stored", "VectorLearner", "first_seed"]

@@ -3,8 +3,6 @@
 Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
 sines and cosines of :func:`step` come from NumPy, as in Gymnasium. Those of the C library, which
 :func:`move` uses, may differ in the last bit.
-
-`poles` below are `CartPoles`, and `out` is an `Outcome`.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ __all__ = [
     "INPUTS",
     "SCRATCH",
     "STEP_CAP",
-    "CartPoles",
-    "Outcome",
     "move",
     "observe",
     "restart",
@@ -57,60 +53,33 @@ _START_STEPS = 1 << 31
 
 
 class CartPoles(NamedTuple):
-    """The state of N environments, one element per environment.
-
-    Attributes
-    ----------
-    word : ndarray of uint64, shape (N,)
-        Generators.
-    x, x_dot : ndarray of float64, shape (N,)
-        Place (m) and speed (m/s) of the cart.
-    theta, theta_dot : ndarray of float64, shape (N,)
-        Angle (rad, 0 upright) and speed (rad/s) of the pole.
-    steps : ndarray of int32, shape (N,)
-        Steps since the episode began.
-    """
+    """The state of N environments, each of shape (N,), and what :data:`SCRATCH` names."""
 
     word: NDArray[np.uint64]
+    """Generators."""
     x: NDArray[np.float64]
+    """Position of the cart (m), and `x_dot` its speed (m/s)."""
     x_dot: NDArray[np.float64]
     theta: NDArray[np.float64]
+    """Angle of the pole (rad, 0 upright), and `theta_dot` its speed (rad/s)."""
     theta_dot: NDArray[np.float64]
     steps: NDArray[np.int32]
+    """Steps since the episode began."""
+    cosine: NDArray[np.float64]
+    """Of `theta`, for :func:`step`."""
+    sine: NDArray[np.float64]
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
         """Return environments in which no episode has begun yet."""
-        return cls(
-            word=np.zeros(num_envs, np.uint64),
-            x=np.zeros(num_envs),
-            x_dot=np.zeros(num_envs),
-            theta=np.zeros(num_envs),
-            theta_dot=np.zeros(num_envs),
-            steps=np.zeros(num_envs, np.int32),
-        )
-
-
-class Outcome(NamedTuple):
-    """The results of a step, one element or row per environment.
-
-    Attributes
-    ----------
-    next_observation : ndarray of float32, shape (N, 4)
-    reward : ndarray of float32, shape (N,)
-        Always 1, so never written.
-    terminated, truncated : ndarray of bool, shape (N,)
-    """
-
-    next_observation: NDArray[np.float32]
-    reward: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
+        x, x_dot, theta, theta_dot, cosine, sine = np.zeros((6, num_envs))
+        steps = np.zeros(num_envs, np.int32)
+        return cls(np.zeros(num_envs, np.uint64), x, x_dot, theta, theta_dot, steps, cosine, sine)
 
 
 ARRAYS = CartPoles
 
-SCRATCH: tuple[str, ...] = ()
+SCRATCH = ("cosine", "sine")
 
 _row_of = compiled(row_of)
 
@@ -131,12 +100,17 @@ def restart(poles, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def observe(poles, i, seen):  # type: ignore[no-untyped-def]
-    """Write the observation of environment `i`."""
+def _observe(poles, i, seen):  # type: ignore[no-untyped-def]
     seen[i, 0] = poles.x[i]
     seen[i, 1] = poles.x_dot[i]
     seen[i, 2] = poles.theta[i]
     seen[i, 3] = poles.theta_dot[i]
+
+
+@compiled
+def observe(poles, i, shown):  # type: ignore[no-untyped-def]
+    """Write the observation of environment `i`."""
+    _observe(poles, i, shown[0])
 
 
 @compiled
@@ -176,18 +150,17 @@ def row(poles, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step(poles, actions, cosines, sines, seen, out):  # type: ignore[no-untyped-def]
-    """Step every environment, and restart those whose episode ends.
-
-    Returns the first environment whose action is out of range, before anything is changed; otherwise -1.
-    """
+def step(poles, actions, shown, out):  # type: ignore[no-untyped-def]
+    """Step every environment, and restart those whose episode ends; see `qstep.envs.vector`."""
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
+    seen, next_seen = shown[0], out.next_shown[0]
     for i in range(len(actions)):
-        out.terminated[i], out.truncated[i] = _push(poles, i, actions[i], cosines[i], sines[i])
-        observe(poles, i, out.next_observation)
+        ends = _push(poles, i, actions[i], poles.cosine[i], poles.sine[i])
+        out.reward[i], (out.terminated[i], out.truncated[i]) = 1.0, ends
+        _observe(poles, i, next_seen)
         if out.terminated[i] or out.truncated[i]:
             restart(poles, i)
-        observe(poles, i, seen)
+        _observe(poles, i, seen)
     return -1

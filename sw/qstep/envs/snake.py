@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, get_args
 
 import gymnasium as gym
 import numpy as np
@@ -12,29 +13,57 @@ from gymnasium.spaces import Box, Discrete
 
 from qstep.envs.checked import checked_action
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
-from qstep.envs.snake_rules import (
-    ACTIONS,
-    DIRECTION_FEATURE,
-    FEATURES,
-    FLOOD_FEATURES,
-    MARGIN,
-    MOVES,
-    PATIENCE,
-    REWARD_DEATH,
-    REWARD_FOOD,
-    SIDE,
-    START_LENGTH,
-    STATES,
-    TURNS,
-    Cell,
-    Observation,
-    checked_observation,
-    checked_placement,
-)
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EpisodeError
+from qstep.errors import ConfigError, EpisodeError
 
-__all__ = ["Snake"]
+__all__ = [
+    "ACTIONS",
+    "DIRECTION_FEATURE",
+    "FEATURES",
+    "FLOOD_FEATURES",
+    "MARGIN",
+    "MOVES",
+    "PATIENCE",
+    "REWARD_DEATH",
+    "REWARD_FOOD",
+    "SIDE",
+    "START_LENGTH",
+    "TURNS",
+    "Cell",
+    "Observation",
+    "Snake",
+    "checked_placement",
+]
+
+Cell: TypeAlias = tuple[int, int]
+"""Row and column, counted from the upper left corner."""
+
+Observation: TypeAlias = Literal["state", "features", "flood"]
+
+SIDE = 10
+START_LENGTH = 3
+MARGIN = 3
+"""Least number of free cells between the head and the border at the start."""
+
+PATIENCE = 100
+"""Steps without food, per cell of the body, after which an episode is truncated."""
+
+REWARD_FOOD = 10.0
+REWARD_DEATH = -10.0
+
+MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+"""Row and column step of the directions right, down, left, up: clockwise."""
+
+TURNS = (0, 1, -1)
+"""The change of direction by the actions straight, right, left."""
+
+ACTIONS = len(TURNS)
+FEATURES = 11
+FLOOD_FEATURES = FEATURES + ACTIONS
+STATES = 1 << FEATURES
+
+DIRECTION_FEATURE = (4, 6, 3, 5)
+"""The feature that is 1 for each direction."""
 
 _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 
@@ -113,7 +142,12 @@ class Snake(gym.Env[Any, Any]):
         self, observation: Observation = "features", render_mode: str | None = None
     ) -> None:
         self.render_mode = checked_render_mode(render_mode)
-        self.kind = checked_observation(observation)
+        kinds = get_args(Observation)
+        if observation not in kinds:
+            raise ConfigError(
+                f"observation is {observation!r}; it must be one of {', '.join(kinds)}"
+            )
+        self.kind = observation
         width = FLOOD_FEATURES if observation == "flood" else FEATURES
         self.observation_space = (
             Discrete(STATES) if observation == "state" else Box(0.0, 1.0, (width,), np.float32)
@@ -276,3 +310,27 @@ def _reachable(start: Cell, free: set[Cell]) -> int:
                 seen.add(cell)
                 queue.append(cell)
     return len(seen)
+
+
+def checked_placement(body: Sequence[Cell], food: Cell) -> int:
+    """Return the direction of a snake; raises ConfigError if it or its food is impossible."""
+    if len(body) < START_LENGTH:
+        raise ConfigError(
+            f"the body has {len(body)} cells; it must have {START_LENGTH} to {SIDE * SIDE - 1}"
+        )
+    for cell in (*body, food):
+        if not all(0 <= k < SIDE for k in cell):
+            raise ConfigError(
+                f"cell {cell} is off the grid; row and column are from 0 to {SIDE - 1}"
+            )
+    steps = [(a[0] - b[0], a[1] - b[1]) for a, b in pairwise(body)]
+    for k, step in enumerate(steps):
+        if step not in MOVES:
+            raise ConfigError(
+                f"the body goes from {body[k]} to {body[k + 1]}; its cells must be side by side"
+            )
+    for k, cell in enumerate((*body, food)):
+        if cell in body[:k]:
+            what = "the food" if k == len(body) else "the body a second time"
+            raise ConfigError(f"cell {cell} holds the body and {what}; only one fits")
+    return MOVES.index(steps[0])

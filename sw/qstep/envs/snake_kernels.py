@@ -1,36 +1,84 @@
 """The compiled part of `SnakeVectorEnv`: the rules of `Snake` over `Snakes`. Nothing is allocated.
 
-Numba keeps the machine code on disk and looks at this file only, not at `snake_rules`: see
-CONTRIBUTING.md, "Check".
+A grid is 12 x 12 bytes with a border of 1 around its cells, so walls and bodies look alike and no check
+for the edge is needed. A cell is identified by its number in that grid, ``12 * row + column``, counted
+from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo its size.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from qstep._io.compiled import compiled
-from qstep.envs.snake_rules import (
+from qstep.envs.snake import (
     ACTIONS,
     DIRECTION_FEATURE,
     FEATURES,
     MARGIN,
     MOVES,
     PATIENCE,
-    PITCH,
     REWARD_DEATH,
     REWARD_FOOD,
-    RING,
-    SCRATCH,
     SIDE,
     START_LENGTH,
     TURNS,
-    Snakes,
 )
 from qstep.envs.splitmix_kernels import below
 
-__all__ = ["ARRAYS", "SCRATCH", "move", "observe", "restart", "row", "step"]
+__all__ = ["ARRAYS", "PITCH", "RING", "SCRATCH", "move", "observe", "restart", "row", "step"]
+
+PITCH = SIDE + 2
+"""Distance from one row of the grid to the next."""
+
+RING = 128
+"""Cells in a ring: a power of two that holds every body."""
+
+
+class Snakes(NamedTuple):
+    """The state of N snakes, and what :data:`SCRATCH` names."""
+
+    word: NDArray[np.uint64]
+    """Generators, shape (N,), as all but `grid`, `ring`, `marks` and `stack`."""
+    grid: NDArray[np.uint8]
+    """1 for border or body, shape (N, 144)."""
+    ring: NDArray[np.uint8]
+    """Cells of the body, shape (N, 128)."""
+    head: NDArray[np.int64]
+    """Position of the head in the ring."""
+    length: NDArray[np.int64]
+    direction: NDArray[np.int64]
+    hunger: NDArray[np.int64]
+    """Steps since the last food."""
+    food: NDArray[np.int64]
+    """Its cell, or 0 (a border cell) if the game is won."""
+    score: NDArray[np.int64]
+    """Food eaten in the episode up to the last step, which may have ended it."""
+    marks: NDArray[np.uint8]
+    """The grid of one game, with the cells that a flood fill has reached, shape (144,)."""
+    stack: NDArray[np.int64]
+    """Cells from which the fill must continue, shape (144,)."""
+
+    @classmethod
+    def empty(cls, num_envs: int) -> Self:
+        """Return games in which no episode has begun yet."""
+        cells = PITCH * PITCH
+        numbers = ("head", "length", "direction", "hunger", "food", "score")
+        return cls(
+            word=np.zeros(num_envs, np.uint64),
+            grid=np.zeros((num_envs, cells), np.uint8),
+            ring=np.zeros((num_envs, RING), np.uint8),
+            **{name: np.zeros(num_envs, np.int64) for name in numbers},
+            marks=np.zeros(cells, np.uint8),
+            stack=np.zeros(cells, np.int64),
+        )
+
 
 ARRAYS = Snakes
+
+SCRATCH = ("score", "marks", "stack")
 
 _OFFSETS = tuple(PITCH * down + right for down, right in MOVES)
 _FOOD_FEATURE = ACTIONS + len(MOVES)
@@ -130,8 +178,7 @@ def row(snakes, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and as many features as fit."""
+def _observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
     seen = row(snakes, i)
     state[i] = seen
     width = features.shape[1]
@@ -145,6 +192,12 @@ def observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
         grid[tail] = 0  # it moves on before the head arrives
         _flood(snakes, grid, head, snakes.direction[i], free, features[i, FEATURES:])
         grid[tail] = 1
+
+
+@compiled
+def observe(snakes, i, shown):  # type: ignore[no-untyped-def]
+    """Write the observation of game `i`: the state, and as many features as fit."""
+    _observe(snakes, i, shown[0], shown[1])
 
 
 @compiled(inline="always")
@@ -172,23 +225,22 @@ def move(snakes, i, action):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step(snakes, actions, state, features, out):  # type: ignore[no-untyped-def]
-    """Step every game, and restart those whose episode ends.
-
-    Returns the first game whose action is out of range, before anything is changed; otherwise -1.
-    """
+def step(snakes, actions, shown, out):  # type: ignore[no-untyped-def]
+    """Step every game, and restart those whose episode ends; see `qstep.envs.vector`."""
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
+    state, features = shown
+    next_state, next_features = out.next_shown
     for i in range(len(actions)):
         out.reward[i], out.terminated[i], out.truncated[i] = move(snakes, i, actions[i])
-        out.score[i] = snakes.length[i] - START_LENGTH
-        observe(snakes, i, out.next_state, out.next_features)
+        snakes.score[i] = snakes.length[i] - START_LENGTH
+        _observe(snakes, i, next_state, next_features)
         if out.terminated[i] or out.truncated[i]:
             restart(snakes, i)
-            observe(snakes, i, state, features)
+            _observe(snakes, i, state, features)
         else:
-            state[i] = out.next_state[i]
+            state[i] = next_state[i]
             for k in range(features.shape[1]):
-                features[i, k] = out.next_features[i, k]
+                features[i, k] = next_features[i, k]
     return -1

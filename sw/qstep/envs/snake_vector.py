@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.compiled_vector import CompiledVectorEnv
-from qstep.envs.snake import Snake
-from qstep.envs.snake_kernels import observe, restart, step
-from qstep.envs.snake_rules import (
-    ACTIONS,
+from qstep.envs import snake_kernels
+from qstep.envs.snake import (
     FEATURES,
     FLOOD_FEATURES,
-    PITCH,
-    RING,
-    SCRATCH,
     START_LENGTH,
     Cell,
     Observation,
-    Outcome,
-    Snakes,
+    Snake,
     checked_placement,
 )
+from qstep.envs.snake_kernels import PITCH, RING
+from qstep.envs.vector import CompiledVectorEnv
 from qstep.spec.checks import integer
 
 __all__ = ["SnakeVectorEnv"]
@@ -36,7 +31,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
     The rules, rewards and observations are those of `Snake`; action 0 goes straight, 1 turns right,
     2 turns left. Environment i equals, move for move, one `Snake` that is first reset with ``seed + i``
     and, after each episode, without a seed. ``score`` in the info is the food eaten in the episode.
-    Autoreset and memory are those of :class:`~qstep.envs.compiled_vector.CompiledVectorEnv`.
+    Autoreset and memory are those of :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters
     ----------
@@ -62,27 +57,15 @@ class SnakeVectorEnv(CompiledVectorEnv):
     def __init__(self, num_envs: int, observation: Observation = "features") -> None:
         num_envs = integer("num_envs", num_envs, 1)
         space = Snake(observation).observation_space
-        super().__init__(num_envs, space, ACTIONS, Snakes.empty(num_envs))
-        self._is_state = observation == "state"
         width = {"state": 0, "features": FEATURES, "flood": FLOOD_FEATURES}[observation]
-
-        def shown() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-            return np.zeros(num_envs, np.int64), np.zeros((num_envs, width), np.float32)
-
-        self._seen = shown()
-        self._out = Outcome(
-            *shown(),
-            np.zeros(num_envs, np.float32),
-            np.zeros(num_envs, np.bool_),
-            np.zeros(num_envs, np.bool_),
-            np.zeros(num_envs, np.int64),
-        )
+        shown = np.zeros(num_envs, np.int64), np.zeros((num_envs, width), np.float32)
+        super().__init__(num_envs, space, snake_kernels, shown, int(observation != "state"))
 
     def body(self, index: int) -> list[Cell]:
         """Return the (row, column) of a snake's cells, from head to tail."""
         head, length = self._arrays.head[index], self._arrays.length[index]
-        places = (head - np.arange(length)) & (RING - 1)
-        return [_cell(number) for number in self._arrays.ring[index, places]]
+        positions = (head - np.arange(length)) & (RING - 1)
+        return [_cell(number) for number in self._arrays.ring[index, positions]]
 
     def food(self, index: int) -> Cell:
         """Return the (row, column) of an environment's food."""
@@ -104,37 +87,14 @@ class SnakeVectorEnv(CompiledVectorEnv):
         arrays.hunger[index] = 0
         arrays.food[index] = _number(food)
         self._begun = True
-        self._observe(index)
+        snake_kernels.observe(arrays, index, self._shown)
         return self.observation
-
-    def _restart(self, index: int) -> None:
-        restart(self._arrays, index)
-
-    def _observe(self, index: int) -> None:
-        observe(self._arrays, index, *self._seen)
-
-    def _shown(self) -> NDArray[Any]:
-        return self._pick(*self._seen)
-
-    def _advance(self) -> int:
-        bad: int = step(self._arrays, self._actions, *self._seen, self._out)
-        return bad
-
-    def _outcome(self) -> tuple[NDArray[Any], ...]:
-        state, features, *rest, _ = self._out
-        return self._pick(state, features), *rest
 
     def _info(self) -> dict[str, Any]:
         return _score(self._arrays.length - START_LENGTH, np.ones(self.num_envs, np.bool_))
 
     def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        return _score(np.where(ended, self._out.score, 0), ended)
-
-    def _kept(self) -> dict[str, NDArray[Any]]:
-        return {name: array for name, array in super()._kept().items() if name not in SCRATCH}
-
-    def _pick(self, state: NDArray[Any], features: NDArray[Any]) -> NDArray[Any]:
-        return state if self._is_state else features
+        return _score(np.where(ended, self._arrays.score, 0), ended)
 
 
 def _score(score: NDArray[np.int64], where: NDArray[np.bool_]) -> dict[str, Any]:

@@ -1,22 +1,24 @@
-"""Argument checks of all vector environments, and restoring of their checkpoints."""
+"""Vector environments: the base of those whose step is one compiled call, and readers of any step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Discrete, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.checkpoint import check_parts
 from qstep.envs.splitmix import SplitMix64
-from qstep.errors import EnvironmentSpaceError
+from qstep.errors import EnvironmentSpaceError, EpisodeError
 
 __all__ = [
-    "check_action",
+    "CompiledVectorEnv",
+    "Outcome",
     "check_autoreset",
-    "checked_actions",
     "final_values",
     "led_to",
     "restore_arrays",
@@ -24,28 +26,18 @@ __all__ = [
 ]
 
 
+class Outcome(NamedTuple):
+    """The results of a step of N environments: the next observations in all forms, and shapes (N,)."""
+
+    next_shown: tuple[NDArray[Any], ...]
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+
 def words(seed: int, num_envs: int) -> list[int]:
     """Return the words of the generators of N environments: those of seed, seed + 1, and so on."""
     return [SplitMix64(seed + i).word for i in range(num_envs)]
-
-
-def checked_actions(actions: ArrayLike, num_envs: int) -> NDArray[Any]:
-    """Return the actions as an array; raises EnvironmentSpaceError on another shape or type."""
-    given = np.asarray(actions)
-    if given.shape != (num_envs,) or not np.issubdtype(given.dtype, np.integer):
-        raise EnvironmentSpaceError(
-            f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
-            f"{(num_envs,)}"
-        )
-    return given
-
-
-def check_action(bad: int, given: NDArray[Any], actions: int) -> None:
-    """Raise EnvironmentSpaceError where `bad`, from a kernel, is an environment and not -1."""
-    if bad >= 0:
-        raise EnvironmentSpaceError(
-            f"action of environment {bad} is {given[bad]}; it must be from 0 to {actions - 1}"
-        )
 
 
 def restore_arrays(
@@ -61,6 +53,190 @@ def restore_arrays(
     check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
+
+
+class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
+    """A :class:`gymnasium.vector.VectorEnv` whose step is one compiled call.
+
+    **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
+    same step. The info then has the outcome of the last action, as with Gymnasium's ``SyncVectorEnv``:
+    ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and ``_final_info``; see
+    :func:`~qstep.envs.vector.led_to`.
+
+    **Memory.** Returned arrays belong to the caller: no later call changes them.
+
+    **Kernels.** A module with ``ACTIONS``; ``ARRAYS``, the named tuple of the state of N environments,
+    of which ``SCRATCH`` names the fields that are not in a checkpoint; and compiled functions:
+    ``restart(arrays, i)`` begins an episode; ``observe(arrays, i, shown)`` writes an observation;
+    ``step(arrays, actions, shown, out)`` steps all, restarts those that ended, writes `shown` and an
+    :class:`Outcome`, and returns -1, or before any change the first environment whose action is illegal.
+
+    Parameters
+    ----------
+    num_envs : int
+        N, 1 or more.
+    observation_space : Space
+        Observation space of one environment.
+    kernels : module
+    shown : tuple of ndarray
+        The forms of the N observations that the kernels write.
+    form : int
+        Index of the one that is returned.
+    """
+
+    metadata = {  # noqa: RUF012 - the form that Gymnasium prescribes
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int,
+        observation_space: Space[Any],
+        kernels: Any,
+        shown: tuple[NDArray[Any], ...],
+        form: int = 0,
+    ) -> None:
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space
+        self.single_action_space = Discrete(kernels.ACTIONS)
+        self.observation_space = batch_space(observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._kernels, self._arrays = kernels, kernels.ARRAYS.empty(num_envs)
+        self._shown, self._form, self._begun = shown, form, False
+        self._out = Outcome(
+            tuple(array.copy() for array in shown),
+            np.zeros(num_envs, np.float32),
+            np.zeros(num_envs, np.bool_),
+            np.zeros(num_envs, np.bool_),
+        )
+        self._actions = np.zeros(num_envs, np.int64)
+
+    @property
+    def observation(self) -> NDArray[Any]:
+        """The present observation of every environment, as a copy."""
+        return self._shown[self._form].copy()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin an episode in every environment; return the observation and the info.
+
+        Parameters
+        ----------
+        seed : int, optional
+            0..2^64-N: from now on, environment i draws from generator ``seed + i``. Without a seed,
+            all keep their generators; if there never was one, the operating system provides it.
+        options : dict, optional
+            Not used.
+
+        Raises
+        ------
+        ConfigError
+            The seed is out of range; nothing is changed.
+        """
+        if seed is None and not self._begun:
+            seed = int(np.random.default_rng().integers(1 << 63))
+        if seed is not None:
+            drawn = words(seed, self.num_envs)
+            super().reset(seed=seed)
+            self._arrays.word[:] = drawn
+        for i in range(self.num_envs):
+            self._kernels.restart(self._arrays, i)
+        self._begun = True
+        return self._observe_all(), self._info()
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Take one action in each environment.
+
+        Parameters
+        ----------
+        actions : array_like of int, shape (N,)
+
+        Returns
+        -------
+        observation : ndarray
+            That of the new episode if one has ended.
+        reward : ndarray of float32, shape (N,)
+        terminated, truncated : ndarray of bool, shape (N,)
+            Never both.
+        info : dict
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            Shape, type or a value is wrong; nothing is changed.
+        EpisodeError
+            No episode has begun.
+        """
+        if not self._begun:
+            raise EpisodeError("no episode has begun; call reset before the first step")
+        given = np.asarray(actions)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise EnvironmentSpaceError(
+                f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
+                f"{(self.num_envs,)}"
+            )
+        self._actions[:] = given
+        bad = self._advance()
+        if bad >= 0:
+            raise EnvironmentSpaceError(
+                f"action of environment {bad} is {given[bad]}; it must be from 0 to "
+                f"{self._kernels.ACTIONS - 1}"
+            )
+        next_shown, reward, terminated, truncated = self._out
+        info = self._info()
+        ended = terminated | truncated
+        if ended.any():
+            final = np.full(self.num_envs, None, object)
+            reached = next_shown[self._form].copy()
+            for i in np.flatnonzero(ended):
+                final[i] = reached[i]
+            info |= {"final_obs": final, "_final_obs": ended}
+            info |= {"final_info": self._final_info(ended), "_final_info": ended.copy()}
+        return self.observation, reward.copy(), terminated.copy(), truncated.copy(), info
+
+    def checkpoint(self) -> dict[str, NDArray[Any]]:
+        """Return copies of everything that the episodes depend on, for :meth:`restore`."""
+        return {name: array.copy() for name, array in self._kept().items()}
+
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Continue from a :meth:`checkpoint`; return the observation.
+
+        Raises
+        ------
+        CheckpointError
+            An array is missing, or has another number of environments or another type; nothing is
+            changed.
+        """
+        restore_arrays(self._kept(), checkpoint)
+        self._begun = True
+        return self._observe_all()
+
+    def _advance(self) -> int:
+        """Step by `_actions` and return -1; if an action is illegal, only return its environment."""
+        bad: int = self._kernels.step(self._arrays, self._actions, self._shown, self._out)
+        return bad
+
+    def _info(self) -> dict[str, Any]:
+        """Return the present info of all environments."""
+        return {}
+
+    def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the info of the episodes that the last step ended."""
+        return {}
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a checkpoint."""
+        scratch = self._kernels.SCRATCH
+        return {name: own for name, own in self._arrays._asdict().items() if name not in scratch}
+
+    def _observe_all(self) -> NDArray[Any]:
+        for i in range(self.num_envs):
+            self._kernels.observe(self._arrays, i, self._shown)
+        return self.observation
 
 
 def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:
