@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ __all__ = ["Sweep", "sweep"]
 
 Key = tuple[int, int]
 """An agent: the numbers of its point and of its seed in the plan."""
+
+_Rows: TypeAlias = list[dict[str, Any]]
+_Curves: TypeAlias = dict[str, NDArray[np.float64]]
 
 _NEAR = 0.01
 """How far below the optimum, as a share of it, a policy may be worth to count as near."""
@@ -134,13 +137,6 @@ class _Batch:
     keys: tuple[Key, ...]
 
 
-class _Learned(NamedTuple):
-    """What the agents of a batch learned: plain values for the report, and columns of the history."""
-
-    rows: list[dict[str, Any]]
-    curves: dict[str, NDArray[np.float64]]
-
-
 class Sweep:
     """A :class:`~qstep.learn.run.Run` of all agents of a sweep; arguments as for :func:`sweep`."""
 
@@ -193,14 +189,14 @@ class Sweep:
         since = time.perf_counter()
         batches = list(self._batches())
         for number, learned in completed(_learned, batches, self._workers):
-            self._keep(batches[number].keys, learned)
+            self._keep(batches[number].keys, *learned)
             self._seconds = time.perf_counter() - since
             yield
 
-    def _keep(self, keys: Sequence[Key], learned: _Learned) -> None:
-        for (point, seed), row in zip(keys, learned.rows, strict=True):
+    def _keep(self, keys: Sequence[Key], rows: _Rows, curves: _Curves) -> None:
+        for (point, seed), row in zip(keys, rows, strict=True):
             self._by_seed[point][seed] = row
-        for name, curve in learned.curves.items():
+        for name, curve in curves.items():
             self._curves[name][:, *np.transpose(keys)] = curve
         self.done += len(keys)
         self._steps += self.plan.steps * len(keys)
@@ -259,8 +255,8 @@ class Sweep:
         self.done = sum(row is not None for agents in self._by_seed for row in agents)
 
 
-def _learned(batch: _Batch) -> _Learned:
-    """Run a batch, in a worker."""
+def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
+    """Run a batch, in a worker; return the agents as plain values, and columns of the history."""
     part, run = batch.part, AgentsRun("", batch.device, batch.part)
     assert part.world is not None
     try:
@@ -294,4 +290,4 @@ def _learned(batch: _Batch) -> _Learned:
         )
     columns = result.history["evaluations"]
     known = [name for name in CURVES if columns[name].size]  # greedy values may not be
-    return _Learned(rows, {name: columns[name][:, : len(rows)] for name in known})
+    return rows, {name: columns[name][:, : len(rows)] for name in known}
