@@ -12,6 +12,7 @@ import click
 
 from qstep._io import extras
 from qstep.cli._acting import ActingOptions, acting_options, acting_world
+from qstep.cli._options import option
 from qstep.spec.protocol import MOST_STEPS
 
 __all__ = ["command"]
@@ -30,23 +31,16 @@ class LiveOptions(ActingOptions):
 @click.command("live")
 @click.argument("name", metavar="WORLD")
 @acting_options
-@click.option(
-    "--epsilon", type=float, default=0.2, show_default=True, help="How much to explore, 0..1."
-)
-@click.option(
-    "--speed",
-    type=int,
-    default=1000,
-    show_default=True,
-    help="Steps a second of each agent, 1..1000000; 0 for full speed.",
-)
-@click.option(
+@option("--epsilon", "How much to explore, 0..1.", default=0.2)
+@option("--speed", "Steps a second of each agent, 1..1000000; 0 for full speed.", default=1000)
+@option(
     "--port",
+    "TCP port of 127.0.0.1.  [default: a free one]",
     type=click.IntRange(0, 65535),
     default=0,
-    help="TCP port of 127.0.0.1.  [default: a free one]",
+    show_default=False,
 )
-@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@option("--no-browser", "Print the address without opening a browser.", is_flag=True)
 def command(name: str, **options: Any) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
@@ -67,7 +61,7 @@ def command(name: str, **options: Any) -> None:
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
     known = {field.name for field in fields(LiveOptions)}  # others are defaults of `qstep train`
-    typed = LiveOptions(**{option: options[option] for option in known & options.keys()})
+    typed = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
     from qstep.learn.agents import AgentsRun
     from qstep.learn.host import HostRun, Plan

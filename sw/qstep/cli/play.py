@@ -14,6 +14,7 @@ from qstep.cli._options import (
     FiniteRange,
     agent_option,
     env_kwargs_option,
+    option,
     refuse,
     seed_option,
     table_of,
@@ -32,26 +33,12 @@ __all__ = ["command"]
 @click.command(short_help="Watch a learnt table act, and score it.")
 @click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
 @click.argument("world_name", metavar="[WORLD]", required=False)
-@click.option(
-    "--episodes",
-    type=click.IntRange(1, 1_000_000),
-    default=100,
-    show_default=True,
-    help="Greedy episodes to score.",
-)
+@option("--episodes", "Greedy episodes to score.", type=click.IntRange(1, 1_000_000), default=100)
 @env_kwargs_option
 @agent_option
 @seed_option
-@click.option(
-    "--watch/--no-watch", default=None, help="Show one episode first.  [default: on a terminal]"
-)
-@click.option(
-    "--delay",
-    type=FiniteRange(0, 10),
-    default=0.2,
-    show_default=True,
-    help="Seconds between the steps shown.",
-)
+@option("--watch/--no-watch", "Show one episode first.  [default: on a terminal]", default=None)
+@option("--delay", "Seconds between the steps shown.", type=FiniteRange(0, 10), default=0.2)
 @json_option("the score")
 def command(
     table_file: Path,

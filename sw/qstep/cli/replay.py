@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from qstep.cli._options import config_from, config_options, device_option, hyper_options
+from qstep.cli._options import config_from, config_options, device_option, hyper_options, option
 from qstep.cli._output import JsonOutput, json_option, room_for, task_bar
 from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
@@ -26,22 +26,22 @@ _CHUNK = 1 << 16
 
 @click.command()
 @click.argument("transitions_file", metavar="TRANSITIONS.npz", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--out",
-    required=True,
+    "The table.",
     type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
     metavar="TABLE.npz",
-    help="The table.",
 )
 @config_options
 @device_option
 @hyper_options
-@click.option(
+@option(
     "--init",
+    "Initial table.  [default: zeros]",
     "init_file",
     type=click.Path(path_type=Path),
     metavar="TABLE.npz",
-    help="Initial table.  [default: zeros]",
 )
 @json_option("the summary")
 def command(

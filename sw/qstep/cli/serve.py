@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from qstep.cli._options import config_from, config_options, refuse
+from qstep.cli._options import config_from, config_options, option, refuse
 from qstep.cli._output import JsonOutput, json_option, room_for
 
 __all__ = ["command"]
@@ -14,23 +14,20 @@ __all__ = ["command"]
 
 @click.command()
 @config_options
-@click.option(
+@option(
     "--link",
+    "A pseudo-terminal, or a TCP port of 127.0.0.1 for socket://.",
     type=click.Choice(["pty", "tcp"]),
     default="pty",
-    show_default=True,
-    help="A pseudo-terminal, or a TCP port of 127.0.0.1 for socket://.",
 )
-@click.option("--port", type=int, default=0, help="TCP port.  [default: a free one]")
-@click.option(
-    "--uart", is_flag=True, help="Also simulate the serial lines, bit by bit, at link.baud."
-)
+@option("--port", "TCP port.  [default: a free one]", default=0, show_default=False)
+@option("--uart", "Also simulate the serial lines, bit by bit, at link.baud.", is_flag=True)
 @json_option("where the device is, when it is ready,")
 def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
     Table and counters are kept from one client to the next. A TCP port serves one client at a time: the
-    next one waits until the first has left or has been silent for a second, then takes its place.
+    next one waits until the first has left or has been silent for a second, then replaces it.
     """
     if link != "tcp":
         refuse(["port"], "needs --link tcp: a pseudo-terminal has no TCP port")
