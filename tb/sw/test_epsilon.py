@@ -4,6 +4,9 @@ import pytest
 
 from qstep.errors import ConfigError
 from qstep.golden.agents import ActingModel
+from qstep.golden.contract import checked_agents
+from qstep.spec.agents import Acting
+from qstep.spec.config import Config
 from qstep.spec.epsilon import FALLING, KINDS, Epsilon, threshold
 from qstep.spec.settings import AgentSettings, AgentState
 
@@ -81,4 +84,4 @@ def test_share_of_a_run_is_counted() -> None:
     with pytest.raises(
         ConfigError, match=r"epsilon unit is 'run'; a device counts steps or episodes"
     ):
-        FALLING.code  # noqa: B018
+        checked_agents(Config(25, 4, acting=Acting()), [AgentSettings(epsilon=FALLING)], 0)

@@ -208,7 +208,8 @@ def checked_agents(
             f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
         )
     for agent, own in enumerate(settings):
-        if not acting.schedules and own.epsilon.code.start != own.epsilon.code.end:
+        code = own.epsilon.code  # raises where a share of the run has not been counted
+        if not acting.schedules and code.start != code.end:
             raise ConfigError(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
                 "acting.schedules is false"

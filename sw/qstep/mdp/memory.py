@@ -83,9 +83,9 @@ TOTAL = 1 << DRAW_BITS
 def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cut sets of K weights, shape (n, K), into K slots of 65536 / K each.
 
-    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return for each slot
-    the part, 0..65536 / K, that belongs to its first weight, and the numbers of the two weights that share
-    it, 0..K-1; all of shape (n, K).
+    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return for each
+    slot the part, 0..65536 / K, that belongs to its first weight, and the numbers, 0..K-1, of the two
+    weights that share it; all of shape (n, K).
     """
     sets, slots = weight.shape
     size = TOTAL // slots

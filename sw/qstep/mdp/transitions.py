@@ -38,9 +38,7 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
             part = slice(first, first + _BLOCK)
             raw[part] = format.quantise(reward[part])
     except TransitionError:
-        format.quantise(
-            reward
-        )  # the message counts from the first reward, not from the block's first
+        format.quantise(reward)  # raises with the reward's number, not that within the block
         raise  # pragma: no cover: the line before raises
     return raw
 

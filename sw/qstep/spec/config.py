@@ -245,11 +245,8 @@ class Config:
             if not isinstance(part, dict):
                 raise ConfigError(f"{name} is {shown(part)}; it must be a table")
         link, acting = parts.get("link", {}), parts.get("acting", {})
-        for kind, given, prefix in (
-            (cls, tree, ""),
-            (Link, link, "link."),
-            (Acting, acting, "acting."),
-        ):
+        parts_of = ((cls, tree, ""), (Link, link, "link."), (Acting, acting, "acting."))
+        for kind, given, prefix in parts_of:
             known = [entry.name for entry in fields(kind)]
             for key in given:
                 if key not in known:

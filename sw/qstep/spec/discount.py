@@ -54,10 +54,7 @@ def nearest_alpha(gamma: float, alpha: float) -> float | None:
 
 
 def nearest_gamma(alpha: float, gamma: float, low: float, high: float) -> float:
-    """Return the gamma nearest to `gamma`, from `low` to `high`, that `alpha` learns exactly.
-
-    It is `gamma` itself if there is none.
-    """
+    """Return the nearest gamma, from `low` to `high`, that `alpha` learns exactly; otherwise `gamma`."""
     one = coefficients(alpha, gamma).alpha
     least, most = math.ceil(one * low), math.floor(one * high)
     return min(max(round(one * gamma), least), most) / one if least <= most else gamma
@@ -85,11 +82,10 @@ def warn_of_discounts(pairs: Iterable[tuple[float, float]]) -> None:
 
 def discount_in_words(alpha: float, gamma: float) -> list[str]:
     """Return a line for the report of a run whose learned discount differs from gamma, or nothing."""
-    learned = learned_discount(alpha, gamma)
-    told = (
-        f"discount learned: {learned:.6g}, not gamma {gamma}; the optimum is that of {learned:.6g}"
-    )
-    return [told] if differs(alpha, gamma) else []
+    if not differs(alpha, gamma):
+        return []
+    learned = f"{learned_discount(alpha, gamma):.6g}"
+    return [f"discount learned: {learned}, not gamma {gamma}; the optimum is that of {learned}"]
 
 
 def _learned(alpha: float, gamma: float) -> str:

@@ -143,10 +143,7 @@ class Epsilon:
     def counted(self, length: int, unit: str) -> Epsilon:
         """Return the schedule of a run of `length` steps or episodes, which a device can count.
 
-        Raises
-        ------
-        ConfigError
-            The share of the run is more than 2^32 units.
+        Raises ConfigError if the share of the run is more than 2^32 units.
         """
         if self.unit != "run":
             return self
@@ -165,10 +162,7 @@ class Epsilon:
     def shared(self, episodes: int) -> Epsilon:
         """Return the schedule as a share of a run of so many episodes, which the host can follow.
 
-        Raises
-        ------
-        ConfigError
-            It is exponential, or counts steps.
+        Raises ConfigError if it is exponential, or counts steps.
         """
         if self.kind == "linear" and self.unit == "episodes":
             return replace(self, over=min(1.0, self.over / episodes), unit="run")

@@ -107,11 +107,10 @@ _OF_LIVE_WORLDS = (Request.BEGIN, Request.ACT)
 
 def requests_of(config: Config) -> tuple[Request, ...]:
     """Return the requests that a device accepts; with agents they differ from those of a lane."""
-    jobs = (Request.RUN,)
     if config.acting is None:
-        others = (*_OF_AGENTS, *jobs, *_OF_LIVE_WORLDS)
+        others = (*_OF_AGENTS, Request.RUN, *_OF_LIVE_WORLDS)
         return tuple(request for request in Request if request not in others)
-    steps = _OF_LIVE_WORLDS if config.acting.is_live else jobs
+    steps = _OF_LIVE_WORLDS if config.acting.is_live else (Request.RUN,)
     known = (*_OF_EVERY_DEVICE, *_OF_AGENTS, *steps)
     return tuple(request for request in Request if request in known)
 
@@ -159,15 +158,7 @@ _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Layout:
-    """Consecutive unsigned numbers of 1, 2, 4 or 8 bytes, low byte first.
-
-    Attributes
-    ----------
-    sizes : dict of str to int
-        Bytes of each field, in order.
-    size : int
-        Bytes of all fields together.
-    """
+    """Consecutive unsigned numbers of 1, 2, 4 or 8 bytes, low byte first; `size` is their sum."""
 
     def __init__(self, **sizes: int) -> None:
         self.sizes = sizes
@@ -288,12 +279,7 @@ not answer that agent."""
 class RecordLayout:
     """Layout of a record (a transition as bytes of the link) for one configuration and kind of reward.
 
-    Attributes
-    ----------
-    action_bits, state_bits : int
-        1..6 and 1..16.
-    reward_bits : int
-        8 for a code, W for a raw reward.
+    A state has 1..16 bits, an action 1..6, a reward 8 as a code and W as a raw value.
     """
 
     action_bits: int
