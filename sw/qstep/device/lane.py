@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -109,25 +110,20 @@ class LinkDevice(Driver, Device):
     def load(self, q_raw: NDArray[np.int32]) -> None:
         values = checked_table(self.config, q_raw).reshape(-1)
         width = self.config.value_bytes
-        data = value_bytes(values, width)
         place = ARGUMENTS[Request.LOAD]
-        first = 0
-        while first < values.size:
-            count = min((self._session.limit - place.size) // width, values.size - first)
-            payload = place.pack(*divmod(first, self.config.actions))
-            payload += data[first * width : (first + count) * width]
-            self._session.send(Request.LOAD, payload)
-            first += count
+        for first, end in self._parts(0, values.size, place.size):
+            where = place.pack(*divmod(first, self.config.actions))
+            self._session.send(Request.LOAD, where + value_bytes(values[first:end], width))
         self._session.drain()
 
     def read(self) -> NDArray[np.int32]:
         width = self.config.value_bytes
         size = self.config.states * self.config.actions
         data = bytearray()
-        while (first := len(data) // width) < size:
-            count = min((self._session.limit - COMMON.size) // width, size - first)
-            place = ARGUMENTS[Request.READ].pack(*divmod(first, self.config.actions), count)
-            data += self._session.ask(Request.READ, count * width, place)
+        for first, end in self._parts(0, size, COMMON.size):
+            where = divmod(first, self.config.actions)
+            place = ARGUMENTS[Request.READ].pack(*where, end - first)
+            data += self._session.ask(Request.READ, (end - first) * width, place)
         values = values_of(data, width)
         return values.reshape(self.config.states, self.config.actions)
 
@@ -174,10 +170,15 @@ class LinkDevice(Driver, Device):
         """Load the codes from `first` on."""
         width = self.config.value_bytes
         place = ARGUMENTS[Request.REWARDS]
-        while first < len(self._rewards):
-            count = min((self._session.limit - place.size) // width, len(self._rewards) - first)
-            values = self._rewards.values[first : first + count]
-            self._session.send(Request.REWARDS, place.pack(first) + value_bytes(values, width))
+        for start, end in self._parts(first, len(self._rewards), place.size):
+            values = value_bytes(self._rewards.values[start:end], width)
+            self._session.send(Request.REWARDS, place.pack(start) + values)
+
+    def _parts(self, first: int, end: int, header_bytes: int) -> Iterator[tuple[int, int]]:
+        """Cut a range of values into parts, each of which fits one payload at the moment."""
+        while first < end:
+            count = (self._session.limit - header_bytes) // self.config.value_bytes
+            yield first, min(first + count, end)
             first += count
 
     # Reports

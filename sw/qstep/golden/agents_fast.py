@@ -54,13 +54,7 @@ _FEW = 3
 
 
 class Trace(NamedTuple):
-    """The steps of agents in their order: `Step` by columns.
-
-    Attributes
-    ----------
-    agent, state, action, reward, next_state, table : ndarray of int32, shape (steps * P,)
-    terminated, truncated, explored : ndarray of bool, shape (steps * P,)
-    """
+    """The steps of agents in their order: `Step` by columns of shape (steps * P,)."""
 
     agent: NDArray[np.int32]
     state: NDArray[np.int32]
@@ -73,7 +67,7 @@ class Trace(NamedTuple):
     table: NDArray[np.int32]
 
 
-_LIVED = tuple(
+_COLUMN_TYPES = tuple(
     np.bool_ if name in ("terminated", "truncated", "explored") else np.int32
     for name in Trace._fields[1:]
 )
@@ -163,7 +157,7 @@ class FastActingModel(Agents):
         agents = len(self._agents)
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         columns: tuple[NDArray[Any], ...] = tuple(
-            np.zeros(steps * agents * trace, dtype) for dtype in _LIVED
+            np.zeros(steps * agents * trace, dtype) for dtype in _COLUMN_TYPES
         )
         for first, end, blocks in self._blocks:
             run(

@@ -13,19 +13,20 @@ from qstep.spec.config import Config
 __all__ = ["issue_clocks", "steps_per_clock", "updates_per_clock"]
 
 
-def issue_clocks(
-    loop_depth: int,
-    state: NDArray[np.integer],
-    action: NDArray[np.integer],
-    next_state: NDArray[np.integer],
-) -> NDArray[np.int64]:
+@compiled
+def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-untyped-def]
     """Return the clock in which each transition enters the pipeline; the first one enters in clock 0.
 
     Each transition is offered as soon as the previous one is accepted. The rule is that of ``qs_hazard``
     (``docs/lane.md``): a transition that needs an entry or a row that another one updates enters at
     least `loop_depth` (1..3) clocks after it. The lane's benches check the RTL against this rule.
     """
-    clocks: NDArray[np.int64] = _issue_clocks(loop_depth, state, action, next_state)
+    clocks = np.zeros(len(state), np.int64)
+    for i in range(1, len(state)):
+        clocks[i] = clocks[i - 1] + 1
+        for j in range(max(0, i - loop_depth + 1), i):
+            if state[j] == next_state[i] or (state[j] == state[i] and action[j] == action[i]):
+                clocks[i] = max(clocks[i], clocks[j] + loop_depth)
     return clocks
 
 
@@ -55,14 +56,3 @@ def updates_per_clock(
 ) -> float:
     """Return the updates per clock of a lane that is offered one transition per clock, at least one."""
     return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)
-
-
-@compiled
-def _issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-untyped-def]
-    clocks = np.zeros(len(state), np.int64)
-    for i in range(1, len(state)):
-        clocks[i] = clocks[i - 1] + 1
-        for j in range(max(0, i - loop_depth + 1), i):
-            if state[j] == next_state[i] or (state[j] == state[i] and action[j] == action[i]):
-                clocks[i] = max(clocks[i], clocks[j] + loop_depth)
-    return clocks

@@ -117,11 +117,7 @@ class Exchange:
                 self._reader.forget()
                 self.traffic.retries += 1
                 _log.info(
-                    "no answer to %s within %.3g s: sent again, %d of %d",
-                    what,
-                    waited,
-                    attempt,
-                    RETRIES,
+                    f"no answer to {what} within {waited:.3g} s: sent again, {attempt} of {RETRIES}"
                 )
                 resend()
             line = 2 * self._buffer_bytes * BITS_PER_BYTE / self.baud
