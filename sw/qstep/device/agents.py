@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, groupby
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 __all__ = ["LinkAgents"]
 
+_REGION = attrgetter("region")
 _STEPS_WORDS = 3
 _CONTEXT_WORDS, _COUNTER_WORDS = 5, 16
 _POLL_SECONDS = 0.001
@@ -223,14 +225,13 @@ class LinkAgents(Driver, Agents):
 
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
         self._store(ALL_LANES, [limit_write(self._limit)])  # a reset loses it
-        writes: dict[int, list[list[Access]]] = defaultdict(lambda: [[], [], []])
-        for n, (lane, at) in enumerate(self._places()):
-            own, context, counts = writes[lane]
-            own += settings_writes(at, self.settings[n])
-            context += state_writes(at, states[n])
-            counts += counters_writes(at, counters[n])
-        for lane, regions in writes.items():
-            self._store(lane, list(chain(*regions)))
+        writes: dict[int, list[Access]] = defaultdict(list)
+        for number, (lane, at) in enumerate(self._places()):
+            writes[lane] += settings_writes(at, self.settings[number])
+            writes[lane] += state_writes(at, states[number])
+            writes[lane] += counters_writes(at, counters[number])
+        for lane, accesses in writes.items():
+            self._store(lane, sorted(accesses, key=_REGION))
 
     def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
         for (lane, at), own, state in zip(self._places(), settings, states, strict=True):
@@ -269,7 +270,7 @@ class LinkAgents(Driver, Agents):
         return self._arguments[kind].pack(region, *words, *lanes)
 
     def _store(self, lane: int, accesses: Sequence[Access]) -> None:
-        for region, of_region in groupby(accesses, key=lambda access: access.region):
+        for region, of_region in groupby(accesses, key=_REGION):
             group = list(of_region)
             indexes = [access.place for access in group]
             place, at = self._arguments[Request.STORE].size, 0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,25 +170,48 @@ class Agents(Closing):
     def _checked_state(self, agent: int, state: AgentState) -> AgentState:
         # Hardware tests whether a count *equals* its bound, so a count must be below its bound.
         code = self.settings[agent].epsilon.code
-        number = partial(_number, agent, state)
-        least, most, why = 0, 1 << EPSILON_BITS, ""
+        epsilon: _Range = (0, 1 << EPSILON_BITS)
         if not self._acting.schedules:
-            least, most, why = code.start, code.start, " where acting.schedules is false"
-        last, limit = self._limit - 1, "less than the limit of steps"
+            epsilon = code.start, code.start, "", " where acting.schedules is false"
+        steps: _Range = (0, self._limit - 1, "", ", less than the limit of steps")
         if not self._limit:
-            last, limit = 0, "there is no limit of steps"
-        return AgentState(
-            word=number("word", 1, (1 << 64) - 1, legal="from 1 to 2^64-1"),
-            epsilon=number("epsilon", least, most, why=why),
-            epsilon_count=number(
-                "epsilon_count", 0, code.period - 1, why=", less than the period of its epsilon"
-            ),
-            begun=boolean(f"begun of agent {agent}", state.begun),
-            state=number("state", 0, self.config.states - 1),
-            action=number("action", 0, self.config.actions - 1),
-            explored=boolean(f"explored of agent {agent}", state.explored),
-            episode_steps=number("episode_steps", 0, last, why=f", {limit}"),
-        )
+            steps = 0, 0, "", ", there is no limit of steps"
+        ranges: dict[str, _Range] = {
+            "word": (1, (1 << 64) - 1, "from 1 to 2^64-1"),
+            "epsilon": epsilon,
+            "epsilon_count": (0, code.period - 1, "", ", less than the period of its epsilon"),
+            "state": (0, self.config.states - 1),
+            "action": (0, self.config.actions - 1),
+            "episode_steps": steps,
+        }
+        return _checked_fields(agent, state, ranges)
+
+
+_Part = TypeVar("_Part", AgentState, AgentCounters)
+_Range = tuple[int, int] | tuple[int, int, str] | tuple[int, int, str, str]
+"""The arguments of :func:`integer` after name and value."""
+
+
+def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCounters:
+    most, half = (1 << COUNTER_BITS) - 1, 1 << RETURN_BITS - 1
+    names = "steps", "terminations", "truncations", "saturations"
+    ranges: dict[str, _Range] = dict.fromkeys(names, (0, most, f"from 0 to 2^{COUNTER_BITS}-1"))
+    if not acting.step_limit:
+        ranges["truncations"] = 0, 0, "", " where acting.step_limit is false"
+    ranges["return_sum"] = -half, half - 1, "from -2^63 to 2^63-1"
+    return _checked_fields(agent, own, ranges)
+
+
+def _checked_fields(agent: int, part: _Part, ranges: dict[str, _Range]) -> _Part:
+    """Return a copy whose fields are in their ranges, or are flags where they have none."""
+    checked: dict[str, Any] = {}
+    for field in fields(part):
+        what, value = f"{field.name} of agent {agent}", getattr(part, field.name)
+        if field.name in ranges:
+            checked[field.name] = integer(what, value, *ranges[field.name])
+        else:
+            checked[field.name] = boolean(what, value)
+    return replace(part, **checked)
 
 
 def checked_agents(
@@ -238,30 +260,6 @@ def check_world(config: Config, world: WorldTable) -> None:
             raise ConfigError(
                 f"{name} of world is {found}; it must be {wanted}: use World.table(config)"
             )
-
-
-def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCounters:
-    number = partial(_number, agent, own)
-    count = partial(
-        number, low=0, high=(1 << COUNTER_BITS) - 1, legal=f"from 0 to 2^{COUNTER_BITS}-1"
-    )
-    half = 1 << RETURN_BITS - 1
-    return AgentCounters(
-        steps=count("steps"),
-        terminations=count("terminations"),
-        truncations=(
-            count("truncations")
-            if acting.step_limit
-            else number("truncations", 0, 0, why=" where acting.step_limit is false")
-        ),
-        saturations=count("saturations"),
-        return_sum=number("return_sum", -half, half - 1, legal="from -2^63 to 2^63-1"),
-    )
-
-
-def _number(agent: int, part: object, name: str, low: int, high: int, **words: str) -> int:
-    """Return a field of an agent's part as an int."""
-    return integer(f"{name} of agent {agent}", getattr(part, name), low, high, **words)
 
 
 def check_types(what: str, given: object, kind: type) -> None:
