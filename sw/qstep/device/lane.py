@@ -88,12 +88,7 @@ class LinkDevice(Driver, Device):
     def set_baud(self, baud: int) -> None:
         """Change the line rate of device and port, and check that they still communicate.
 
-        Raises
-        ------
-        ConfigError
-            The device's clock cannot make this rate to within 2 %.
-        LinkError
-            The port has no line rate, or not this one.
+        Raises ConfigError if the device's clock cannot make this rate to within 2 %.
         """
         if not isinstance(self._port, RatedPort):
             raise LinkError(f"baud is {shown(baud)}, but this port has no line rate")

@@ -47,12 +47,8 @@ AGENT = np.dtype(
 )
 """An agent's state and counters."""
 
-SETTINGS = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("alpha", "kappa", "end", "decrement", "shift", "period", "by_episodes")
-    ]
-)
+_SETTINGS = "alpha", "kappa", "end", "decrement", "shift", "period", "by_episodes"
+SETTINGS = np.dtype([(name, np.int64) for name in _SETTINGS])
 """Coefficients and epsilon's schedule."""
 
 SURE = -1

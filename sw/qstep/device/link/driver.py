@@ -16,25 +16,11 @@ __all__ = ["Driver", "checked_hello"]
 class Driver(Closing):
     """A device behind a port, as in ``docs/link.md``.
 
-    Connecting raises ProtocolVersionError or ConfigMismatchError if the device is not the one that
-    `config` describes, before anything is written to it, and DeadlineError or LinkError if no device
-    answers or the port failed.
-
-    Parameters
-    ----------
-    port : Port
-        Carries the bytes; closed with the device.
-    config : Config
-        The configuration that the device must have been built from.
-    patience : float
-        Seconds without an answer before the first retry, in addition to the time on the line.
-    build : str, optional
-        The required build, as in the report of a bitstream; by default any.
-
-    Attributes
-    ----------
-    build : str
-        Identity of the device's build, 16 hexadecimal digits; all 0 for a simulation.
+    The device must have been built from `config`, and be the given `build` of it, 16 hexadecimal digits
+    as in the report of a bitstream, if there is one; a simulation's are all 0. Otherwise connecting
+    raises ProtocolVersionError or ConfigMismatchError, and nothing is written to it. `patience` is how
+    many seconds to wait for an answer before the first retry, in addition to the time on the line. The
+    port closes with the device.
     """
 
     config: Config

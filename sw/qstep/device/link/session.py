@@ -191,13 +191,8 @@ class Session:
         if not self._window.pending:
             self._exchange.progress()
         frame = self._window.add(kind, payload, transitions, seconds)
-        _log.debug(
-            "%s: %d bytes, %d transitions, %d under way",
-            kind.name,
-            len(payload),
-            transitions,
-            len(self._window.pending),
-        )
+        figures = len(payload), transitions, len(self._window.pending)
+        _log.debug("%s: %d bytes, %d transitions, %d under way", kind.name, *figures)
         self._exchange.write(frame)
         return frame
 

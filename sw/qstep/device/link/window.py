@@ -48,30 +48,15 @@ class Window:
     A noisy line loses long frames more often than short ones. So payloads start short, double while
     there are no errors, and halve with every retry: with one flipped bit in 1,000 bytes, frames of
     a kilobyte would arrive only one time in three, and five failures in a row would end the session.
-
-    Attributes
-    ----------
-    epoch : int or None
-        The session's epoch, None while no session is open.
-    next : int
-        Number of the next new request.
-    applied : int
-        Transitions that the device has confirmed as applied since its reset.
-    limit : int
-        The largest payload, of a request or an answer, to use for now.
-    is_halted : bool
-        The session ended because a request was refused: all before it were executed, none after it.
-    pending : deque of Pending
-        Requests in flight, oldest first.
     """
 
     def __init__(self, buffer_bytes: int) -> None:
-        self.epoch: int | None = None
-        self.next = 0
-        self.applied = 0
-        self.limit = _FIRST_LIMIT
-        self.is_halted = False
-        self.pending: deque[Pending] = deque()
+        self.epoch: int | None = None  # of the session; None while none is open
+        self.next = 0  # number of the next new request
+        self.applied = 0  # transitions that the device has confirmed since its reset
+        self.limit = _FIRST_LIMIT  # bytes of the largest payload to use for now, either way
+        self.is_halted = False  # by a refusal: all requests before it were executed, none after it
+        self.pending: deque[Pending] = deque()  # requests in flight, oldest first
         self._buffer_bytes = self._credit = buffer_bytes
         self._clean = 0  # bytes carried out since the limit last changed
         self._gap_at = _SEQUENCE  # offset in the window of the last gap that was acted on
