@@ -168,14 +168,10 @@ class Page:
             cells=[(name, COLOURS[kind]) for kind, name in names.items() if kind in letters],
         )
         document.js_on_event(ConnectionLost, CustomJS(code=_LOST))
-        if self._game is not None:
-            document.on_session_destroyed(self._end_game)
+        if (game := self._game) is not None:
+            document.on_session_destroyed(lambda session_context: game.close())
         self.tick()
         document.add_periodic_callback(self.tick, _TICK_MILLISECONDS)
-
-    def _end_game(self, session_context: object) -> None:
-        assert self._game is not None
-        self._game.close()
 
     def tick(self) -> None:
         """Show the controller's latest view, if it is another."""

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from qstep.learn.agents import AgentsRun
 from qstep.learn.host import HostRun, Learner
-from qstep.learn.plan import Budget
+from qstep.learn.plan import whole_piece
 from qstep.learn.point import Point, measured
 from qstep.learn.table import policy_table
 from qstep.mdp.solve import is_quick, solve
 from qstep.mdp.world import World
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 __all__ = ["MOST_POINTS", "Mark", "View", "Watched", "WatchedAgents", "WatchedHost"]
@@ -220,7 +219,6 @@ class WatchedHost(Watched):
     def __init__(self, run: HostRun) -> None:
         run.open(None)
         self._run, self._learner = run, run.learner
-        self._budget = Budget(MOST_STEPS)
         hyper = run.hyper
         first = AgentSettings(hyper.alpha, hyper.gamma, run.plan.epsilon, hyper.seed)
         super().__init__(run.config, [first], None)
@@ -230,7 +228,7 @@ class WatchedHost(Watched):
         self._total = 0.0  # return of all episodes that have ended
         self._saturations_before = self._learner.device.saturations()
         self._made: list[Point] = []
-        self._before, self._left = self._own, self._budget.piece(0)
+        self._before, self._left = self._own, whole_piece(0)
         super()._begin()
 
     def advance(self, steps: int) -> int:
@@ -250,7 +248,7 @@ class WatchedHost(Watched):
         self._left -= made
         if not self._left:
             self._made.append(self._measured([self._before], [own], self._table()))
-            self._before, self._left = own, self._budget.piece(own.steps)
+            self._before, self._left = own, whole_piece(own.steps)
         return made
 
     def _configure(self, settings: Sequence[AgentSettings]) -> None:
