@@ -97,12 +97,8 @@ class ActingModel(Agents):
 
     def run(self, steps: int) -> Iterator[Step]:
         """Let every agent make `steps` steps in turns; yield each step."""
-        return self._run(integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1"))
-
-    def _run(self, steps: int) -> Iterator[Step]:
-        for _ in range(steps):
-            for agent in range(len(self.states)):
-                yield self._step(agent)
+        steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        return (self._step(agent) for _ in range(steps) for agent in range(len(self.states)))
 
     def _step(self, agent: int) -> Step:
         own, counters, settings = self.states[agent], self.counters[agent], self.settings[agent]

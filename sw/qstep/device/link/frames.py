@@ -9,13 +9,7 @@ from cobs import cobs
 
 from qstep.spec.protocol import CRC, HEADER, OVERHEAD
 
-__all__ = [
-    "DELIMITER",
-    "Frame",
-    "FrameReader",
-    "decode_frame",
-    "encode_frame",
-]
+__all__ = ["DELIMITER", "Frame", "FrameReader", "decode_frame", "encode_frame"]
 
 DELIMITER = b"\0"
 """The byte that ends a frame; alone it is an empty frame, which is ignored."""
