@@ -41,18 +41,10 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
     of a ``Discrete`` space and rewards become an int and a float, `terminated` and `truncated` bools,
     whatever type of Python or NumPy they have.
 
-    Parameters
-    ----------
-    env : gymnasium.Env
-    name : str
-        Its name in error messages.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        It has no spaces, or its ``reset`` takes no seed. From ``reset`` and ``step``: an observation is
-        outside its space or not finite, a reward is not a finite number, `terminated` or `truncated` is
-        not a bool, or something is missing.
+    `name` is the environment's in error messages. EnvironmentSpaceError is raised if it has no spaces or
+    its ``reset`` takes no seed; and from ``reset`` and ``step`` if an observation is outside its space
+    or not finite, a reward is not a finite number, `terminated` or `truncated` is not a bool, or
+    something is missing.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
@@ -156,11 +148,7 @@ class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
 
     The parts of a ``Tuple`` of ``Discrete`` spaces, or of a ``MultiDiscrete`` of one dimension, are the
     digits of a number in mixed radix, the first one the most significant; each counts from its start.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        From ``reset`` and ``step``: an observation is outside its space.
+    EnvironmentSpaceError is raised from ``reset`` and ``step`` if an observation is outside its space.
     """
 
     def __init__(self, env: gym.Env[Any, Any], sizes: Sequence[int], starts: Sequence[int]) -> None:

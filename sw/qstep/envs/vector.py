@@ -43,13 +43,7 @@ def words(seed: int, num_envs: int) -> list[int]:
 def restore_arrays(
     arrays: Mapping[str, NDArray[Any]], checkpoint: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a checkpoint into the arrays from which it was taken, completely or not at all.
-
-    Raises
-    ------
-    CheckpointError
-        An array is missing, or has another number of environments or another type.
-    """
+    """Write a checkpoint into the arrays from which it was taken; CheckpointError if it does not fit."""
     check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
@@ -203,14 +197,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Continue from a :meth:`checkpoint`; return the observation.
-
-        Raises
-        ------
-        CheckpointError
-            An array is missing, or has another number of environments or another type; nothing is
-            changed.
-        """
+        """Continue from a :meth:`checkpoint`, or raise CheckpointError; return the observation."""
         restore_arrays(self._kept(), checkpoint)
         self._begun = True
         return self._observe_all()
@@ -254,11 +241,7 @@ def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
     With ``AutoresetMode.SAME_STEP``, a step's observation is that of the new episode if one has
     ended; the outcome of the old episode's last action is in the info.
 
-    Parameters
-    ----------
-    observation : ndarray, shape (N, ...)
-    info : dict
-        Both from one step. Neither is changed.
+    Both arguments are from one step; neither is changed.
     """
     if "final_obs" not in info:
         return observation

@@ -21,15 +21,7 @@ __all__ = ["Actor", "GymActor", "Stretch"]
 
 
 class Stretch(NamedTuple):
-    """A stretch of an actor's steps.
-
-    Attributes
-    ----------
-    columns : Columns
-        Its transitions, one or more.
-    episodes : list of Episode
-        The episodes that ended in it.
-    """
+    """The transitions of an actor's steps, one or more, and the episodes that ended in them."""
 
     columns: Columns
     episodes: list[Episode]
@@ -46,17 +38,7 @@ class Actor(Protocol):
         """Draw the starts of the first episodes."""
 
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
-        """Make a stretch.
-
-        Parameters
-        ----------
-        table : ndarray of int32, shape (S, A)
-            The table to act on.
-        done : int
-            Episodes that ended earlier, 0 or more.
-        steps, episodes : int
-            Most steps, and most episodes that may end in it; 1 or more each.
-        """
+        """Act on a table after `done` ended episodes, for at most so many steps and ended episodes."""
 
     def explore(self, epsilon: Epsilon) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
@@ -76,16 +58,9 @@ class GymActor:
 
     Epsilon is constant within an episode, and a stretch ends with it.
 
-    Parameters
-    ----------
-    env, evaluation_env : gymnasium.Env
-        Two of the same kind, from :func:`qstep.envs.make`.
-    epsilon : Epsilon
-    horizon : int
-        Episodes that its share refers to.
-    success_reward : float or None
-        See :func:`~qstep.learn.evaluate.is_success`.
-    acting, evaluating : numpy.random.Generator
+    `env` and `evaluation_env` are two of the same kind, from :func:`qstep.envs.make`. A share of
+    `epsilon` is one of `horizon` episodes; :func:`~qstep.learn.evaluate.is_success` explains
+    `success_reward`.
     """
 
     def __init__(

@@ -32,19 +32,9 @@ class VectorActor:
     environments. The policy has one generator: a step draws ``below(2^31)``, explores if that is
     less than epsilon * 2^31, and then draws its action.
 
-    Parameters
-    ----------
-    record : Environment
-        One with kernels.
-    num_envs : int
-        N, 1 or more.
-    max_episode_steps : int
-        Steps after which an episode is truncated, or 0 for the environment's own limit alone.
-    epsilon : Epsilon
-    horizon : int
-        Episodes that its share refers to.
-    acting, evaluating : numpy.random.Generator
-        Seed the environments and the policy, and the environments of an evaluation.
+    `record` is that of an environment with kernels; an episode is truncated after `max_episode_steps`,
+    if that is not 0. A share of `epsilon` is one of `horizon` episodes. `acting` seeds the environments
+    and the policy, `evaluating` the environments of an evaluation.
     """
 
     resting = True
@@ -116,14 +106,7 @@ class VectorActor:
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from :meth:`arrays`.
-
-        Raises
-        ------
-        CheckpointError
-            An array is missing, or has another number of environments or another type; nothing is
-            changed.
-        """
+        """See :meth:`~qstep.learn.actor.Actor.restore`."""
         restore_arrays(self._kept(), arrays)
 
     def _act(
