@@ -119,8 +119,8 @@ class ActingOptions:
 
         if self._file_config is not None:
             return self._file_config
-        size = table_size(make(world, 0, env_kwargs=self.env_kwargs))
-        config = config_from(None, *size, self.number_format)
+        states, actions = table_size(make(world, 0, env_kwargs=self.env_kwargs))
+        config = config_from(None, self.number_format, states=states, actions=actions)
         mode = self.hyper.rounding
         return config if mode is None else replace(config, rounding=mode)
 

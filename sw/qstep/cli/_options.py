@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qstep._io.pictures import picture_format
 from qstep.cli._output import json_option
 from qstep.errors import ConfigError, TableError
-from qstep.learn.table import policy_table
+from qstep.learn.table import load_table, policy_table
 from qstep.spec.config import Config
 from qstep.spec.fixed import QFormat, Rounding
 
@@ -268,12 +268,9 @@ def network_options(algorithm: str) -> Decorator:
     )
 
 
-def table_of(config: Config, q_raw: NDArray[np.int32], agent: int, path: Path) -> NDArray[np.int64]:
-    """Return the values whose maximum an agent's greedy policy takes, int64, shape (S, A).
-
-    Raises TableError if there is no such agent.
-    """
-    tables = policy_table(config, q_raw)
+def table_of(path: Path, config: Config, agent: int) -> NDArray[np.int64]:
+    """Return the values whose maximum an agent's greedy policy takes, shape (S, A), from a file."""
+    tables = policy_table(config, load_table(path, config))
     if agent >= len(tables):
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
     chosen: NDArray[np.int64] = tables[agent]
@@ -281,26 +278,18 @@ def table_of(config: Config, q_raw: NDArray[np.int32], agent: int, path: Path) -
 
 
 def config_from(
-    config_file: Path | None = None,
-    states: int | None = None,
-    actions: int | None = None,
-    number_format: str | None = None,
-    loop_depth: int | None = None,
+    config_file: Path | None = None, number_format: str | None = None, **sizes: int | None
 ) -> Config:
     """Return the configuration of a TOML file, or of the geometry options, but not of both."""
-    given: dict[str, Any] = {
-        "states": states,
-        "actions": actions,
-        "format": None if number_format is None else QFormat.parse(number_format),
-        "loop_depth": loop_depth,
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    if number_format is not None:
+        chosen["format"] = QFormat.parse(number_format)
     if config_file is not None:
         if chosen:
             raise ConfigError(
                 f"--config was given together with {', '.join(chosen)}; give one or the other"
             )
         return Config.from_toml(config_file)
-    if states is None or actions is None:
+    if not {"states", "actions"} <= chosen.keys():
         raise ConfigError("without --config, --states and --actions are needed")
     return Config(**chosen)

@@ -90,28 +90,23 @@ def _programs() -> list[Finding]:
     from qstep_fpga import program
     from qstep_sim import verilator
 
-    def installed(name: str, found: str | None, needed_by: str, package: str) -> Finding:
-        remedy = f"macOS: xcode-select --install; Debian, Ubuntu: apt install {package}"
-        return Finding(name, found, needed_by, remedy, needed_by == _SIMULATION)
-
+    debian, which = "Debian, Ubuntu: apt install", shutil.which
+    tools = f"macOS: xcode-select --install; {debian}"
+    icarus = f"macOS: brew install icarus-verilog; {debian} iverilog"
+    chromium = which("chromedriver") and which("chromium")
     try:
         compiler = _program_version(*verilator.compiler())
     except ToolMissingError:
         compiler = None
     return [
-        installed("C++ compiler", compiler, _SIMULATION, "g++"),
-        installed("make", _program_version("make"), _TESTS, "make"),
-        installed("perl", _program_version("perl"), _TESTS, "perl"),
-        Finding(program.LOADER, shutil.which(program.LOADER), "make program", program.REMEDY),
-        Finding(
-            "Icarus Verilog",
-            shutil.which("iverilog"),
-            "make test, in four states",
-            "macOS: brew install icarus-verilog; Debian, Ubuntu: apt install iverilog",
-        ),
+        Finding("C++ compiler", compiler, _SIMULATION, f"{tools} g++", required=True),
+        Finding("make", _program_version("make"), _TESTS, f"{tools} make"),
+        Finding("perl", _program_version("perl"), _TESTS, f"{tools} perl"),
+        Finding(program.LOADER, which(program.LOADER), "make program", program.REMEDY),
+        Finding("Icarus Verilog", which("iverilog"), "make test, in four states", icarus),
         Finding(
             "Chromium with its driver",
-            shutil.which("chromedriver") and shutil.which("chromium"),
+            chromium,
             "make test, the page of qstep live",
             "Debian: apt install chromium chromium-driver",
         ),

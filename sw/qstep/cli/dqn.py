@@ -8,7 +8,7 @@ import click
 
 from qstep._io import extras
 from qstep.cli._hyperparameters import hyperparameter_options
-from qstep.cli._options import network_options
+from qstep.cli._options import network_options, option
 from qstep.deep.config import DqnConfig
 from qstep.envs.catalogue import networks_in_words
 
@@ -21,12 +21,11 @@ __all__ = ["command"]
     epilog=networks_in_words(),
 )
 @network_options("dqn")
-@click.option(
+@option(
     "--code",
+    "DQN as people usually write it, or fast code.",
     type=click.Choice(("plain", "fast")),
     default="fast",
-    show_default=True,
-    help="DQN as people usually write it, or fast code.",
 )
 @hyperparameter_options(DqnConfig)
 def command(code: str, **options: Any) -> None:

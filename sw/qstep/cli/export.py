@@ -12,7 +12,7 @@ from qstep._io.files import write_atomically
 from qstep.cli._options import FILE, NEW_FILE, agent_option, option, table_of
 from qstep.cli._output import room_for
 from qstep.errors import TableError
-from qstep.learn.table import load_table, table_config
+from qstep.learn.table import table_config
 from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
 
@@ -99,7 +99,7 @@ def command(table_file: Path, name: str, out: Path, agent: int) -> None:
             f"{table_file}: holds the two tables of Double Q-learning, and the policy uses their sum; "
             "only a single table can be exported"
         )
-    q_raw = table_of(config, load_table(table_file, config), agent, table_file)
+    q_raw = table_of(table_file, config, agent)
     with room_for(out):
         write_atomically(out, _FORMATS[name](q_raw, config).encode())
     click.echo(f"{config.states} states x {config.actions} actions, {config.format}: {out}")

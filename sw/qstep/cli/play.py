@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qstep.cli._options import (
+    FILE,
     FiniteRange,
     agent_option,
     env_kwargs_option,
@@ -21,7 +22,7 @@ from qstep.cli._options import (
 )
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
-from qstep.learn.table import TableWorld, load_table, table_config, table_world
+from qstep.learn.table import TableWorld, table_config, table_world
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ __all__ = ["command"]
 
 
 @click.command(short_help="Watch a learnt table act, and score it.")
-@click.argument("table_file", metavar="TABLE.npz", type=click.Path(path_type=Path))
+@click.argument("table_file", metavar="TABLE.npz", type=FILE)
 @click.argument("world_name", metavar="[WORLD]", required=False)
 @option("--episodes", "Greedy episodes to score.", type=click.IntRange(1, 1_000_000), default=100)
 @env_kwargs_option
@@ -74,7 +75,7 @@ def command(
     if watch is False:
         refuse(["delay"], "needs --watch: it is the time between the steps shown")
     config = table_config(table_file)
-    q = table_of(config, load_table(table_file, config), agent, table_file)
+    q = table_of(table_file, config, agent)
     learnt_in = table_world(table_file)
     name = world_name
     if name is None:

@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from qstep.cli._options import config_from, config_options, device_option, hyper_options, option
+from qstep.cli._options import (
+    FILE,
+    NEW_FILE,
+    config_from,
+    config_options,
+    device_option,
+    hyper_options,
+    option,
+)
 from qstep.cli._output import JsonOutput, json_option, room_for, task_bar
 from qstep.device import Counters, Device, open_device
 from qstep.errors import DeviceError, FileFormatError
@@ -25,24 +33,12 @@ _CHUNK = 1 << 16
 
 
 @click.command()
-@click.argument("transitions_file", metavar="TRANSITIONS.npz", type=click.Path(path_type=Path))
-@option(
-    "--out",
-    "The table.",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="TABLE.npz",
-)
+@click.argument("transitions_file", metavar="TRANSITIONS.npz", type=FILE)
+@option("--out", "The table.", type=NEW_FILE, required=True, metavar="TABLE.npz")
 @config_options
 @device_option
 @hyper_options
-@option(
-    "--init",
-    "Initial table.  [default: zeros]",
-    "init_file",
-    type=click.Path(path_type=Path),
-    metavar="TABLE.npz",
-)
+@option("--init", "Initial table.  [default: zeros]", "init_file", type=FILE, metavar="TABLE.npz")
 @json_option("the summary")
 def command(
     transitions_file: Path,
@@ -106,7 +102,6 @@ def command(
 
 def _apply(device: Device, transitions: Transitions) -> float:
     """Apply all transitions and return the seconds taken; an error counts all that were applied."""
-
     device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
     with task_bar() as bar:
         task = bar.add_task("replay", total=len(transitions))
