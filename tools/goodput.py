@@ -55,7 +55,7 @@ def goodput(config: Config, period: float, seed: int, count: int) -> float:
     batch = transitions(count, seed, config)
     # The driver's deadlines are those of the line's time.
     clock = SimpleNamespace(monotonic=lambda: line.now)
-    with patch("qstep.device.link.exchange.time", clock):
+    with patch("qstep.device.link.session.time", clock):
         try:
             device = LinkDevice(port, config)
             began = line.now

@@ -14,9 +14,8 @@ from tb.unit.device_pair import Pair, converse
 from tb.unit.requests import RequestMaker
 
 from qstep.device.agents import LinkAgents
-from qstep.device.link.exchange import PATIENCE
 from qstep.device.link.frames import encode_frame
-from qstep.device.link.session import Session
+from qstep.device.link.session import PATIENCE, Session
 from qstep.device.registers import Access
 from qstep.golden.agents_fast import FastActingModel
 from qstep.spec.epsilon import Epsilon

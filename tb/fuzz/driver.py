@@ -19,7 +19,7 @@ from tb.planted import plant_python
 from tb.reference_device import ReferenceDevice
 
 from qstep.device.lane import LinkDevice
-from qstep.device.link import driver, exchange, session, window
+from qstep.device.link import driver, session, window
 from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.errors import QStepError
 from qstep.golden.lane import Model
@@ -170,7 +170,7 @@ def _one_input(data: bytes) -> None:
     line = Line(Bytes(data), clock)
     nonces = iter(range(1, 1 << 16))
     with (
-        patch.object(exchange, "time", clock),
+        patch.object(session, "time", clock),
         patch.object(secrets, "randbits", lambda _: next(nonces)),
     ):
         try:

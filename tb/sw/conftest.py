@@ -25,12 +25,11 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
-    """Return a port whose time is that of session and exchange."""
+    """Return a port whose time is that of sessions."""
     from tb.sw.timed_port import TimedPort
 
     port = TimedPort()
-    for module in ("exchange", "session"):
-        monkeypatch.setattr(f"qstep.device.link.{module}.time", port)
+    monkeypatch.setattr("qstep.device.link.session.time", port)
     return port
 
 

@@ -17,8 +17,7 @@ from tb.sw.timed_port import TimedPort
 from qstep import cli
 from qstep.cli._streams import verbose_option
 from qstep.device.lane import LinkDevice
-from qstep.device.link.exchange import RETRIES
-from qstep.device.link.session import Session
+from qstep.device.link.session import RETRIES, Session
 from qstep.errors import DeadlineError
 from qstep.spec.protocol import Request
 
@@ -56,7 +55,7 @@ def test_retries_are_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
         device.clear()
     device.close()
     again = [
-        m for m in said(caplog, "qstep.device.link.exchange") if m.startswith("no answer to CLEAR")
+        m for m in said(caplog, "qstep.device.link.session") if m.startswith("no answer to CLEAR")
     ]
     assert [message.split(": ")[1] for message in again] == [
         f"sent again, {k} of {RETRIES}" for k in range(1, RETRIES + 1)
@@ -73,7 +72,7 @@ def test_gaps_are_said_and_counted(
     session.send(Request.CLEAR)
     session.drain()
     session.report()
-    gaps = [m for m in said(caplog, "qstep.device.link.exchange") if m.startswith("gap: ")]
+    gaps = [m for m in said(caplog, "qstep.device.link.session") if m.startswith("gap: ")]
     assert [message.split(" ", 2)[2] for message in gaps] == [
         f"bytes sent again, {k} of {RETRIES}" for k in (1, 2)
     ]

@@ -8,7 +8,6 @@ from tb.sw.session_bench import CONFIG, PATIENCE, assert_exact, expected_table, 
 
 from qstep import Config, Hyperparameters, Link
 from qstep.device.lane import LinkDevice
-from qstep.device.link import exchange
 from qstep.device.link.frames import DELIMITER, decode_frame, encode_frame
 from qstep.device.link.session import Session
 from qstep.device.model import ModelDevice
@@ -37,7 +36,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch, record_property):
     # Among so many frames, five in a row are sometimes lost, and the driver would give up.
-    monkeypatch.setattr(exchange, "RETRIES", 12)
+    monkeypatch.setattr("qstep.device.link.session.RETRIES", 12)
     reference = ReferenceDevice(CONFIG)
     port = LossyPort(DirectPort(reference), 1, 0.1, (fault,))
     device = LinkDevice(port, CONFIG, PATIENCE)
@@ -153,7 +152,7 @@ def test_credit_is_never_overdrawn():
             waiting.clear()
             return super().read(timeout)
 
-    session._exchange._port = Watch(reference)
+    session._port = Watch(reference)
     for size in (201, 243, 1, 1, 243, 101, 243, 243, 9) * 3:
         session.send(Request.REWARDS, bytes(size))
     session.drain()

@@ -130,7 +130,7 @@ def test_a_request_from_before_a_power_cycle_is_not_carried_out_in_another_hosts
     late = ReferenceDevice(CONFIG)  # the same device after power was off and on
     other = LinkDevice(DirectPort(late), CONFIG, PATIENCE)
     port = DirectPort(late)
-    host._exchange._port = port
+    host._port = port
     # The number that the device expects first in the other session is that of its first request.
     host._window.next = late._expected
     host.send(Request.CLEAR)

@@ -7,9 +7,8 @@ import pytest
 from tb.sw.session_bench import CONFIG
 from tb.sw.timed_port import Hesitates, TimedPort, interrupt
 
-from qstep.device.link.exchange import RETRIES
 from qstep.device.link.frames import DELIMITER, encode_frame
-from qstep.device.link.session import Session
+from qstep.device.link.session import RETRIES, Session
 from qstep.errors import DeadlineError, RefusedError, SessionLostError
 from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, Request
 

@@ -75,9 +75,7 @@ def test_hardware_reset_while_it_answers_does_not_lose_the_next_answer():
     with LinkDevice(port, CONFIG, PATIENCE) as device:
         session, sent = device._session, []
         size = CONFIG.states * CONFIG.actions
-        session._exchange.write(
-            session._window.add(Request.READ, bytes([0, 0, 0, size, 0]), 0, 0.0)
-        )
+        session._write(session._window.add(Request.READ, bytes([0, 0, 0, size, 0]), 0, 0.0))
         begun = port._simulate(bytes(port._pending))
         assert begun
         assert b"\0" not in begun

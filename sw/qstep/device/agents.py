@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.device.link.driver import Driver
-from qstep.device.link.exchange import PATIENCE
 from qstep.device.link.ports import Port
+from qstep.device.link.session import PATIENCE
 from qstep.device.registers import (
     Access,
     Read,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from qstep.device.base import Counters, Device, Status
 from qstep.device.link.driver import Driver
-from qstep.device.link.exchange import PATIENCE
 from qstep.device.link.ports import Port, RatedPort
 from qstep.device.link.records import RewardTable, encode_records, value_bytes, values_of
+from qstep.device.link.session import PATIENCE
 from qstep.errors import DeviceError, LinkError
 from qstep.mdp.transitions import Transitions, checked_transitions
 from qstep.spec.checks import shown

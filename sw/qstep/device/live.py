@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import cast
 
 from qstep.device.agents import LinkAgents
-from qstep.device.link.exchange import PATIENCE
 from qstep.device.link.ports import Port
+from qstep.device.link.session import PATIENCE
 from qstep.device.registers import begin_write
 from qstep.errors import ConfigError, TransitionError
 from qstep.golden.agents import ActingModel

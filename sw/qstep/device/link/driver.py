@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from qstep.device.link.exchange import PATIENCE
 from qstep.device.link.ports import Port
-from qstep.device.link.session import Session
+from qstep.device.link.session import PATIENCE, Session
 from qstep.errors import ConfigMismatchError, LinkError, ProtocolVersionError
 from qstep.golden.contract import Closing
 from qstep.spec.config import Config

@@ -6,28 +6,39 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
-from qstep.device.link.exchange import PATIENCE, RETRIES, Exchange
-from qstep.device.link.frames import DELIMITER, Frame, encode_frame
-from qstep.device.link.ports import Port
+from qstep.device.link.frames import DELIMITER, Frame, FrameReader, encode_frame
+from qstep.device.link.ports import Port, RatedPort
 from qstep.device.link.window import Window
-from qstep.errors import LinkError, SessionLostError
+from qstep.errors import DeadlineError, DeviceError, LinkError, SessionLostError
 from qstep.spec.config import Config
 from qstep.spec.protocol import (
     ANSWER,
     ARGUMENTS,
+    BITS_PER_BYTE,
     COMMON,
+    OVERHEAD,
     PROTOCOL_VERSION,
     Request,
     StatusCode,
     max_payload,
 )
 
-__all__ = ["Session"]
+__all__ = ["PATIENCE", "RETRIES", "Session"]
 
 _log = logging.getLogger(__name__)
 
+RETRIES = 4
+"""How often an unanswered request is repeated, and how often one is repeated because of a GAP."""
+
+PATIENCE = 0.1
+"""Seconds before the first retry, in addition to the time of the bytes. Each later retry waits twice as
+long, so that a device that pauses for a second or two is not given up."""
+
 _COUNTS = 1 << 16  # the count of the device's resets and sessions, in its epoch
+
+T = TypeVar("T")
 
 
 class Session:
@@ -40,10 +51,19 @@ class Session:
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
+        self._port = port
+        self._rated = port if isinstance(port, RatedPort) else None
+        self._link = config.link
+        self._patience = patience
         self._max_payload = max_payload(config.link.buffer_bytes)
+        self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(config.link.buffer_bytes)
-        self._exchange = Exchange(port, config, patience, self._window.close)
+        self._sent = self._received = 0  # bytes so far
+        self._retries = self._gaps = (
+            0  # repeats of requests without an answer, or answered by a GAP
+        )
         self._made = time.monotonic()
+        self._gaps_now = 0  # repeats because of GAP since a request was last known to be executed
         self._count = 0  # the device's count when it opened this session
 
     @property
@@ -54,7 +74,7 @@ class Session:
     @property
     def baud(self) -> int:
         """The line rate that deadlines assume."""
-        return self._exchange.baud
+        return self._rated.baud if self._rated else self._link.baud
 
     @property
     def limit(self) -> int:
@@ -68,7 +88,7 @@ class Session:
         reset. A break returns it to its configured rate.
         """
         self._window.close()
-        self._exchange.progress()
+        self._gaps_now = 0
         nonce = secrets.randbits(32)
         payload = ARGUMENTS[Request.HELLO].pack(nonce)
         # The delimiter ends anything that an earlier host left unfinished on the line.
@@ -82,11 +102,11 @@ class Session:
             return frame if is_other or frame.payload.endswith(payload) else None
 
         def resend() -> None:
-            self._exchange.wake()
-            self._exchange.write(hello)
+            self._wake()
+            self._write(hello)
 
-        self._exchange.write(hello)
-        frame = self._exchange.wait("HELLO", accept, resend)
+        self._write(hello)
+        frame = self._wait("HELLO", accept, resend)
         _, expected, applied = COMMON.unpack(frame.payload)
         self._window.open(frame.epoch, expected, applied)
         self._count = (frame.epoch ^ nonce) % _COUNTS
@@ -138,7 +158,7 @@ class Session:
         frame = self._start(kind, payload, 0, 0.0)
 
         def resend() -> None:
-            self._exchange.write(self._window.repeated(frame))
+            self._write(self._window.repeated(frame))
 
         def accept(answer: Frame) -> bytes | None:
             self._acknowledge(answer)
@@ -147,24 +167,23 @@ class Session:
             return answer.payload[COMMON.size :] if mine and is_ok else None
 
         # The request is repeated even if it is known to be executed, because its data is missing.
-        data = self._exchange.wait(kind.name, accept, resend)
+        data = self._wait(kind.name, accept, resend)
         if len(data) != size:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
 
     def report(self) -> None:
         """Log the traffic over the port and its rates, at the end of a connection."""
-        seconds, traffic = max(time.monotonic() - self._made, 1e-9), self._exchange.traffic
-        sent, received = traffic.sent, traffic.received
+        seconds = max(time.monotonic() - self._made, 1e-9)
         _log.info(
-            f"closed after {seconds:.3g} s: {sent} bytes sent ({sent / seconds:.3g}/s), "
-            f"{received} received ({received / seconds:.3g}/s), {traffic.retries} retries, "
-            f"{traffic.gaps} gaps; {self.applied} transitions applied since the device's reset"
+            f"closed after {seconds:.3g} s: {self._sent} bytes sent ({self._sent / seconds:.3g}/s), "
+            f"{self._received} received ({self._received / seconds:.3g}/s), {self._retries} retries, "
+            f"{self._gaps} gaps; {self.applied} transitions applied since the device's reset"
         )
 
     def pause(self, seconds: float) -> None:
-        """Wait at the device's pace; nothing may be in flight."""
-        self._exchange.pause(seconds)
+        """Wait for a time in which the device has nothing to answer; nothing may be in flight."""
+        self._reader.feed(self._read(seconds))
 
     def change_baud(self, divisor: int, baud: int, set_baud: Callable[[int], None]) -> None:
         """Let the device divide its clock by `divisor`, and follow with `set_baud`.
@@ -179,9 +198,9 @@ class Session:
 
         def resend() -> None:
             set_baud(rates.pop())
-            self._exchange.write(self._window.repeated(frame))
+            self._write(self._window.repeated(frame))
 
-        self._exchange.wait("BAUD", self._acknowledge, resend)
+        self._wait("BAUD", self._acknowledge, resend)
         set_baud(baud)
         _log.info("line rate: %d to %d baud", old, baud)
 
@@ -189,26 +208,105 @@ class Session:
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
     ) -> bytes:
         if not self._window.pending:
-            self._exchange.progress()
+            self._gaps_now = 0
         frame = self._window.add(kind, payload, transitions, seconds)
         figures = len(payload), transitions, len(self._window.pending)
         _log.debug("%s: %d bytes, %d transitions, %d under way", kind.name, *figures)
-        self._exchange.write(frame)
+        self._write(frame)
         return frame
 
     def _await_progress(self) -> None:
         """Wait until at least one more request is known to be executed."""
         oldest = self._window.pending[0]
-        self._exchange.wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
+        self._wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
         """Process an answer; return True if more requests are known to be executed."""
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
-            self._exchange.progress()
-        self._exchange.repeat(progress.repeat)
+            self._gaps_now = 0
+        self._fill_gap(progress.repeat)
         return progress.more_done or None
 
     def _go_back(self) -> None:
         """Repeat all unanswered requests."""
-        self._exchange.write(self._window.repeated())
+        self._write(self._window.repeated())
+
+    def _wake(self) -> None:
+        """Bring a device that uses another rate, and the port, to the rate after a reset."""
+        if self._rated is not None:
+            _log.info("break: back to %d baud", self._link.baud)
+            self._rated.send_break()
+            if self._rated.baud != self._link.baud:
+                self._rated.set_baud(self._link.baud)
+
+    def _write(self, data: bytes) -> None:
+        """Write bytes; an error of the port closes the session."""
+        self._sent += len(data)
+        try:
+            self._port.write(data)
+        except DeviceError as error:
+            _log.info("port failed: %s", error)
+            self._window.close()
+            raise
+
+    def _fill_gap(self, data: bytes) -> None:
+        """Write again the requests that a GAP asks for.
+
+        A device that answers only GAP is not obeyed for ever: it is then treated as silent.
+        """
+        if data and self._gaps_now < RETRIES:
+            self._gaps_now += 1
+            self._gaps += 1
+            _log.info("gap: %d bytes sent again, %d of %d", len(data), self._gaps_now, RETRIES)
+            self._write(data)
+
+    def _wait(
+        self,
+        what: str,
+        accept: Callable[[Frame], T | None],
+        resend: Callable[[], None],
+        seconds: float = 0.0,
+    ) -> T:
+        """Pass frames to `accept` until it returns something; retry with `resend`, then give up.
+
+        `what` names the awaited answer in the DeadlineError; `seconds` is the additional time that the
+        device may take.
+        """
+        waited = 0.0
+        for attempt in range(RETRIES + 1):
+            if attempt:
+                # Otherwise an answer that has lost its end would cost the next one as well.
+                self._reader.forget()
+                self._retries += 1
+                _log.info(
+                    f"no answer to {what} within {waited:.3g} s: sent again, {attempt} of {RETRIES}"
+                )
+                resend()
+            line = 2 * self._link.buffer_bytes * BITS_PER_BYTE / self.baud
+            began = now = time.monotonic()
+            deadline = began + (seconds + self._patience + line) * 2**attempt
+            while now < deadline:
+                result = None
+                for frame in self._reader.feed(self._read(deadline - now)):
+                    accepted = accept(frame)
+                    result = accepted if result is None else result
+                if result is not None:
+                    return result
+                now = time.monotonic()
+            waited += now - began
+        self._window.close()
+        sent = 1 + RETRIES + self._gaps_now
+        raise DeadlineError(
+            f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
+        )
+
+    def _read(self, timeout: float) -> bytes:
+        try:
+            data = self._port.read(timeout)
+        except DeviceError as error:
+            _log.info("port failed: %s", error)
+            self._window.close()
+            raise
+        self._received += len(data)
+        return data
