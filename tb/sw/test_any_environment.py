@@ -20,7 +20,7 @@ from qstep.deep.network import Spaces
 from qstep.envs import make, make_vector
 from qstep.envs.checked import flattened
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, QStepError
-from qstep.learn.table import table_config
+from qstep.learn.table import load_table
 
 MAP = "S..\n.#.\n..G\n"
 """Three steps of -1, then +1."""
@@ -244,7 +244,7 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     refused("train FrozenLake-v1 --steps 50000 --out run --resume", CheckpointError, "world is ")
     small = "train FrozenLake-v1 --act host --episodes 20 --out host --env-kwargs map_name=8x8"
     assert told(small)["env_kwargs"] == {"map_name": "8x8"}
-    assert table_config("host/table.npz").states == 64
+    assert load_table("host/table.npz").config.states == 64
     found = qstep.train("FrozenLake-v1", steps=50_000, env_kwargs={"is_slippery": False})
     assert found.evaluate(episodes=5)["greedy_return"] == 1.0
     lake = gym.make("FrozenLake-v1", map_name="8x8")
@@ -346,4 +346,4 @@ def test_several_small_observations_are_learnt_as_one(own_folder: Path) -> None:
     finally:
         del gym.registry["qstep-test/Dials-v0"]
     assert report["greedy_length"] == 3.0
-    assert table_config("run/table.npz").states == 6
+    assert load_table("run/table.npz").config.states == 6

@@ -63,7 +63,7 @@ def test_table_is_the_models(folder):
     model = Model(CONFIG)
     model.configure(Hyperparameters(0.25, 0.5, "stochastic", 9))
     model.apply(Transitions.load("walk.npz", CONFIG))
-    assert np.array_equal(load_table("table.npz", CONFIG), model.table)
+    assert np.array_equal(load_table("table.npz", CONFIG).q_raw, model.table)
 
 
 def test_trace_of_an_agent_is_replayed_to_its_table(folder):
@@ -113,13 +113,13 @@ def test_every_device_gives_the_same_bytes(folder, monkeypatch):
 
 def test_two_halves_are_the_whole(folder):
     replay()
-    whole = load_table("table.npz", CONFIG)
+    whole = load_table("table.npz", CONFIG).q_raw
     for name, part in (("first", slice(1000)), ("second", slice(1000, None))):
         np.savez(f"{name}.npz", **{key: array[part] for key, array in arrays().items()})
     replay(file="first.npz")
     (folder / "table.npz").rename("half.npz")
     replay("--init", "half.npz", file="second.npz")
-    assert np.array_equal(load_table("table.npz", CONFIG), whole)
+    assert np.array_equal(load_table("table.npz", CONFIG).q_raw, whole)
 
 
 def test_configuration_file_stands_for_the_geometry(folder):
@@ -135,7 +135,7 @@ def test_configuration_file_stands_for_the_geometry(folder):
 def test_no_transitions_are_a_table_of_zeros(folder):
     np.savez("none.npz", **{name: array[:0] for name, array in arrays().items()})
     assert replay(file="none.npz").stdout.startswith("0 transitions, ")
-    assert not load_table("table.npz", CONFIG).any()
+    assert not load_table("table.npz", CONFIG).q_raw.any()
 
 
 @pytest.mark.parametrize("terminal", [False, True])

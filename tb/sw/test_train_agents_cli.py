@@ -32,7 +32,7 @@ from qstep.golden.agents_kernel import run
 from qstep.learn.agents import Training
 from qstep.learn.agents_result import AgentsResult, played
 from qstep.learn.plan import Budget, fitting_format, planned
-from qstep.learn.table import load_table, table_config
+from qstep.learn.table import load_table
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.epsilon import FALLING, Epsilon
@@ -88,8 +88,8 @@ def plain_table(name: str, **options: Any) -> NDArray[np.int32]:
 
 
 def test_table_is_that_of_the_plain_model(whole: Path) -> None:
-    config = table_config(whole / "table.npz")
-    assert (load_table(whole / "table.npz", config) == plain_table("gridworld")).all()
+    saved = load_table(whole / "table.npz")
+    assert (saved.q_raw == plain_table("gridworld")).all()
 
 
 @pytest.mark.parametrize(
@@ -431,9 +431,9 @@ def test_python_call_learns_the_same(whole: Path) -> None:
         progress=seen.append,
     )
     assert isinstance(result, AgentsResult)
-    config = table_config(whole / "table.npz")
-    assert result.plan.config == config
-    assert (result.table == load_table(whole / "table.npz", config)).all()
+    saved = load_table(whole / "table.npz")
+    assert result.plan.config == saved.config
+    assert (result.table == saved.q_raw).all()
     assert [progress.done for progress in seen] == [point.steps for point in result.points]
     first = min(at for at in result.optimal_after() if at is not None)
     assert (result.q.argmax(-1) == result.policies).all()

@@ -171,7 +171,8 @@ WRITERS = {
     "file": Writer(_file, _read_file),
     "checkpoint": Writer(_checkpoint, _read_checkpoint),
     "run": Writer(
-        _run, lambda folder: (_read_checkpoint(folder), load_table(folder / "table.npz", CONFIG))
+        _run,
+        lambda folder: (_read_checkpoint(folder), load_table(folder / "table.npz", CONFIG).q_raw),
     ),
     "world": Writer(_world, lambda folder: World.from_file(folder / "world.npz")),
     "trace": Writer(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qstep._io.pictures import picture_format
 from qstep.cli._output import json_option
 from qstep.errors import ConfigError, TableError
-from qstep.learn.table import load_table, policy_table
+from qstep.learn.table import SavedTable, policy_table
 from qstep.spec.config import Config
 from qstep.spec.fixed import QFormat, Rounding
 
@@ -268,9 +268,9 @@ def network_options(algorithm: str) -> Decorator:
     )
 
 
-def table_of(path: Path, config: Config, agent: int) -> NDArray[np.int64]:
-    """Return the values whose maximum an agent's greedy policy takes, shape (S, A), from a file."""
-    tables = policy_table(config, load_table(path, config))
+def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
+    """Return the values whose maximum an agent's greedy policy takes, shape (S, A)."""
+    tables = policy_table(saved.config, saved.q_raw)
     if agent >= len(tables):
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
     chosen: NDArray[np.int64] = tables[agent]

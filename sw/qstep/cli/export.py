@@ -12,7 +12,7 @@ from qstep._io.files import write_atomically
 from qstep.cli._options import FILE, NEW_FILE, agent_option, option, table_of
 from qstep.cli._output import room_for
 from qstep.errors import TableError
-from qstep.learn.table import table_config
+from qstep.learn.table import load_table
 from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
 
@@ -93,13 +93,14 @@ def command(table_file: Path, name: str, out: Path, agent: int) -> None:
       qstep export runs/gridworld/table.npz --format c --out table.h
       qstep export runs/gridworld/table.npz --format readmemh --out table.hex
     """
-    config = table_config(table_file)
+    saved = load_table(table_file)
+    config = saved.config
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
         raise TableError(
             f"{table_file}: holds the two tables of Double Q-learning, and the policy uses their sum; "
             "only a single table can be exported"
         )
-    q_raw = table_of(table_file, config, agent)
+    q_raw = table_of(table_file, saved, agent)
     with room_for(out):
         write_atomically(out, _FORMATS[name](q_raw, config).encode())
     click.echo(f"{config.states} states x {config.actions} actions, {config.format}: {out}")

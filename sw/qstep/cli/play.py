@@ -22,7 +22,7 @@ from qstep.cli._options import (
 )
 from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import EnvironmentSpaceError, TableError, WorldError
-from qstep.learn.table import TableWorld, table_config, table_world
+from qstep.learn.table import TableWorld, load_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,9 +74,9 @@ def command(
 
     if watch is False:
         refuse(["delay"], "needs --watch: it is the time between the steps shown")
-    config = table_config(table_file)
-    q = table_of(table_file, config, agent)
-    learnt_in = table_world(table_file)
+    saved = load_table(table_file)
+    q = table_of(table_file, saved, agent)
+    learnt_in = saved.world
     name = world_name
     if name is None:
         if learnt_in is None:

@@ -67,7 +67,7 @@ def command(
     config = config_from(**geometry)
     hyper = Hyperparameters(alpha, gamma, rounding, seed)
     transitions = Transitions.load(transitions_file, config)
-    init = None if init_file is None else load_table(init_file, config)
+    init = None if init_file is None else load_table(init_file, config).q_raw
     if not out.parent.is_dir():
         raise FileFormatError(f"{out}: the folder {out.parent} does not exist")
     with room_for(out, json_output.file), open_device(url, config) as device:

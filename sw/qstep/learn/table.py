@@ -3,8 +3,7 @@
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape (S, A), after the axes of
 agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the configuration,
 the hyperparameters or the settings of each agent, and the :class:`TableWorld` if it is known). It names
-no device and no time, so the same run gives the same bytes on every device. All readers raise
-FileFormatError if the file is absent, damaged, not a ``.npz``, or lacks a part.
+no device and no time, so the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -25,21 +24,12 @@ from qstep.spec.agents import Algorithm
 from qstep.spec.checks import shown
 from qstep.spec.config import Config, checked_config, checked_table
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.fixed import Rounding
 from qstep.spec.settings import AgentSettings, Hyperparameters, checked_hyper
 
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = [
-    "TableWorld",
-    "load_table",
-    "policy_table",
-    "save_table",
-    "table_config",
-    "table_settings",
-    "table_world",
-]
+__all__ = ["SavedTable", "TableWorld", "load_table", "policy_table", "save_table"]
 
 _ARRAYS = ("q_raw", "q", "config")
 
@@ -114,60 +104,66 @@ def save_table(
     write_atomically(path, archived(dict(zip(_ARRAYS, arrays, strict=True))))
 
 
-def load_table(path: str | Path, config: Config) -> NDArray[np.int32]:
-    """Return the raw values of a table, int32 of shape `Config.table_shape`.
+@dataclass(frozen=True, slots=True)
+class SavedTable:
+    """The content of a table's file: raw values, int32 of shape `Config.table_shape`, and settings.
 
-    Raises TableError if the table has another shape or number format than `config`, or values out of
-    range.
+    `world` is None if the file does not name it.
     """
-    checked_config(config)
+
+    q_raw: NDArray[np.int32]
+    config: Config
+    learnt_with: Hyperparameters | tuple[AgentSettings, ...]
+    world: TableWorld | None
+
+
+def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
+    """Read a table's file.
+
+    Raises
+    ------
+    FileFormatError
+        The file is absent, damaged, not a ``.npz``, or lacks a part or has an illegal one.
+    TableError
+        Values are out of range, or the table has another shape or number format than `config`.
+    """
+    if config is not None:
+        checked_config(config)
     arrays = load_arrays(path, _ARRAYS)
-    there = _config(path, arrays["config"]).format
-    if there != config.format:
-        raise TableError(f"{path}: holds {there} values; this configuration has {config.format}")
     try:
-        return checked_table(config, arrays["q_raw"])
+        tree = json.loads(str(arrays["config"]))
+        there = Config.from_dict(tree["config"])
+    except (ValueError, KeyError, TypeError, RecursionError) as cause:
+        raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause
+    if config is not None and there.format != config.format:
+        raise TableError(
+            f"{path}: holds {there.format} values; this configuration has {config.format}"
+        )
+    try:
+        q_raw = checked_table(config or there, arrays["q_raw"])
     except TableError as cause:
         raise TableError(f"{path}: {cause}") from cause
+    world = _world(path, tree.get("world"))
+    return SavedTable(q_raw, there, _settings(path, tree), world)
 
 
-def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the values whose maximum each table's greedy policy takes, int64, shape (tables, S, A).
-
-    There is one table per agent, or only one; for Double Q-learning it is the sum of the two.
-    """
-    rows = q_raw.astype(np.int64)
-    if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
-        rows = rows.sum(axis=-3)
-    return rows.reshape(-1, config.states, config.actions)
-
-
-def table_config(path: str | Path) -> Config:
-    """Return the configuration with which the table of a file was learnt."""
-    return _config(path, load_arrays(path, _ARRAYS)["config"])
-
-
-def table_settings(path: str | Path) -> tuple[Config, Hyperparameters | tuple[AgentSettings, ...]]:
-    """Return the configuration and the settings with which the table of a file was learnt."""
-    text = load_arrays(path, _ARRAYS)["config"]
-    config, tree = _config(path, text), json.loads(str(text))
+def _settings(
+    path: str | Path, tree: dict[str, Any]
+) -> Hyperparameters | tuple[AgentSettings, ...]:
     try:
         if "agents" in tree:
-            return config, tuple(
+            return tuple(
                 AgentSettings(**{**own, "epsilon": Epsilon(**own["epsilon"])})
                 for own in tree["agents"]
             )
-        hyper = tree["hyperparameters"]
-        return config, Hyperparameters(**{**hyper, "rounding": Rounding.parse(hyper["rounding"])})
-    except (KeyError, TypeError, ConfigError) as cause:
+        return Hyperparameters(**tree["hyperparameters"])
+    except ConfigError as cause:
+        raise FileFormatError(f"{path}: holds illegal settings: {cause}") from cause
+    except (KeyError, TypeError) as cause:
         raise FileFormatError(f"{path}: config does not hold the settings of a run") from cause
 
 
-def table_world(path: str | Path) -> TableWorld | None:
-    """Return the world in which the table of a file was learnt; None if the file does not name it."""
-    text = load_arrays(path, _ARRAYS)["config"]
-    _config(path, text)
-    found = json.loads(str(text)).get("world")
+def _world(path: str | Path, found: Any) -> TableWorld | None:
     if found is None:
         return None
     kinds = {"name": str, "states": int, "actions": int, "digest": str | None}
@@ -179,8 +175,12 @@ def table_world(path: str | Path) -> TableWorld | None:
     return TableWorld(**{name: found[name] for name in kinds}, env_kwargs=env_kwargs)
 
 
-def _config(path: str | Path, text: NDArray[Any]) -> Config:
-    try:
-        return Config.from_dict(json.loads(str(text))["config"])
-    except (ValueError, KeyError, TypeError, RecursionError) as cause:
-        raise FileFormatError(f"{path}: config is not the JSON text of a configuration") from cause
+def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the values whose maximum each table's greedy policy takes, int64, shape (tables, S, A).
+
+    There is one table per agent, or only one; for Double Q-learning it is the sum of the two.
+    """
+    rows = q_raw.astype(np.int64)
+    if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+        rows = rows.sum(axis=-3)
+    return rows.reshape(-1, config.states, config.actions)

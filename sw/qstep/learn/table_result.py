@@ -20,14 +20,7 @@ from qstep.errors import WorldError
 from qstep.learn.evaluate import evaluate
 from qstep.learn.plots import draw_agents, draw_learning_curve, draw_policy
 from qstep.learn.result import Files, History, Result, saturated_in_words
-from qstep.learn.table import (
-    TableWorld,
-    load_table,
-    policy_table,
-    save_table,
-    table_settings,
-    table_world,
-)
+from qstep.learn.table import TableWorld, load_table, policy_table, save_table
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.agents import CIRCUITS
@@ -171,11 +164,10 @@ class TableResult(Result):
 
 def load_table_result(folder: Path, report: dict[str, Any], history: History) -> TableResult:
     """Return the result of a run with a table from its folder; errors are those of `qstep.load`."""
-    path = folder / "table.npz"
-    config, learned_with = table_settings(path)
-    table = load_table(path, config)
+    saved = load_table(folder / "table.npz")
     return TableResult(
-        report["world"], config, learned_with, table, history, report, table_world(path)
+        *(report["world"], saved.config, saved.learnt_with, saved.q_raw),
+        *(history, report, saved.world),
     )
 
 
