@@ -15,7 +15,7 @@ from qstep.envs import MAPS, GridWorld
 from qstep.envs.rendering import FREE, START
 from qstep.learn.host import Learner, Plan
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
-from qstep.learn.policy_map import learnt
+from qstep.learn.plots import learnt
 from qstep.spec.config import Config
 from qstep.spec.settings import Hyperparameters
 from qstep_bench.workloads import WORKLOADS
@@ -98,7 +98,7 @@ def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
     ----------
     world : GridWorld
     q : ndarray of int32, shape (S, 4)
-        Raw values. A cell keeps its letter unless :func:`~qstep.learn.policy_map.learnt`.
+        Raw values. A cell keeps its letter unless :func:`~qstep.learn.plots.learnt`.
     """
     cells = list("".join(world.rows))
     known = learnt(q)

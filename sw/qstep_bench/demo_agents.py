@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.device import open_agents
 from qstep.device.agents import LinkAgents
-from qstep.learn.agents import Training
+from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult, played
 from qstep.learn.plan import Budget, planned
 from qstep.learn.table import policy_table
@@ -80,18 +79,15 @@ def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
     plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
     assert plan.world is not None
     greedy = []
-    with closing(open_agents("model", plan.config, plan.loaded, plan.settings)) as device:
-        training = Training(
-            device, plan.world, [own.discount for own in plan.settings], plan.budget
-        )
-        while not training.over:
-            training.advance()
-            table = training.checkpoint.arrays["table"]
+    with closing(AgentsRun("gridworld", "model", plan)) as run:
+        run.open(None)
+        for _ in run:
+            table = run.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)
             greedy.append([played(plan.world, policy).mean_return for policy in policies])
-        result = AgentsResult.of("gridworld", "model", plan, training)
+        result = run.result()
         begun = time.perf_counter()
-        device.run(_TIMED_STEPS, trace=False)
+        run.training.device.run(_TIMED_STEPS, trace=False)
         rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
         return result, np.array(greedy), rate
 

@@ -13,8 +13,7 @@ from qstep._io.pictures import write_picture
 from qstep.envs import GridWorld, make, table_size
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
-from qstep.learn.plots import draw_learning_curve, draw_policy
-from qstep.learn.policy_map import PolicyMap
+from qstep.learn.plots import PolicyMap, draw_learning_curve, draw_policy
 from qstep.learn.result import History
 
 

@@ -6,8 +6,9 @@ device is to learn from, in order. :class:`GymActor` steps one Gymnasium environ
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -27,40 +28,53 @@ class Stretch(NamedTuple):
     episodes: list[Episode]
 
 
-class Actor(Protocol):
-    """Acts in one or more environments; its generators are the learner's."""
+class Actor(ABC):
+    """Acts in one or more environments; its generators are the learner's.
 
-    @property
-    def resting(self) -> bool:
-        """Whether its next stretch depends only on :meth:`arrays` now."""
+    A share of `epsilon` is one of `horizon` episodes.
+    """
 
-    def begin(self) -> None:
+    resting = True
+    """Whether the next stretch depends only on :meth:`arrays` now."""
+
+    def __init__(
+        self,
+        epsilon: Epsilon,
+        horizon: int,
+        acting: np.random.Generator,
+        evaluating: np.random.Generator,
+    ) -> None:
+        self._schedule, self._horizon = epsilon, horizon
+        self._acting, self._evaluating = acting, evaluating
+
+    def begin(self) -> None:  # noqa: B027  # nothing to do where every episode is seeded
         """Draw the starts of the first episodes."""
 
+    @abstractmethod
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
         """Act on a table after `done` ended episodes, for at most so many steps and ended episodes."""
 
     def explore(self, epsilon: Epsilon) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
+        self._schedule = epsilon
 
+    @abstractmethod
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """Play some episodes greedily, without effect on the unfinished ones of :meth:`act`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return copies of the state between two stretches, for :meth:`restore`."""
+        return {}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
         """Continue from :meth:`arrays`; raises CheckpointError for those of other environments."""
 
 
-class GymActor:
+class GymActor(Actor):
     """One environment, reseeded for every episode so that its state need not be saved.
 
-    Epsilon is constant within an episode, and a stretch ends with it.
-
-    `env` and `evaluation_env` are two of the same kind, from :func:`qstep.envs.make`. A share of
-    `epsilon` is one of `horizon` episodes; :func:`~qstep.learn.evaluate.is_success` explains
-    `success_reward`.
+    Epsilon is constant within an episode, and a stretch ends with it. `env` and `evaluation_env` are
+    two of the same kind; :func:`~qstep.learn.evaluate.is_success` explains `success_reward`.
     """
 
     def __init__(
@@ -73,16 +87,11 @@ class GymActor:
         acting: np.random.Generator,
         evaluating: np.random.Generator,
     ) -> None:
+        super().__init__(epsilon, horizon, acting, evaluating)
         self._env, self._evaluation_env = env, evaluation_env
-        self._schedule, self._horizon = epsilon, horizon
         self._success_reward = success_reward
-        self._acting, self._evaluating = acting, evaluating
-        self.resting = True
         self._epsilon = self._total = 0.0
         self._state = self._length = 0
-
-    def begin(self) -> None:
-        """Do nothing: every episode is seeded anyway."""
 
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
         """See :meth:`Actor.act`."""
@@ -105,22 +114,11 @@ class GymActor:
         self.resting = bool(ended)
         return Stretch(tuple(np.array(column) for column in zip(*rows, strict=True)), ended)
 
-    def explore(self, epsilon: Epsilon) -> None:
-        """See :meth:`Actor.explore`."""
-        self._schedule = epsilon
-
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """See :meth:`Actor.evaluate`."""
         return evaluate(
             self._evaluation_env, table, episodes, self._evaluating, self._success_reward, done
         )
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return nothing."""
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Do nothing."""
 
     def _begin(self, done: int) -> None:
         self._epsilon = self._schedule.at(done, self._horizon)

@@ -20,11 +20,12 @@ from qstep._io.checkpoint import Checkpoint
 from qstep.device import AgentsDevice, open_agents
 from qstep.errors import CheckpointError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
-from qstep.learn.agents_result import AgentsResult
+from qstep.learn.agents_result import AgentsResult, history_columns
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan, Budget, whole_piece
 from qstep.learn.point import Point, measured
 from qstep.learn.run import Progress
+from qstep.learn.table import TableWorld
 from qstep.mdp.world import World
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
@@ -281,6 +282,23 @@ class AgentsRun:
         return self.training.checkpoint
 
     def result(self) -> AgentsResult:
-        return AgentsResult.of(
-            self.name, self.url, self.plan, self.training, self.trace, self._env_kwargs
+        training, plan, world = self.training, self.plan, self.plan.world
+        points, named = tuple(training.points), None
+        if world is not None:
+            size = (world.states, world.actions)
+            named = TableWorld.of(self.name, size, world, self._env_kwargs)
+        return AgentsResult(
+            self.name,
+            plan.config,
+            plan.settings,
+            np.array(training.device.table),
+            {"evaluations": history_columns(points)},
+            {"device": self.url, "env_kwargs": dict(self._env_kwargs or {})},
+            named,
+            plan,
+            tuple(training.device.counters),
+            points,
+            training.seconds,
+            training.steps,
+            None if self.trace is None else (self.trace, training.traces),
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived
 from qstep.golden.agents_fast import Trace
-from qstep.learn.hints import hint
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.point import Point
-from qstep.learn.table import TableWorld
+from qstep.learn.result import hint
 from qstep.learn.table_result import TableResult
 from qstep.mdp.solve import best_start_value
 from qstep.mdp.world import World
@@ -26,10 +25,7 @@ from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
 from qstep.spec.settings import AgentCounters, AgentSettings
 
-if TYPE_CHECKING:
-    from qstep.learn.agents import Training
-
-__all__ = ["AgentsResult", "Greedy", "played", "save_trace"]
+__all__ = ["AgentsResult", "Greedy", "history_columns", "played", "save_trace"]
 
 _EXACT = 1e-9
 """Share of the optimum: closer values are equal to it, up to the order of computation."""
@@ -127,38 +123,6 @@ class AgentsResult(TableResult):
     seconds: float
     steps: int
     trace: tuple[Path, Sequence[Trace]] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        url: str,
-        plan: AgentsPlan,
-        training: Training,
-        trace: Path | None = None,
-        env_kwargs: Mapping[str, Any] | None = None,
-    ) -> AgentsResult:
-        """Return the result of a finished run; `trace` is the file for its steps, if any."""
-        device, world = training.device, plan.world
-        counters, points = tuple(device.counters), tuple(training.points)
-        named = None
-        if world is not None:
-            named = TableWorld.of(name, (world.states, world.actions), world, env_kwargs)
-        return cls(
-            name,
-            plan.config,
-            plan.settings,
-            np.array(device.table),
-            {"evaluations": _columns(points)},
-            {"device": url, "env_kwargs": dict(env_kwargs or {})},
-            named,
-            plan,
-            counters,
-            points,
-            training.seconds,
-            training.steps,
-            None if trace is None else (trace, training.traces),
-        )
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write all but the pictures, and the trace."""
@@ -303,7 +267,7 @@ def settings_in_plain_values(settings: Sequence[AgentSettings]) -> dict[str, Any
     return {name: rows[0][name] if same else [row[name] for row in rows] for name in rows[0]}
 
 
-def _columns(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
+def history_columns(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
     """Return the columns of the history, of shape (evaluations,) or (evaluations, agents)."""
     return {
         "steps": np.array([point.steps for point in points]),
@@ -319,11 +283,6 @@ def save_trace(path: str | Path, config: Config, traces: Sequence[Trace]) -> Non
 
     Its arrays have one length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
     ``terminated``, ``truncated`` and ``explored``, and with Double Q-learning also ``table``.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written.
     """
     assert config.acting is not None
     columns = Trace(*(np.concatenate(parts) for parts in zip(*traces, strict=True)))._asdict()

@@ -27,9 +27,9 @@ from qstep.envs.catalogue import ENVIRONMENTS, Environment, record_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
 from qstep.learn.actor import Actor, GymActor, Stretch
 from qstep.learn.evaluate import MAX_SEED, Evaluation, share
-from qstep.learn.hints import hint
 from qstep.learn.host_checkpoint import Columns, Episode, TableCheckpoint, episode_columns
 from qstep.learn.metrics import Metrics
+from qstep.learn.result import hint
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld
 from qstep.learn.table_result import TableResult, optimum
@@ -37,7 +37,7 @@ from qstep.learn.vector_actor import VectorActor
 from qstep.mdp.table_env import TableEnv
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config
 from qstep.spec.discount import check_discount
 from qstep.spec.epsilon import FALLING, Epsilon, checked_share
@@ -51,30 +51,13 @@ _RECENT = 100
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a run, apart from the device's hyperparameters.
+    """The plan of a run, apart from the device's hyperparameters; counts are 1 or more.
 
-    Parameters
-    ----------
-    env_id : str
-        See :func:`qstep.envs.make`.
-    episodes : int
-        Training episodes, 1 or more.
-    epsilon : Epsilon
-        Exploration: constant, or linear by a share of the run, of which the units are episodes.
-    sync_steps : int
-        Transitions between two reads of the table, 1 or more.
-    evaluate_every : int
-        Training episodes between two greedy evaluations, 1 or more; there is always one after the last
-        episode.
-    evaluate_episodes : int
-        Episodes of each evaluation, 1 or more.
-    epsilon_episodes : int
-        Episodes that epsilon's share refers to; 0 for those of the run. A run that is extended keeps
-        them, and so its epsilon.
-    num_envs : int
-        Environments that act in turns: 1, or any number of an environment with kernels.
-    env_kwargs : dict
-        Arguments of the environment, as for :func:`qstep.envs.make`.
+    The table is read every `sync_steps` transitions, and evaluated every `evaluate_every` training
+    episodes and after the last one. Epsilon is constant, or linear by a share of `epsilon_episodes`; 0
+    stands for `episodes`. A run that is extended keeps them, and so its epsilon. Only environments with
+    kernels can have several `num_envs`, which act in turns. `env_id` and `env_kwargs` are as for
+    :func:`qstep.envs.make`.
     """
 
     env_id: str
@@ -94,16 +77,14 @@ class Plan:
             )
         checked_share(self.epsilon)
         counts = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes", "num_envs")
-        for name in counts:
-            object.__setattr__(self, name, integer(name, getattr(self, name), 1))
+        assign(self, **{name: integer(name, getattr(self, name), 1) for name in counts})
         if self.num_envs > 1 and self.compiled is None:
             many = " and ".join(record.name for record in ENVIRONMENTS if record.kernels)
             raise ConfigError(
                 f"num_envs is {self.num_envs}; it must be 1: only {many} act many at once, not "
                 f"{self.env_id}"
             )
-        horizon = integer("epsilon_episodes", self.epsilon_episodes, 0)
-        object.__setattr__(self, "epsilon_episodes", horizon)
+        assign(self, epsilon_episodes=integer("epsilon_episodes", self.epsilon_episodes, 0))
 
     @property
     def compiled(self) -> Environment | None:
@@ -147,48 +128,21 @@ def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
 class Learner:
     """Trains a device's table; iterate over it to run, one training episode per iteration.
 
-    Between two episodes of one environment, and after every step of many, :attr:`checkpoint` can hold
-    everything that the rest of the run depends on. A learner that was interrupted at any point,
-    even inside an episode or a device call, resumes from its checkpoint and ends with the same
-    table and history as without the interruption. A finished learner that gets more episodes ends
-    as if they had been planned from the beginning.
+    The learner must be the only user of `device`: it configures it, and clears it or loads it from
+    `resume`. Between two episodes of one environment, and after every step of many, :attr:`checkpoint`
+    can hold everything that the rest of the run depends on: a learner that was interrupted anywhere,
+    even inside an episode or a device call, resumes from it and ends with the same table and history.
+    A finished learner that gets more episodes ends as if they had been planned from the beginning.
 
-    Parameters
-    ----------
-    device : Device
-        The learner configures it, clears it (or loads it from `resume`), and must be its only user.
-    plan : Plan
-    hyper : Hyperparameters
-        `hyper.seed` seeds the rounding noise, exploration, environments and evaluations.
-    resume : TableCheckpoint, optional
-        Its run must have the same :attr:`identity`, which
-        :func:`~qstep._io.checkpoint.load_checkpoint` checks.
+    :attr:`result` is the checkpoint after the last episode, with all transitions applied and the table
+    evaluated; :attr:`saturations` then counts this learner's updates that did not fit the format. Set
+    :attr:`metrics` before iterating; a step is one of the environment, and those of unfinished episodes
+    do not count. :attr:`world` is None if the environment has no transition table.
 
-    Attributes
-    ----------
-    checkpoint : TableCheckpoint
-        The run at its latest checkpoint, ready to continue.
-    result : TableCheckpoint
-        The same after the last episode: all transitions are applied, and the table is evaluated.
-    metrics : Metrics or None
-        Set before iterating; a step is one of the environment, and those of unfinished episodes do not
-        count.
-    saturations : int
-        Updates of this learner that did not fit the device's format; 0 until the last episode is over.
-    env : gymnasium.Env
-        The environment, or one of the same kind as those that act.
-    world : World or None
-        The environment's world, if it has a transition table.
-
-    Raises
-    ------
-    EnvironmentSpaceError
-        The environment is unknown or does not fit the device's table.
-    CheckpointError
-        `resume` belongs to other environments, or has more episodes than the plan.
-    TransitionError
-        A reward does not fit the device's format: detected here if the environment has a transition
-        table, otherwise before anything of the batch with that reward is applied.
+    Raises EnvironmentSpaceError if the environment does not fit the device's table, CheckpointError if
+    `resume` belongs to other environments or has more episodes than the plan, and TransitionError if a
+    reward does not fit the format: here if the environment has a transition table, otherwise before
+    anything of the batch with that reward is applied.
     """
 
     def __init__(

@@ -49,24 +49,11 @@ class Episode:
 class TableCheckpoint:
     """A run between two episodes of one environment, or two steps of many.
 
-    Attributes
-    ----------
-    table : ndarray of int32, shape (S, A)
-        Raw values, as last read from the device.
-    noise : NoiseState
-        The device's rounding noise at that time.
-    generators : tuple of dict
-        States of the PCG64 generators for acting and for evaluation.
-    pending : tuple of Columns
-        Batches of transitions that the device has not received.
-    actor : dict of str to ndarray
-        State of the environments; empty if they are reseeded for every episode.
-    episode : int
-        Finished training episodes.
-    evaluations : tuple of Evaluation
-    history : sequence of Episode
-        The running learner's list, which makes a checkpoint cheap: :attr:`episodes` are the first
-        `episode` entries, those of this checkpoint.
+    `table` (raw, shape (S, A)) and `noise` are as last read from the device, which has not received the
+    batches of `pending`. `generators` are the states of the PCG64 generators for acting and for
+    evaluation; `actor` is that of the environments, empty if they are reseeded for every episode.
+    `history` is the running learner's list, which makes a checkpoint cheap: the first `episode` entries
+    are those of this checkpoint.
     """
 
     table: NDArray[np.int32]

@@ -34,20 +34,10 @@ class Metrics(Protocol):
 class CsvMetrics:
     """Writes a table with the columns ``step``, ``name`` and ``value``, one row per number.
 
-    Each row is written to the file at once. A NaN becomes an empty value.
+    Each row is written at once; a NaN becomes an empty value. With `after`, an existing file continues
+    behind the rows of that step: later rows are of steps that a killed run makes again.
 
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is created if necessary.
-    after : int or None
-        Continue an existing file behind the rows of this step; None replaces the file. Later rows are
-        of steps that a killed run makes again.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written, or the one to continue is no table of metrics.
+    Raises FileFormatError if the file cannot be written, or the one to continue is no table of metrics.
     """
 
     def __init__(self, path: Path, after: int | None = None) -> None:
@@ -97,19 +87,9 @@ def _rows_until(last: int, path: Path) -> str:
 
 
 class TensorBoardMetrics:
-    """Writes scalars that TensorBoard shows: ``tensorboard --logdir FOLDER``. A NaN is left out.
+    """Writes scalars that TensorBoard shows into a new file of a folder; a NaN is left out.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder gets a new file; existing ones stay.
-
-    Raises
-    ------
-    ToolMissingError
-        TensorBoard is not installed; it comes with the extra ``tensorboard``.
-    FileFormatError
-        The folder cannot be written.
+    Raises ToolMissingError without TensorBoard, and FileFormatError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -132,22 +112,10 @@ class TensorBoardMetrics:
 
 @contextmanager
 def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
-    """Yield a writer to a CSV file or to a folder for TensorBoard; None without a target.
+    """Yield a writer to a file that ends in ``.csv``, or to a folder for TensorBoard; or None.
 
-    If writing fails later, for example because the disk is full, the run continues without metrics, and
-    the error is raised at the end of the context.
-
-    Parameters
-    ----------
-    target : Path or None
-        A file if it ends in ``.csv``, otherwise a folder.
-    after : int or None
-        Continue an existing file behind the rows of this step. A folder gets another file in any case.
-
-    Raises
-    ------
-    FileFormatError, ToolMissingError
-        See :class:`CsvMetrics` and :class:`TensorBoardMetrics`.
+    `after` is as for :class:`CsvMetrics`. If writing fails later, for example because the disk is full,
+    the run continues without metrics, and the error is raised at the end of the context.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from qstep.mdp.memory import WorldTable
 from qstep.mdp.solve import endless, value_range
 from qstep.mdp.world import World
 from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import check_discount
 from qstep.spec.epsilon import EPSILON_BITS, FALLING
@@ -70,7 +70,7 @@ class Budget:
             raise ConfigError(
                 f"steps is {self.steps} and episodes is {self.episodes}; give one of them"
             )
-        object.__setattr__(self, self.unit, integer(self.unit, self.length, 1, MOST_STEPS))
+        assign(self, **{self.unit: integer(self.unit, self.length, 1, MOST_STEPS)})
 
     @property
     def unit(self) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs.rendering import START, GridMap
-from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
+from qstep.envs.rendering import GOAL, HOLE, START, WALL, GridMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,21 +18,82 @@ if TYPE_CHECKING:
 
     from qstep.learn.result import History
 
-__all__ = ["Band", "band", "draw_agents", "draw_learning_curve", "draw_policy", "show_policy"]
+__all__ = [
+    "COLOURS",
+    "LETTERS",
+    "MOST_ARROWS",
+    "Band",
+    "PolicyMap",
+    "band",
+    "draw_agents",
+    "draw_learning_curve",
+    "draw_policy",
+    "learnt",
+    "show_policy",
+]
 
 _BLANK = "#e9ecef"
 """Colour of cells in which nothing has been learnt yet."""
 
+COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
+"""Colour of cells in which nothing can be learnt."""
+
+LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
+"""What stands in a cell."""
+
+_MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
+
+MOST_ARROWS = 4096
+"""Most cells of a map on which arrows can still be told apart."""
+
+
+def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether the best action of each state was ever updated, for values of shape (..., A).
+
+    Tables start at 0, so a best value of 0 belongs to an action that has not been tried yet. The greedy
+    policy takes it only because the other actions turned out to be worth less.
+    """
+    known: NDArray[np.bool_] = q.max(axis=-1) != 0
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMap:
+    """A table on the map of its world; arrays have shape (rows, columns).
+
+    `cells` has the letters of the map. `values` are those of the best action, masked unless
+    :func:`learnt`, and in holes, walls and the goal. `direction` of the greedy action is right, up, on a
+    last axis.
+    """
+
+    cells: NDArray[np.str_]
+    values: np.ma.MaskedArray[tuple[int, int], np.dtype[np.float64]]
+    direction: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, grid: GridMap, q: NDArray[np.float64]) -> PolicyMap:
+        """Put real values of shape (S, A) on a map; rows of states beyond it are left out."""
+        cells = np.array([list(row) for row in grid.rows])
+        q = q[: cells.size]
+        known = learnt(q).reshape(cells.shape) & ~np.isin(cells, tuple(COLOURS))
+        values = np.ma.masked_array(q.max(axis=1).reshape(cells.shape), mask=~known)
+        return cls(cells, values, np.array(grid.moves)[q.argmax(axis=1)].reshape(*cells.shape, 2))
+
+    @property
+    def learnt(self) -> NDArray[np.bool_]:
+        """Where there is a value, shape (rows, columns)."""
+        return ~np.ma.getmaskarray(self.values)
+
+    @property
+    def legend(self) -> str:
+        """Meaning of the letters and plain colours that occur on the map."""
+        seen = [text for kind, text in _MEANING.items() if (self.cells == kind).any()]
+        blank = ~self.learnt & ~np.isin(self.cells, tuple(COLOURS))
+        return ", ".join([*seen, *(["pale: not learnt"] if blank.any() else [])])
+
 
 class Band(NamedTuple):
-    """Curves of the values of many agents, at the evaluations at which any value is known.
-
-    Attributes
-    ----------
-    steps : ndarray of int64
-    median, low, high : ndarray of float64
-        Over the agents whose value is known.
-    """
+    """Curves over the agents whose value is known, at the evaluations at which any value is known."""
 
     steps: NDArray[np.int64]
     median: NDArray[np.float64]
@@ -58,15 +119,8 @@ def draw_agents(
     """Return a picture: the return of exploring episodes, and the exact value of greedy policies.
 
     If no episode of the run ended, the reward of a step is drawn instead of the return. Lines are
-    medians over the agents, bands from the worst to the best.
-
-    Parameters
-    ----------
-    title : str
-    evaluations : dict of str to ndarray
-        The columns of :attr:`qstep.learn.agents_result.AgentsResult.history`.
-    optimum : float or None
-        The optimal value, for comparison; None if values are not known.
+    medians over the agents, bands from the worst to the best. `evaluations` are the columns of
+    :attr:`qstep.AgentsResult.history`; `optimum` is the optimal value, None if values are not known.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
@@ -86,13 +140,8 @@ def draw_agents(
     band(panels[0], steps, shown, "tab:blue", f"exploring{who}")
     panels[0].set_ylabel("return of an episode" if ended else "reward of a step")
     if optimum is not None:
-        band(
-            panels[1],
-            steps,
-            evaluations["greedy_value"],
-            "tab:orange",
-            f"greedy policy, exact{who}",
-        )
+        values, label = evaluations["greedy_value"], f"greedy policy, exact{who}"
+        band(panels[1], steps, values, "tab:orange", label)
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
@@ -122,11 +171,7 @@ def band(
 def draw_learning_curve(title: str, history: History) -> Figure:
     """Return a picture of return, and success if known, over the episodes, exploring and greedy.
 
-    Parameters
-    ----------
-    title : str
-    history : History
-        At least one episode, smoothed by a moving mean over a fiftieth of the run; any evaluations.
+    `history` has at least one episode; the moving mean goes over a fiftieth of the run.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
@@ -155,14 +200,8 @@ def draw_learning_curve(title: str, history: History) -> Figure:
     at = evaluations["episodes"]
     marker = "o-" if len(at) <= 50 else "-"
     for axes, name in zip(panels, ("greedy_return", "greedy_success"), strict=False):
-        axes.plot(
-            at,
-            evaluations[name],
-            marker,
-            color="tab:orange",
-            markersize=3,
-            label="greedy evaluation",
-        )
+        style = {"color": "tab:orange", "label": "greedy evaluation"}
+        axes.plot(at, evaluations[name], marker, markersize=3, **style)
         axes.grid(alpha=0.3)
     above.legend(loc="lower right")
     figure.suptitle(title)
@@ -170,18 +209,12 @@ def draw_learning_curve(title: str, history: History) -> Figure:
 
 
 def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
-    """Return a picture of every state's value and greedy action, on the map.
+    """Return a picture of every state's value and greedy action on the map, from real values (S, A).
 
-    Parameters
-    ----------
-    title : str
-    grid : GridMap
-    q : ndarray of float64, shape (S, A)
-        Values in real units. A state is pale and has no arrow unless
-        :func:`~qstep.learn.policy_map.learnt`. States beyond the map, of a device that was built for
-        more of them, are left out.
+    A state is pale and has no arrow unless :func:`learnt`; states beyond the map are left out.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     height, width = len(grid.rows), len(grid.rows[0])
     side = min(0.9, 10 / max(width, height))
@@ -197,7 +230,8 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     figure.colorbar(image, cax=scale, label="value of the best action")
     axes.set_xlabel(f"column\n{PolicyMap.of(grid, q).legend}")
     axes.set_ylabel("row")
-    _count(axes)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
@@ -256,13 +290,6 @@ def _arrows(axes: Axes, shown: NDArray[np.bool_], direction: NDArray[np.int64]) 
         headlength=3.4,
         headaxislength=3.0,
     )
-
-
-def _count(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _moving_mean(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:

@@ -19,10 +19,15 @@ from qstep.spec.fixed import QFormat
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["VERSION", "Files", "History", "Result", "read_results", "saturated_in_words"]
+    from qstep.mdp.world import World
+
+__all__ = ["VERSION", "Files", "History", "Result", "hint", "read_results", "saturated_in_words"]
 
 VERSION = 1
 """Version of ``report.json`` and ``history.json``."""
+
+_AVERAGING = 0.1
+"""An alpha with which random outcomes are averaged well enough for a first success."""
 
 _MOST_BYTES = 1 << 30
 _REPORT, _HISTORY = "report.json", "history.json"
@@ -41,16 +46,38 @@ def saturated_in_words(saturations: int, updates: int, number_format: QFormat) -
     )
 
 
-class Files(NamedTuple):
-    """The files of a result that depend on how it was learned.
+def hint(
+    name: str,
+    world: World | None,
+    *,
+    success: float | None,
+    optimal: bool,
+    far: bool,
+    alpha: float,
+    gamma: float,
+    longer: str,
+) -> str | None:
+    """Return a sentence about a run that did not learn its world; None about any other run.
 
-    Attributes
-    ----------
-    learned : dict of str to callable
-        Writers by file name, such as ``table.npz``; each takes the path.
-    pictures : dict of str to Draw or None
-        Pictures by file name; None if there is nothing to draw.
+    `world` is None if its table is not known; `success` is the share of greedy episodes that reach the
+    goal, None if there is no goal. The greedy policy is `optimal` for gamma, or `far` below the
+    optimum. `longer` is the option that makes the run longer.
     """
+    sweep = f"; qstep sweep {name} compares alphas and gammas" if world is not None else ""
+    if optimal and success == 0:
+        return f"with gamma {gamma:g} the best policy misses the goal; try another --gamma{sweep}"
+    if success != 0 and not far:
+        return None
+    has_chance = world is not None and world.has_chance
+    averages = has_chance and alpha > _AVERAGING
+    smaller = [f"--alpha {_AVERAGING} (outcomes are random)"] if averages else []
+    tries = [longer, *smaller, "another --gamma", "a larger --epsilon-share"]
+    missed = "the greedy policy misses the goal" if success == 0 else "far below the optimum"
+    return f"not learned: {missed}; try {', '.join(tries[:-1])} or {tries[-1]}{sweep}"
+
+
+class Files(NamedTuple):
+    """A result's writers of learned files, and pictures (None with nothing to draw), by file name."""
 
     learned: Mapping[str, Callable[[Path], object]]
     pictures: Mapping[str, Draw | None]
@@ -160,10 +187,7 @@ class Result(ABC):
 def read_results(folder: Path) -> tuple[dict[str, Any], History]:
     """Return report and history from a folder.
 
-    Raises
-    ------
-    FileFormatError
-        A file is absent, is not JSON of this kind, or has another version, which the message names.
+    Raises FileFormatError if one is absent, is not JSON of this kind, or has another version.
     """
     found = []
     for name in (_REPORT, _HISTORY):

@@ -33,33 +33,22 @@ class Progress(NamedTuple):
 
 
 class Run(Protocol):
-    """One run of learning.
-
-    Attributes
-    ----------
-    name : str
-        What is learned, for people.
-    identity : dict of plain values
-        Settings that a checkpoint must share.
-    resumable : bool
-        Whether :attr:`checkpoint` exists.
-    atomic : bool
-        Whether an iteration must not be interrupted: :attr:`checkpoint` is consistent only between two.
-    metrics : Metrics or None
-        Receives numbers while the run goes on; set it before iterating.
-    """
+    """One run of learning; `name` is for people. Set `metrics` before iterating."""
 
     name: str
     metrics: Metrics | None
 
     @property
-    def resumable(self) -> bool: ...
+    def resumable(self) -> bool:
+        """Whether :attr:`checkpoint` exists."""
 
     @property
-    def atomic(self) -> bool: ...
+    def atomic(self) -> bool:
+        """Whether :attr:`checkpoint` is consistent only between two iterations."""
 
     @property
-    def identity(self) -> dict[str, Any]: ...
+    def identity(self) -> dict[str, Any]:
+        """Settings that a checkpoint must share."""
 
     def open(self, checkpoint: Checkpoint | None) -> None:
         """Open the device and start from the beginning, or continue from a checkpoint.

@@ -16,7 +16,7 @@ from qstep.learn.advise import usual_steps
 from qstep.learn.plan import AgentsPlan, Budget, fitting_format, planned
 from qstep.mdp.world import World
 from qstep.spec.agents import Algorithm
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
 from qstep.spec.epsilon import FALLING, Epsilon
@@ -224,8 +224,8 @@ class SweepOptions:
         for name, kind in kinds.items():
             given = getattr(self, name)
             if given is not None or name not in ("algorithms", "formats"):
-                object.__setattr__(self, name, _values(name, given, kind))
-        object.__setattr__(self, "rounding", Rounding.parse(self.rounding))
+                assign(self, **{name: _values(name, given, kind)})
+        assign(self, rounding=Rounding.parse(self.rounding))
         _setting("seed", self.random_seed)
         if self.steps is not None:
             Budget(steps=self.steps)
@@ -247,8 +247,8 @@ class SweepOptions:
             if given not in (None, (built,)):
                 *names, device = (str(getattr(value, "value", value)) for value in (*given, built))
                 raise ConfigError(f"{name} is {names}; the device of config is built with {device}")
-            object.__setattr__(self, name, (built,))
-        object.__setattr__(self, "rounding", config.rounding)
+            assign(self, **{name: (built,)})
+        assign(self, rounding=config.rounding)
 
     def plan(
         self,

@@ -153,31 +153,31 @@ def train(
                 )
         if episodes is None:
             episodes = defaults(name_of(world), True).get("episodes", 2000)
-        run = _host_run(
+        run: Run = _host_run(
             world, device, episodes, settings, number_format, rounding, config, env_kwargs
         )
-        return _of_table(finished(run, progress, metrics))
-    own = defaults(name_of(world), False)
-    if steps is None and episodes is None:
-        episodes = own.get("episodes", 2000)
-    budget = Budget(steps, episodes)
-    if settings is None:
-        settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), FALLING)
-    plan = planned(
-        source,
-        budget=budget,
-        agents=agents,
-        algorithm=algorithm,
-        shared_table=shared_table,
-        settings=settings,
-        number_format=number_format,
-        rounding=Rounding.NEAREST if rounding is None else rounding,
-        lanes=lanes,
-        config=config,
-    )
-    return _of_table(
-        finished(AgentsRun(name_of(world), device, plan, env_kwargs=env_kwargs), progress, metrics)
-    )
+    else:
+        own = defaults(name_of(world), False)
+        if steps is None and episodes is None:
+            episodes = own.get("episodes", 2000)
+        if settings is None:
+            settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), FALLING)
+        plan = planned(
+            source,
+            budget=Budget(steps, episodes),
+            agents=agents,
+            algorithm=algorithm,
+            shared_table=shared_table,
+            settings=settings,
+            number_format=number_format,
+            rounding=Rounding.NEAREST if rounding is None else rounding,
+            lanes=lanes,
+            config=config,
+        )
+        run = AgentsRun(name_of(world), device, plan, env_kwargs=env_kwargs)
+    result = finished(run, progress, metrics)
+    assert isinstance(result, TableResult)
+    return result
 
 
 def _host_run(
@@ -222,11 +222,6 @@ def _host_run(
         hyper,
         config,
     )
-
-
-def _of_table(result: Result) -> TableResult:
-    assert isinstance(result, TableResult)
-    return result
 
 
 def load(folder: str | Path) -> Result:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qstep.envs.catalogue import Environment
 from qstep.envs.splitmix import SplitMix64
 from qstep.envs.vector import restore_arrays, words
-from qstep.learn.actor import Stretch
+from qstep.learn.actor import Actor, Stretch
 from qstep.learn.actor_kernels import KERNELS, Ends, Turns, act, play, restart
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
 from qstep.learn.host_checkpoint import PENDING_TYPES, Columns, Episode
@@ -23,7 +23,7 @@ _LONGEST = 1 << 16
 """Most steps of a stretch; Ctrl-C is handled between two stretches."""
 
 
-class VectorActor:
+class VectorActor(Actor):
     """N environments of one kind, which act in turns on one table.
 
     Environment 0 makes a step, then environment 1, and so on; after environment N - 1 comes number
@@ -33,11 +33,9 @@ class VectorActor:
     less than epsilon * 2^31, and then draws its action.
 
     `record` is that of an environment with kernels; an episode is truncated after `max_episode_steps`,
-    if that is not 0. A share of `epsilon` is one of `horizon` episodes. `acting` seeds the environments
-    and the policy, `evaluating` the environments of an evaluation.
+    if that is not 0. `acting` seeds the environments and the policy, `evaluating` the environments of
+    an evaluation.
     """
-
-    resting = True
 
     def __init__(
         self,
@@ -49,12 +47,11 @@ class VectorActor:
         acting: np.random.Generator,
         evaluating: np.random.Generator,
     ) -> None:
+        super().__init__(epsilon, horizon, acting, evaluating)
         self._kernels, self._success_length = KERNELS[record.kernels], record.success_length
         self._limit = max_episode_steps
         self._envs = self._kernels.ARRAYS.empty(num_envs)
         self._turns = Turns.empty(num_envs)
-        self._schedule, self._horizon = epsilon, horizon
-        self._acting, self._evaluating = acting, evaluating
         # No step is made here: this loads the machine code, or compiles it the first time, before
         # the run.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
@@ -86,10 +83,6 @@ class VectorActor:
             for k, (total, length, terminated) in enumerate(rows)
         ]
         return Stretch(tuple(column[:made] for column in columns), over)
-
-    def explore(self, epsilon: Epsilon) -> None:
-        """See :meth:`~qstep.learn.actor.Actor.explore`."""
-        self._schedule = epsilon
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
         """See :meth:`~qstep.learn.actor.Actor.evaluate`: one episode in each of as many environments."""

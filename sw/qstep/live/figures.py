@@ -28,8 +28,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from qstep.envs.rendering import FREE, GOAL, HOLE, START, WALL, GridMap
-from qstep.learn.plots import Band
-from qstep.learn.policy_map import COLOURS, LETTERS, MOST_ARROWS, PolicyMap
+from qstep.learn.plots import COLOURS, LETTERS, MOST_ARROWS, Band, PolicyMap
 from qstep.live.run import Mark
 from qstep.spec.settings import AgentState
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qstep.envs.rendering import HOLE, WALL, GridMap
 from qstep.errors import ConfigError
-from qstep.learn.policy_map import COLOURS
+from qstep.learn.plots import COLOURS
 from qstep.live.controller import MOST_SPEED, Controller, Done
 from qstep.live.figures import AGENT_COLOURS, CurvePicture, MapPicture, TablePicture
 from qstep.live.game import Game
