@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, boolean, integer, real, shown
+from qstep.spec.checks import assign, boolean, integer, one_of, real, shown
 from qstep.spec.epsilon import Epsilon, checked_share
 from qstep.spec.random import checked_seed
 
@@ -26,8 +26,7 @@ _MOST = (1 << 31) - 1
 
 def check_variant(variant: object) -> None:
     """Raise ConfigError unless there is such a variant."""
-    if not isinstance(variant, str) or variant not in VARIANTS:
-        raise ConfigError(f"variant is {shown(variant)}; it must be one of {', '.join(VARIANTS)}")
+    one_of("variant", variant, VARIANTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, boolean, integer, power_of_two, shown
+from qstep.spec.checks import assign, boolean, integer, one_of, power_of_two, shown
 
 __all__ = [
     "CIRCUITS",
@@ -62,12 +62,9 @@ class Algorithm(Enum):
     @classmethod
     def parse(cls, name: str | Algorithm) -> Algorithm:
         """Return the algorithm of a name; raises ConfigError if there is none."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise ConfigError(
-                f"algorithm is {shown(name)}; it must be one of {', '.join(a.value for a in cls)}"
-            ) from None
+        if isinstance(name, Algorithm):
+            return name
+        return cls(one_of("algorithm", name, [algorithm.value for algorithm in cls]))
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from numbers import Real
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -16,13 +16,17 @@ __all__ = [
     "boolean",
     "check_callable",
     "did_you_mean",
+    "instance",
     "integer",
+    "one_of",
     "power_of_two",
     "real",
     "shown",
 ]
 
 _MOST_CHARACTERS = 80
+
+T = TypeVar("T")
 
 
 def shown(value: object) -> str:
@@ -45,6 +49,21 @@ def boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
     return bool(value)
+
+
+def instance(name: str, value: object, kind: type[T], how: str = "") -> T:
+    """Return a value of a class; raise ConfigError for anything else. `how` ends the message."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ConfigError(f"{name} is {shown(value)}; it must be {article} {kind.__name__}{how}")
+    return value
+
+
+def one_of(name: str, value: object, legal: Collection[str]) -> str:
+    """Return one of the legal texts; raise ConfigError for anything else."""
+    if not isinstance(value, str) or value not in legal:
+        raise ConfigError(f"{name} is {shown(value)}; it must be one of {', '.join(legal)}")
+    return value
 
 
 def check_callable(name: str, value: object) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import tomllib
 from dataclasses import asdict, dataclass, fields
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from qstep._io.files import read_text
 from qstep.errors import ConfigError, FileFormatError, TableError
 from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
-from qstep.spec.checks import assign, integer, power_of_two, shown
+from qstep.spec.checks import assign, instance, integer, power_of_two, shown
 from qstep.spec.fixed import QFormat, Rounding
 from qstep.spec.protocol import LEAST_BAUD, LEAST_DIVISOR
 
@@ -69,6 +70,15 @@ class Link:
 
 
 _LINK = Link()
+
+
+def _plain(values: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return values as TOML holds them: without None, which it cannot express."""
+    return {
+        name: value.value if isinstance(value, Enum) else value
+        for name, value in values
+        if value is not None
+    }
 
 
 class TableType(NamedTuple):
@@ -144,16 +154,12 @@ class Config:
             states=integer("states", states, 2, 65536),
             actions=integer("actions", actions, 2, 64),
             loop_depth=integer("loop_depth", loop_depth, 1, 3),
-            format=QFormat.parse(format) if isinstance(format, str) else format,
+            format=QFormat.parse(format),
             rounding=Rounding.parse(rounding),
-            link=link,
-            acting=acting,
+            link=instance("link", link, Link),
+            acting=None if acting is None else instance("acting", acting, Acting),
             lanes=integer("lanes", lanes, 1, MOST_LANES),
         )
-        for name, kind in (("format", QFormat), ("link", Link), ("acting", Acting)):
-            value = getattr(self, name)
-            if not (isinstance(value, kind) or (name == "acting" and value is None)):
-                raise ConfigError(f"{name} is {shown(value)}; it must be a {kind.__name__}")
         if self.lanes > 1:
             self._check_lanes()
 
@@ -218,20 +224,13 @@ class Config:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values only, as TOML and JSON hold them."""
-        tree = asdict(self)
-        tree["format"] = str(self.format)
-        tree["rounding"] = self.rounding.value
-        if self.acting is None:
-            del tree["acting"]  # TOML cannot express None
-        else:
-            tree["acting"]["algorithm"] = self.acting.algorithm.value
-            if self.acting.clock_hz is None:
-                del tree["acting"]["clock_hz"]
-            for name in SWITCHES:
-                if tree["acting"][name]:
-                    del tree["acting"][name]  # likewise
+        tree = {**asdict(self, dict_factory=_plain), "format": str(self.format)}
+        # What is left out by default keeps the digest of devices from before there was a choice.
         if self.lanes == 1:
-            del tree["lanes"]  # keeps the digest of devices from before there were several lanes
+            del tree["lanes"]
+        for name in SWITCHES:
+            if self.acting is not None and tree["acting"][name]:
+                del tree["acting"][name]
         return tree
 
     @classmethod
@@ -292,11 +291,7 @@ class Config:
 
 def checked_config(config: Config) -> Config:
     """Return `config` if it is a configuration; otherwise raise ConfigError."""
-    if not isinstance(config, Config):
-        raise ConfigError(
-            f"configuration is {shown(config)}; it must be a Config, as Config.from_dict makes one"
-        )
-    return config
+    return instance("configuration", config, Config, ", as Config.from_dict makes one")
 
 
 def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, integer, real, shown
+from qstep.spec.checks import assign, instance, integer, one_of, real
 from qstep.spec.random import DRAW_BITS
 
 __all__ = [
@@ -125,12 +125,8 @@ class Epsilon:
     unit: str = "steps"
 
     def __post_init__(self) -> None:
-        for name, names in (("kind", KINDS), ("unit", UNITS)):
-            given = getattr(self, name)
-            if not isinstance(given, str) or given not in names:
-                raise ConfigError(
-                    f"epsilon {name} is {shown(given)}; it must be one of {', '.join(names)}"
-                )
+        one_of("epsilon kind", self.kind, KINDS)
+        one_of("epsilon unit", self.unit, UNITS)
         start, end = real("epsilon start", self.start), real("epsilon end", self.end)
         if self.unit == "run":
             over = real("epsilon share", self.over)
@@ -211,17 +207,14 @@ class Epsilon:
             return EpsilonCode(start, end, decrement, 0, period, by_episodes)
         # exponential: a period, which is a whole number of units, subtracts 2^-shift of epsilon
         rate = math.log(100) / over
-
-        def units(shift: int) -> float:
-            return -math.log1p(-(2.0**-shift)) / rate
+        exact = {shift: -math.log1p(-(2.0**-shift)) / rate for shift in _SHIFTS}
+        periods = {shift: min(max(1, round(exact[shift])), _MOST_PERIOD) for shift in _SHIFTS}
 
         def error(shift: int) -> float:
-            period = min(max(1, round(units(shift))), _MOST_PERIOD)
-            return abs(math.log(period / units(shift))) + 2.0**-shift / 16
+            return abs(math.log(periods[shift] / exact[shift])) + 2.0**-shift / 16
 
         shift = min(_SHIFTS, key=error)
-        period = min(max(1, round(units(shift))), _MOST_PERIOD)
-        return EpsilonCode(start, end, 0, shift, period, by_episodes)
+        return EpsilonCode(start, end, 0, shift, periods[shift], by_episodes)
 
 
 FALLING = Epsilon(1.0, 0.05, "linear", 0.5, "run")
@@ -230,8 +223,7 @@ FALLING = Epsilon(1.0, 0.05, "linear", 0.5, "run")
 
 def checked_share(epsilon: object) -> Epsilon:
     """Return `epsilon` if the host and networks can follow it; otherwise raise ConfigError."""
-    if not isinstance(epsilon, Epsilon):
-        raise ConfigError(f"epsilon is {shown(epsilon)}; it must be an Epsilon")
+    epsilon = instance("epsilon", epsilon, Epsilon)
     if epsilon.kind == "constant" or (epsilon.kind == "linear" and epsilon.unit == "run"):
         return epsilon
     raise ConfigError(

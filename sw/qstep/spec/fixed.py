@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qstep.errors import ConfigError, TransitionError
-from qstep.spec.checks import assign, integer, real, shown
+from qstep.spec.checks import assign, integer, one_of, real, shown
 
 __all__ = [
     "COEFFICIENT_BITS",
@@ -55,11 +55,7 @@ class Rounding(StrEnum):
     @classmethod
     def parse(cls, name: str) -> Rounding:
         """Return the mode called `name`; raise :class:`ConfigError` for any other text."""
-        try:
-            return cls(name)
-        except ValueError:
-            legal = ", ".join(mode.value for mode in cls)
-            raise ConfigError(f"rounding is {shown(name)}; it must be one of {legal}") from None
+        return cls(one_of("rounding", name, list(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,10 @@ class QFormat:
             )
 
     @classmethod
-    def parse(cls, text: str) -> QFormat:
-        """Return the format written as ``Qm.F``; raise :class:`ConfigError` for any other text."""
+    def parse(cls, text: str | QFormat) -> QFormat:
+        """Return a format, or the one written as ``Qm.F``; raise :class:`ConfigError` otherwise."""
+        if isinstance(text, QFormat):
+            return text
         pattern = r"[Qq](\d{1,2})\.(\d{1,2})"
         match = re.fullmatch(pattern, text) if isinstance(text, str) else None
         if match is None:

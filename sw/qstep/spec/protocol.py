@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -146,12 +147,7 @@ class StatusCode(IntEnum):
     BUSY = 7
 
 
-REFUSALS = (
-    StatusCode.BAD_TYPE,
-    StatusCode.BAD_LENGTH,
-    StatusCode.OUT_OF_RANGE,
-    StatusCode.BUSY,
-)
+REFUSALS = tuple(code for code in StatusCode if code >= StatusCode.BAD_TYPE)
 """Reasons why a session halts."""
 
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -190,28 +186,20 @@ OVERHEAD = HEADER.size + CRC.size
 COMMON = Layout(status=1, expected=2, applied=8)
 """The fields at the start of every answer's payload."""
 
-_NONE = Layout()
 _WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
 _WORDS_OF_LANES = Layout(**_WORDS.sizes, lane=1)
 
-ARGUMENTS: Mapping[Request, Layout] = {
+ARGUMENTS: Mapping[Request, Layout] = {request: Layout() for request in Request} | {
     Request.HELLO: Layout(nonce=4),
     Request.CONFIGURE: Layout(alpha=2, kappa=2, rounding=1),
     Request.NOISE: Layout(x=4, w=4),
     Request.REWARDS: Layout(first_code=1),
-    Request.CLEAR: _NONE,
     Request.LOAD: Layout(first_state=2, first_action=1),
     Request.READ: Layout(first_state=2, first_action=1, count=2),
-    Request.APPLY_CODED: _NONE,
-    Request.APPLY_RAW: _NONE,
-    Request.STATUS: _NONE,
-    Request.COUNTERS: _NONE,
     Request.BAUD: Layout(divisor=2),
     Request.STORE: _WORDS,
     Request.FETCH: _WORDS,
     Request.RUN: Layout(steps=8),
-    Request.STOP: _NONE,
-    Request.PROGRESS: _NONE,
     Request.BEGIN: Layout(agent=1, state=2),
     Request.ACT: Layout(agent=1, next_state=2, terminated=1, reward=4),
 }
@@ -311,11 +299,8 @@ class RecordLayout:
     @property
     def offsets(self) -> dict[str, int]:
         """Bit at which each field begins."""
-        offsets, at = {}, 0
-        for name, width in self.widths.items():
-            offsets[name] = at
-            at += width
-        return offsets
+        ends = accumulate(self.widths.values(), initial=0)
+        return dict(zip(self.widths, ends, strict=False))
 
     def size(self, *, full: bool) -> int:
         """Return the bytes of a record, 2..9: with its state, or continuing the previous record."""

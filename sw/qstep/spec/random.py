@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, integer, shown
+from qstep.spec.checks import assign, instance, integer
 
 __all__ = [
     "DRAW_BITS",
@@ -129,9 +129,7 @@ class NoiseState:
 
 def checked_noise(noise: NoiseState) -> NoiseState:
     """Return `noise` if it is a NoiseState; otherwise raise ConfigError."""
-    if not isinstance(noise, NoiseState):
-        raise ConfigError(f"noise is {shown(noise)}; it must be a NoiseState")
-    return noise
+    return instance("noise", noise, NoiseState)
 
 
 DRAW_BITS = 16

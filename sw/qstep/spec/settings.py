@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, shown
+from qstep.spec.checks import assign, instance, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import learned_discount
 from qstep.spec.epsilon import Epsilon
@@ -24,8 +24,26 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """What an update needs of the settings."""
+
+    alpha: float = 0.5
+    gamma: float = 0.9
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha, beta and kappa in the hardware's form."""
+        return coefficients(self.alpha, self.gamma)
+
+    @property
+    def discount(self) -> float:
+        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
+        return learned_discount(self.alpha, self.gamma)
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Hyperparameters:
+class Hyperparameters(_Rates):
     """Settings for run time: learning rate, discount, rounding mode, seed of the rounding noise.
 
     Parameters
@@ -45,10 +63,8 @@ class Hyperparameters:
         A value is illegal; the message names it and the legal range.
     """
 
-    alpha: float
-    gamma: float
-    rounding: Rounding | None
-    seed: int
+    rounding: Rounding | None = None
+    seed: int = 0
 
     def __init__(
         self,
@@ -60,16 +76,6 @@ class Hyperparameters:
         coefficients(alpha, gamma)
         mode = None if rounding is None else Rounding.parse(rounding)
         assign(self, alpha=float(alpha), gamma=float(gamma), rounding=mode, seed=checked_seed(seed))
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa in the hardware's form."""
-        return coefficients(self.alpha, self.gamma)
-
-    @property
-    def discount(self) -> float:
-        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
-        return learned_discount(self.alpha, self.gamma)
 
     @property
     def noise(self) -> NoiseState:
@@ -98,7 +104,7 @@ RETURN_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSettings:
+class AgentSettings(_Rates):
     """An agent's settings; each agent may have its own, which makes one run a sweep.
 
     Parameters
@@ -116,26 +122,13 @@ class AgentSettings:
         A value is illegal; the message names it and the legal range.
     """
 
-    alpha: float = 0.5
-    gamma: float = 0.9
     epsilon: Epsilon = field(default_factory=Epsilon)
     seed: int = 0
 
     def __post_init__(self) -> None:
         coefficients(self.alpha, self.gamma)
         checked_seed(self.seed)
-        if not isinstance(self.epsilon, Epsilon):
-            raise ConfigError(f"epsilon is {shown(self.epsilon)}; it must be an Epsilon")
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa in the hardware's form."""
-        return coefficients(self.alpha, self.gamma)
-
-    @property
-    def discount(self) -> float:
-        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
-        return learned_discount(self.alpha, self.gamma)
+        instance("epsilon", self.epsilon, Epsilon)
 
 
 @dataclass(slots=True)
