@@ -53,7 +53,7 @@ _START_STEPS = 1 << 31
 
 
 class CartPoles(NamedTuple):
-    """The state of N environments, each of shape (N,), and what :data:`SCRATCH` names."""
+    """The state of N environments, each of shape (N,)."""
 
     word: NDArray[np.uint64]
     """Generators."""
@@ -65,21 +65,17 @@ class CartPoles(NamedTuple):
     theta_dot: NDArray[np.float64]
     steps: NDArray[np.int32]
     """Steps since the episode began."""
-    cosine: NDArray[np.float64]
-    """Of `theta`, for :func:`step`."""
-    sine: NDArray[np.float64]
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
         """Return environments in which no episode has begun yet."""
-        x, x_dot, theta, theta_dot, cosine, sine = np.zeros((6, num_envs))
-        steps = np.zeros(num_envs, np.int32)
-        return cls(np.zeros(num_envs, np.uint64), x, x_dot, theta, theta_dot, steps, cosine, sine)
+        word, steps = np.zeros(num_envs, np.uint64), np.zeros(num_envs, np.int32)
+        return cls(word, *np.zeros((4, num_envs)), steps)
 
 
 ARRAYS = CartPoles
 
-SCRATCH = ("cosine", "sine")
+SCRATCH: tuple[str, ...] = ()
 
 _row_of = compiled(row_of)
 
@@ -150,14 +146,14 @@ def row(poles, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step(poles, actions, shown, out):  # type: ignore[no-untyped-def]
-    """Step every environment, and restart those whose episode ends; see `qstep.envs.vector`."""
+def step(poles, actions, shown, out, cosine, sine):  # type: ignore[no-untyped-def]
+    """Step all, given cosine and sine of each `theta`, shape (N,); see `qstep.envs.vector`."""
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= ACTIONS:
             return i
     seen, next_seen = shown[0], out.next_shown[0]
     for i in range(len(actions)):
-        ends = _push(poles, i, actions[i], poles.cosine[i], poles.sine[i])
+        ends = _push(poles, i, actions[i], cosine[i], sine[i])
         out.reward[i], (out.terminated[i], out.truncated[i]) = 1.0, ends
         _observe(poles, i, next_seen)
         if out.terminated[i] or out.truncated[i]:
