@@ -157,7 +157,7 @@ def test_an_interrupted_sweep_goes_on_to_the_result_of_other_processes() -> None
             break
     assert 0 < sweep.done < 8
     rest = Sweep(plan, workers=Here())
-    rest.restore(sweep.checkpoint)
+    rest.open(sweep.checkpoint)
     counts = [rest.done for _ in rest]
     assert counts[0] > sweep.done
     assert same(rest.result(), made(plan, workers=Processes(2)))
@@ -183,7 +183,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(part: str, name: str, text:
         wrong[name] = parts[name][:1]
     fresh = Sweep(plan, workers=Here())
     with pytest.raises(CheckpointError, match=text):
-        fresh.restore(replace(sweep.checkpoint, **{part: wrong}))
+        fresh.open(replace(sweep.checkpoint, **{part: wrong}))
     assert not fresh.done
 
 

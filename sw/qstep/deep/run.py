@@ -21,8 +21,7 @@ from qstep.deep.result import NetworkResult
 from qstep.deep.torch_device import choose, one_thread
 from qstep.errors import ConfigError
 from qstep.learn.metrics import Metrics
-from qstep.learn.run import Progress
-from qstep.learn.train import finished
+from qstep.learn.run import Progress, finished
 from qstep.mdp.world import name_of
 from qstep.spec.checks import check_callable, did_you_mean, integer
 

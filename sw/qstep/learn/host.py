@@ -424,7 +424,7 @@ class HostRun:
             "epsilon": self.plan.epsilon.to_dict(),
             "epsilon_episodes": self.plan.horizon,
             "discount": discount,
-            "steps_per_agent": sum(episode.length for episode in found.episodes),
+            "steps_per_agent": self.steps,
             "steps": acted,
             "saturations": learner.saturations,
             **last.columns,

@@ -229,9 +229,15 @@ def planned(
         ):
             if given not in (default, own):  # what was not given does not contradict
                 raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
-    if isinstance(world, str) and world.endswith(CIRCUITS):
-        return _circuit_plan(world, budget, settings, config)
-    world = World.of(world)
+    known = None
+    if not (isinstance(world, str) and world.endswith(CIRCUITS)):
+        known = World.of(world)
+    elif acting is None or acting.world != world:
+        has = None if acting is None else acting.world
+        raise ConfigError(
+            f"world is the circuit {world!r} and acting.world is {shown(has)}; a circuit needs the "
+            "configuration of a device that is built with it"
+        )
     usual = _AGENTS if agents is None else agents
     settings = _settings(settings, usual if acting is None else acting.agents, budget)
     if not settings:
@@ -239,24 +245,26 @@ def planned(
     if agents not in (None, len(settings)):
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
+        assert known is not None
         if number_format is None:
             number_format = fitting_format(
-                world, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
+                known, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
             )
         elif isinstance(number_format, str):
             number_format = QFormat.parse(number_format)
         config = Config(
-            world.states,
-            world.actions,
+            known.states,
+            known.actions,
             number_format,
             Rounding.parse(rounding),
-            acting=world.acting(
+            acting=known.acting(
                 agents=len(settings), algorithm=algorithm, shared_table=shared_table
             ),
             lanes=_lanes(len(settings), shared_table) if lanes is None else lanes,
         )
-    _check_episodes_end(world, budget)
-    return AgentsPlan(world, config, tuple(settings), budget)
+    if known is not None:
+        _check_episodes_end(known, budget)
+    return AgentsPlan(known, config, tuple(settings), budget)
 
 
 def _check_episodes_end(world: World, budget: Budget) -> None:
@@ -296,20 +304,3 @@ def _lanes(agents: int, shared_table: bool) -> int:
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
     return 1 if shared_table else next(fitting, 1)
-
-
-def _circuit_plan(
-    circuit: str,
-    budget: Budget,
-    settings: AgentSettings | Sequence[AgentSettings] | None,
-    config: Config | None,
-) -> AgentsPlan:
-    """Return the plan of a run in a circuit without a known table."""
-    if config is None or config.acting is None or config.acting.world != circuit:
-        has = None if config is None or config.acting is None else config.acting.world
-        raise ConfigError(
-            f"world is the circuit {circuit!r} and acting.world is {shown(has)}; a circuit needs the "
-            "configuration of a device that is built with it"
-        )
-    each = _settings(settings, config.acting.agents, budget)
-    return AgentsPlan(None, config, tuple(each), budget)

@@ -6,14 +6,16 @@ end, and asked for its result. The command line and :func:`qstep.train` know not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from qstep._io.checkpoint import Checkpoint
+from qstep.errors import PrecisionWarning
 from qstep.learn.metrics import Metrics
 from qstep.learn.result import Result
 
-__all__ = ["Progress", "Run"]
+__all__ = ["Progress", "Run", "finished"]
 
 
 class Progress(NamedTuple):
@@ -81,3 +83,23 @@ class Run(Protocol):
 
     def result(self) -> Result:
         """Return what a finished run learned."""
+
+
+def finished(
+    run: Run,
+    progress: Callable[[Progress], object] | None = None,
+    metrics: Metrics | None = None,
+) -> Result:
+    """Make a run from its beginning to its end; return the result."""
+    run.metrics = metrics
+    try:
+        run.open(None)
+        for _ in run:
+            if progress is not None:
+                progress(run.progress)
+        result = run.result()
+    finally:
+        run.close()
+    if result.saturated is not None:
+        warnings.warn(result.saturated, PrecisionWarning, stacklevel=3)
+    return result

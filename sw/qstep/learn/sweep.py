@@ -23,10 +23,9 @@ from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import played
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan
-from qstep.learn.run import Progress
+from qstep.learn.run import Progress, finished
 from qstep.learn.sweep_plan import SweepOptions, SweepPlan
 from qstep.learn.sweep_result import CURVES, SweepResult
-from qstep.learn.train import finished
 from qstep.mdp.world import World, name_of
 from qstep.spec.agents import MOST_AGENTS, Algorithm
 from qstep.spec.checks import check_callable, did_you_mean, integer, shown
@@ -179,8 +178,13 @@ class Sweep:
         return self.plan.identity
 
     def open(self, checkpoint: Checkpoint | None) -> None:
-        if checkpoint is not None:
-            self.restore(checkpoint)
+        if checkpoint is None:
+            return
+        check_parts(checkpoint.head, {"by_seed": self._by_seed})
+        check_parts(checkpoint.arrays, self._curves)
+        self._by_seed = [list(agents) for agents in checkpoint.head["by_seed"]]
+        self._curves = {name: checkpoint.arrays[name].copy() for name in CURVES}
+        self.done = sum(row is not None for agents in self._by_seed for row in agents)
 
     def close(self) -> None:
         pass
@@ -245,14 +249,6 @@ class Sweep:
     def checkpoint(self) -> Checkpoint:
         """What is done so far; None stands for an agent that is not."""
         return Checkpoint({"by_seed": self._by_seed}, self._curves)
-
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a checkpoint of the same sweep; CheckpointError if it lacks a part."""
-        check_parts(checkpoint.head, {"by_seed": self._by_seed})
-        check_parts(checkpoint.arrays, self._curves)
-        self._by_seed = [list(agents) for agents in checkpoint.head["by_seed"]]
-        self._curves = {name: checkpoint.arrays[name].copy() for name in CURVES}
-        self.done = sum(row is not None for agents in self._by_seed for row in agents)
 
 
 def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:

@@ -18,8 +18,8 @@ from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.result import VERSION, Files, History, Result, saturated_in_words
+from qstep.learn.run import finished
 from qstep.learn.sweep_plan import SweepPlan, SweepPoint
-from qstep.learn.train import finished
 from qstep.mdp.world import World
 from qstep.spec.fixed import QFormat, Rounding
 

@@ -80,16 +80,8 @@ def save_table(
     """Write a table; an existing file is replaced completely or not at all.
 
     `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is left out where it
-    is not known, as after ``qstep replay``.
-
-    Raises
-    ------
-    ConfigError
-        `config` or `learnt_with` has another type.
-    TableError
-        The values do not form a table of `config`, shape `Config.table_shape`.
-    FileFormatError
-        The file cannot be written.
+    is not known, as after ``qstep replay``. Raises TableError if the values do not form a table of
+    `config`, and FileFormatError if the file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
     tree: dict[str, Any] = {"config": config.to_dict()}
@@ -120,12 +112,8 @@ class SavedTable:
 def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
     """Read a table's file.
 
-    Raises
-    ------
-    FileFormatError
-        The file is absent, damaged, not a ``.npz``, or lacks a part or has an illegal one.
-    TableError
-        Values are out of range, or the table has another shape or number format than `config`.
+    Raises FileFormatError if it is absent, damaged, not a ``.npz``, or lacks a part or has an illegal
+    one, and TableError if values are out of range, or shape or format are not those of `config`.
     """
     if config is not None:
         checked_config(config)

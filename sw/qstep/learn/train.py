@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from qstep._io import extras
 from qstep.envs import make, table_size
 from qstep.envs.catalogue import defaults
-from qstep.errors import ConfigError, NoTableError, PrecisionWarning
+from qstep.errors import ConfigError, NoTableError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import Budget, planned
 from qstep.learn.result import Result, read_results
-from qstep.learn.run import Progress, Run
+from qstep.learn.run import Progress, Run, finished
+from qstep.learn.sweep_result import load_sweep
 from qstep.learn.table_result import TableResult, load_table_result
 from qstep.mdp.world import World, name_of
 from qstep.spec.agents import CIRCUITS, Algorithm
@@ -30,7 +30,7 @@ from qstep.spec.settings import AgentSettings, Hyperparameters
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["finished", "load", "train"]
+__all__ = ["load", "train"]
 
 
 def train(
@@ -242,27 +242,5 @@ def load(folder: str | Path) -> Result:
         return loaded
     report, history = read_results(folder)
     if report.get("command") == "sweep":
-        from qstep.learn.sweep_result import load_sweep  # which imports this module
-
         return load_sweep(folder, report, history)
     return load_table_result(folder, report, history)
-
-
-def finished(
-    run: Run,
-    progress: Callable[[Progress], object] | None = None,
-    metrics: Metrics | None = None,
-) -> Result:
-    """Make a run from its beginning to its end; return the result."""
-    run.metrics = metrics
-    try:
-        run.open(None)
-        for _ in run:
-            if progress is not None:
-                progress(run.progress)
-        result = run.result()
-    finally:
-        run.close()
-    if result.saturated is not None:
-        warnings.warn(result.saturated, PrecisionWarning, stacklevel=3)
-    return result
