@@ -10,14 +10,14 @@ import click
 from click.core import ParameterSource
 
 from qstep.cli._options import (
+    HYPER_OPTIONS,
     accelerator_option,
     config_from,
     device_option,
     env_kwargs_option,
-    hyper_options,
-    option,
     refuse,
-    stack,
+    shared,
+    typed,
 )
 from qstep.envs.catalogue import defaults
 from qstep.errors import NoTableError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from qstep.learn.plan import AgentsPlan, Budget
     from qstep.mdp.world import World
 
-__all__ = ["ActingOptions", "acting_options", "acting_world"]
+__all__ = ["ActingOptions", "acting_world"]
 
 _DEVICE_ONLY = (
     *("max_episode_steps", "agents", "lanes", "shared_table", "algorithm"),
@@ -39,57 +39,47 @@ _DEVICE_ONLY = (
 )
 _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
-acting_options = stack(
-    env_kwargs_option,
-    device_option,
-    option("--agents", "Number of agents on the device, 1..2048.  [default: 8]", type=int),
-    option(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingOptions:
+    """What was typed, with the defaults of the world; the fields are the options."""
+
+    env_kwargs: dict[str, Any] = shared(env_kwargs_option)
+    url: str = shared(device_option)
+    agents: int | None = typed(
+        "--agents", "Number of agents on the device, 1..2048.  [default: 8]", type=int
+    )
+    max_episode_steps: int | None = typed(
         "--max-episode-steps",
         "Steps after which an episode is truncated, 0 for no limit.  [default: the world's]",
         type=int,
-    ),
-    option(
+    )
+    lanes: int | None = typed(
         "--lanes",
         "Lanes of a simulation or a board, each for up to 16 agents.  "
         "[default: as few as the agents need]",
         type=int,
-    ),
-    option("--shared-table", "All agents on the device learn one table.", is_flag=True),
-    option(
+    )
+    shared_table: bool = typed(
+        "--shared-table", "All agents on the device learn one table.", is_flag=True
+    )
+    algorithm: str = typed(
         "--algorithm",
         "Algorithm of agents on the device.",
         type=click.Choice([algorithm.value for algorithm in Algorithm]),
         default=Algorithm.Q_LEARNING.value,
-    ),
-    hyper_options,
-    accelerator_option,
-    option(
+    )
+    alpha: float = shared(HYPER_OPTIONS["alpha"])
+    gamma: float = shared(HYPER_OPTIONS["gamma"])
+    rounding: str | None = shared(HYPER_OPTIONS["rounding"])
+    seed: int = shared(HYPER_OPTIONS["seed"])
+    config_file: Path | None = shared(accelerator_option)
+    number_format: str | None = typed(
         "--format",
         "Number format.  [default: on the device, 16 bits that fit the world; otherwise Q8.8]",
         "number_format",
         metavar="Qm.F",
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActingOptions:
-    """What was typed for :data:`acting_options`, with the defaults of the world."""
-
-    env_kwargs: dict[str, Any]
-    url: str
-    agents: int | None
-    lanes: int | None
-    shared_table: bool
-    algorithm: str
-    alpha: float
-    gamma: float
-    rounding: str | None
-    seed: int
-    config_file: Path | None
-    number_format: str | None
-    num_envs: int = 1
-    sync_steps: int = 64
+    )
 
     def plan(self, world: World | str, budget: Budget, epsilon: Epsilon) -> AgentsPlan:
         """Return the plan of a run in which agents act on the device."""
@@ -131,7 +121,7 @@ class ActingOptions:
         return config_from(self.config_file, number_format=self.number_format)
 
 
-def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
+def acting_world(name: str, options: dict[str, Any], act: str | None = None) -> World | str | None:
     """Return the world in which agents act, or the name of a circuit; None if the host acts.
 
     Options that were not given get the defaults of the world. UsageError if one was given that has no
@@ -141,7 +131,6 @@ def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
     from qstep.mdp.world import World
 
     world: World | str | None = None
-    act, limit = options.pop("act", None), options.pop("max_episode_steps")
     if act != "host" and name.endswith(CIRCUITS):
         world = name
     elif act != "host":
@@ -157,10 +146,10 @@ def acting_world(name: str, options: dict[str, Any]) -> World | str | None:
         if (file := options["config_file"]) is not None:
             refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {file}")
     ctx = click.get_current_context()
-    for typed, value in defaults(name, world is None).items():
-        if ctx.get_parameter_source(typed) in (None, ParameterSource.DEFAULT):
-            options[typed] = value
-    if limit is not None:
+    for option, value in defaults(name, world is None).items():
+        if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
+            options[option] = value
+    if (limit := options["max_episode_steps"]) is not None:
         if not isinstance(world, World):
             raise click.UsageError("--max-episode-steps is for worlds with a transition table")
         world = world.limited(limit)

@@ -9,7 +9,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from qstep._io.checkpoint import Checkpoint, check_identity, read_checkpoint, sa
 from qstep._io.pictures import WritePictures, write_pictures
 from qstep._io.run_folder import run_folder
 from qstep.cli._interrupt import command_line, held_back, on_interrupt, say_stopped
-from qstep.cli._output import JsonOutput, room_for, run_bar
+from qstep.cli._options import FILE, FOLDER, Decorator, option, stack
+from qstep.cli._output import JsonOutput, json_option, room_for, run_bar
 from qstep.errors import ConfigError, DeviceError, DrawingError, SchedulerError
 from qstep.learn.metrics import write_metrics
 from qstep.learn.result import Result
 from qstep.learn.run import Run
 
-__all__ = ["Job", "RunOptions", "drive"]
+__all__ = ["Job", "RunOptions", "drive", "metrics_option", "run_options"]
 
 _REFRESH_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
@@ -39,13 +40,44 @@ MakeRun = Callable[[Mapping[str, Any]], Run]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of every command that trains."""
+    """What was typed for :func:`run_options`, and how pictures are written."""
 
+    out: Path | None
     resume: bool
     overwrite: bool
     json_output: JsonOutput
     metrics_target: Path | None = None
     write_pictures: WritePictures = write_pictures
+
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> RunOptions:
+        """Take these options out of all that were typed."""
+        names = {field.name for field in fields(cls)} & typed.keys()
+        return cls(**{name: typed.pop(name) for name in names})
+
+    def folder(self, default: str) -> Path:
+        """Return the folder of the results: ``--out``, or this one in ``runs``."""
+        return self.out or Path("runs") / default
+
+
+def run_options(folder: str, what: str, *more: Decorator) -> Decorator:
+    """Return the options of a command that trains: its folder by default, and what ``--json`` prints."""
+    return stack(
+        option("--out", f"Folder of the results.  [default: {folder}]", type=FOLDER),
+        option("--resume", "Resume from the checkpoint in the folder.", is_flag=True),
+        option("--overwrite", "Replace the run in the folder.", is_flag=True),
+        *more,
+        json_option(what),
+    )
+
+
+metrics_option = option(
+    "--metrics",
+    "Write returns and evaluations to a CSV table, or to a folder for TensorBoard.",
+    "metrics_target",
+    type=FILE,
+    metavar="FILE.csv|FOLDER",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,20 @@ from typing import Any, get_args
 
 import click
 
-from qstep.cli._options import CommaList, Decorator, option, stack
+from qstep.cli._drive import metrics_option, run_options
+from qstep.cli._options import (
+    POSITIVE,
+    CommaList,
+    Decorator,
+    env_kwargs_option,
+    option,
+    seed_option,
+    stack,
+    torch_device_option,
+)
 from qstep.deep.config import Variant
 
-__all__ = ["changes", "hyperparameter_options"]
+__all__ = ["changes", "hyperparameter_options", "network_options"]
 
 _OWN = "total_timesteps", "seed"
 """Fields that every command that trains a network has as options."""
@@ -56,6 +66,27 @@ def hyperparameter_options(kind: type) -> Decorator:
             default = getattr(config, field.name)
             options.append(_made(field.name, str(field.type), said[field.name], default))
     return stack(*options)
+
+
+def network_options(algorithm: str) -> Decorator:
+    """Return the options of every command that trains a network; `algorithm` names its folder."""
+    own = "  [default: the environment's own]"
+    envs, seeds = click.IntRange(1, 65536), click.IntRange(1, 1000)
+    games = f"Play 100 greedy episodes every K episodes.{own}"
+    return stack(
+        click.argument("environment", metavar="WORLD"),
+        env_kwargs_option,
+        torch_device_option("cpu"),
+        option("--total-timesteps", f"Length of the run.{own}", type=POSITIVE),
+        option("--num-envs", f"Environments that step together.{own}", type=envs),
+        option("--episodes", f"Stop after this many episodes.{own}", type=POSITIVE),
+        option("--evaluate-every", games, type=POSITIVE, metavar="K"),
+        seed_option,
+        option(
+            "--seeds", "Number of runs, with SEED and the seeds after it.", type=seeds, default=1
+        ),
+        run_options(f"runs/{algorithm}-WORLD", "the summaries", metrics_option),
+    )
 
 
 def changes(config: Any, given: dict[str, Any]) -> dict[str, Any]:

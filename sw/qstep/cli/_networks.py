@@ -10,7 +10,6 @@ from typing import Any
 
 from qstep.cli._drive import Job, RunOptions, drive
 from qstep.cli._hyperparameters import changes
-from qstep.cli._output import JsonOutput
 from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.run import GAMES, NetworkRun, network_run
 
@@ -23,19 +22,11 @@ def train(
     torch_device: str,
     seed: int,
     seeds: int,
-    out: Path | None,
-    resume: bool,
-    overwrite: bool,
-    metrics_target: Path | None,
-    json_output: JsonOutput,
     **settings: Any,
 ) -> None:
-    """Run the seeds one after the other and write the results.
-
-    With several seeds, `resume` keeps the finished ones, continues the interrupted one and starts the
-    others; the first seed must have started.
-    """
-    folder = out or Path("runs") / f"{algorithm.split()[0]}-{Path(environment).stem}"
+    """Run the seeds one after the other and write the results."""
+    how = RunOptions.taken(settings)
+    folder = how.folder(f"{algorithm.split()[0]}-{Path(environment).stem}")
     preset = preset_of(environment, settings["env_kwargs"])
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
     given = changes(config, settings)
@@ -48,7 +39,7 @@ def train(
 
     drive(
         [job(number) for number in range(seed, seed + seeds)],
-        RunOptions(resume, overwrite, json_output, metrics_target),
+        how,
         lambda report, _: _in_words(report),
         _all_in_words,
     )

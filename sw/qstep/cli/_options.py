@@ -6,6 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from qstep._io.pictures import picture_format
-from qstep.cli._output import json_option
 from qstep.errors import ConfigError, TableError
 from qstep.learn.table import SavedTable, policy_table
 from qstep.spec.config import Config
@@ -25,6 +25,7 @@ __all__ = [
     "BITSTREAMS",
     "FILE",
     "FOLDER",
+    "HYPER_OPTIONS",
     "NEW_FILE",
     "POSITIVE",
     "ROUNDINGS",
@@ -37,20 +38,19 @@ __all__ = [
     "config_options",
     "device_option",
     "env_kwargs_option",
-    "folder_options",
-    "hyper_options",
     "jobs_option",
-    "metrics_option",
-    "network_options",
     "option",
+    "options_of",
     "plot_option",
     "refuse",
     "scheduler_option",
     "seed_option",
     "seeds_option",
+    "shared",
     "stack",
     "table_of",
     "torch_device_option",
+    "typed",
 ]
 
 BITSTREAMS = Path("build/fpga")
@@ -106,6 +106,21 @@ def stack(*options: Decorator) -> Decorator:
         return function
 
     return decorate
+
+
+def shared(option: Decorator) -> Any:
+    """Return a field of a dataclass that holds what was typed for an option, its parameter's name."""
+    return field(metadata={"option": option})
+
+
+def typed(flag: str, help: str, name: str | None = None, **attributes: Any) -> Any:
+    """Return a field of a dataclass that holds what was typed for a new option."""
+    return shared(option(flag, help, name, **attributes))
+
+
+def options_of(kind: type) -> Decorator:
+    """Return the options that are fields of a dataclass, which the help shows in this order."""
+    return stack(*(part.metadata["option"] for part in fields(kind) if part.metadata))
 
 
 def refuse(parameters: Iterable[str], why: str) -> None:
@@ -165,19 +180,6 @@ env_kwargs_option = option(
     metavar="KEY=VALUE",
 )
 
-folder_options = stack(
-    option("--resume", "Resume from the checkpoint in the folder.", is_flag=True),
-    option("--overwrite", "Replace the run in the folder.", is_flag=True),
-)
-
-metrics_option = option(
-    "--metrics",
-    "Write returns and evaluations to a CSV table, or to a folder for TensorBoard.",
-    "metrics_target",
-    type=FILE,
-    metavar="FILE.csv|FOLDER",
-)
-
 seed_option = option(
     "--seed", "Seed of every random choice.", type=click.IntRange(0, (1 << 64) - 1), default=0
 )
@@ -235,37 +237,14 @@ config_options = stack(
     option("--loop-depth", "Depth of the dependence loop in clocks, 1..3.  [default: 1]", type=int),
 )
 
-hyper_options = stack(
-    option("--alpha", "Learning rate, 0..1.", default=0.5),
-    option("--gamma", "Discount, 0..1.", default=0.9),
-    option("--rounding", "Rounding of an update.  [default: the configuration's]", type=ROUNDINGS),
-    option("--seed", "Seed of every random choice.", default=0),
-)
-
-
-def network_options(algorithm: str) -> Decorator:
-    """Return the options of every command that trains a network; `algorithm` names its folder."""
-    own = "  [default: the environment's own]"
-    envs, seeds = click.IntRange(1, 65536), click.IntRange(1, 1000)
-    games = f"Play 100 greedy episodes every K episodes.{own}"
-    folder = f"Folder of the results.  [default: runs/{algorithm}-WORLD]"
-    return stack(
-        click.argument("environment", metavar="WORLD"),
-        env_kwargs_option,
-        torch_device_option("cpu"),
-        option("--total-timesteps", f"Length of the run.{own}", type=POSITIVE),
-        option("--num-envs", f"Environments that step together.{own}", type=envs),
-        option("--episodes", f"Stop after this many episodes.{own}", type=POSITIVE),
-        option("--evaluate-every", games, type=POSITIVE, metavar="K"),
-        seed_option,
-        option(
-            "--seeds", "Number of runs, with SEED and the seeds after it.", type=seeds, default=1
-        ),
-        option("--out", folder, type=FOLDER),
-        folder_options,
-        metrics_option,
-        json_option("the summaries"),
-    )
+HYPER_OPTIONS = {
+    "alpha": option("--alpha", "Learning rate, 0..1.", default=0.5),
+    "gamma": option("--gamma", "Discount, 0..1.", default=0.9),
+    "rounding": option(
+        "--rounding", "Rounding of an update.  [default: the configuration's]", type=ROUNDINGS
+    ),
+    "seed": option("--seed", "Seed of every random choice.", default=0),
+}
 
 
 def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from qstep._io import extras
-from qstep.cli._hyperparameters import hyperparameter_options
-from qstep.cli._options import network_options, option
+from qstep.cli._hyperparameters import hyperparameter_options, network_options
+from qstep.cli._options import option
 from qstep.deep.config import DqnConfig
 from qstep.envs.catalogue import networks_in_words
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from qstep._io import extras
-from qstep.cli._acting import ActingOptions, acting_options, acting_world
-from qstep.cli._options import option
+from qstep.cli._acting import ActingOptions, acting_world
+from qstep.cli._options import options_of, typed
 from qstep.spec.protocol import MOST_STEPS
 
 __all__ = ["command"]
@@ -22,25 +22,27 @@ __all__ = ["command"]
 class LiveOptions(ActingOptions):
     """What was typed, with the defaults of the world."""
 
-    epsilon: float
-    speed: int
-    port: int
-    no_browser: bool
+    epsilon: float = typed("--epsilon", "How much to explore, 0..1.", default=0.2)
+    speed: int = typed(
+        "--speed", "Steps a second of each agent, 1..1000000; 0 for full speed.", default=1000
+    )
+    port: int = typed(
+        "--port",
+        "TCP port of 127.0.0.1.  [default: a free one]",
+        type=click.IntRange(0, 65535),
+        default=0,
+        show_default=False,
+    )
+    no_browser: bool = typed(
+        "--no-browser", "Print the address without opening a browser.", is_flag=True
+    )
+    num_envs: int = 1
+    sync_steps: int = 64
 
 
 @click.command("live")
 @click.argument("name", metavar="WORLD")
-@acting_options
-@option("--epsilon", "How much to explore, 0..1.", default=0.2)
-@option("--speed", "Steps a second of each agent, 1..1000000; 0 for full speed.", default=1000)
-@option(
-    "--port",
-    "TCP port of 127.0.0.1.  [default: a free one]",
-    type=click.IntRange(0, 65535),
-    default=0,
-    show_default=False,
-)
-@option("--no-browser", "Print the address without opening a browser.", is_flag=True)
+@options_of(LiveOptions)
 def command(name: str, **options: Any) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
@@ -61,7 +63,7 @@ def command(name: str, **options: Any) -> None:
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
     known = {field.name for field in fields(LiveOptions)}  # others are defaults of `qstep train`
-    typed = LiveOptions(**{given: options[given] for given in known & options.keys()})
+    chosen = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
     from qstep.learn.agents import AgentsRun
     from qstep.learn.host import HostRun, Plan
@@ -72,38 +74,38 @@ def command(name: str, **options: Any) -> None:
     from qstep.live.run import WatchedAgents, WatchedHost
     from qstep.spec.epsilon import Epsilon
 
-    epsilon = Epsilon(typed.epsilon)
+    epsilon = Epsilon(chosen.epsilon)
     with contextlib.ExitStack() as held:
         run: AgentsRun | HostRun
         if world is None:
             plan = Plan(
                 name,
                 epsilon=epsilon,
-                sync_steps=typed.sync_steps,
-                num_envs=typed.num_envs,
-                env_kwargs=typed.env_kwargs,
+                sync_steps=chosen.sync_steps,
+                num_envs=chosen.num_envs,
+                env_kwargs=chosen.env_kwargs,
             )
-            config, who = typed.host_config(name), "the host acts"
-            run = HostRun(typed.url, plan, typed.hyper, config)
+            config, who = chosen.host_config(name), "the host acts"
+            run = HostRun(chosen.url, plan, chosen.hyper, config)
         else:
-            agents = typed.plan(world, Budget(MOST_STEPS), epsilon)
+            agents = chosen.plan(world, Budget(MOST_STEPS), epsilon)
             config, acting = agents.config, agents.config.acting
             assert acting is not None
             who = (
                 f"{acting.agents} agent{'s' if acting.agents > 1 else ''}, {acting.algorithm.value}"
             )
-            run = AgentsRun(name, typed.url, agents)
+            run = AgentsRun(name, chosen.url, agents)
         held.callback(run.close)
-        headline = f"{name} on {typed.url}: {who}, {config.format}"
+        headline = f"{name} on {chosen.url}: {who}, {config.format}"
 
         def ready(address: str) -> None:
             click.echo(f"{headline}\nopen {address}\nCtrl-C ends it")
-            if not typed.no_browser:
+            if not chosen.no_browser:
                 webbrowser.open(address)
 
         watched = WatchedHost(run) if isinstance(run, HostRun) else WatchedAgents(run)
-        controller = held.enter_context(Controller(watched, typed.speed))
+        controller = held.enter_context(Controller(watched, chosen.speed))
         controller.play()
-        grid = grid_named(name, typed.env_kwargs)
-        game = None if grid else partial(Game.of, name, typed.env_kwargs)
-        server.serve(controller, grid, headline, game, typed.port, ready)
+        grid = grid_named(name, chosen.env_kwargs)
+        game = None if grid else partial(Game.of, name, chosen.env_kwargs)
+        server.serve(controller, grid, headline, game, chosen.port, ready)

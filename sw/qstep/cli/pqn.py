@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from qstep._io import extras
-from qstep.cli._hyperparameters import hyperparameter_options
-from qstep.cli._options import network_options
+from qstep.cli._hyperparameters import hyperparameter_options, network_options
 from qstep.deep.config import PqnConfig
 from qstep.envs.catalogue import networks_in_words
 

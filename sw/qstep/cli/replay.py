@@ -11,12 +11,13 @@ import click
 
 from qstep.cli._options import (
     FILE,
+    HYPER_OPTIONS,
     NEW_FILE,
     config_from,
     config_options,
     device_option,
-    hyper_options,
     option,
+    stack,
 )
 from qstep.cli._output import JsonOutput, json_option, room_for, task_bar
 from qstep.device import Counters, Device, open_device
@@ -37,7 +38,7 @@ _CHUNK = 1 << 16
 @option("--out", "The table.", type=NEW_FILE, required=True, metavar="TABLE.npz")
 @config_options
 @device_option
-@hyper_options
+@stack(*HYPER_OPTIONS.values())
 @option("--init", "Initial table.  [default: zeros]", "init_file", type=FILE, metavar="TABLE.npz")
 @json_option("the summary")
 def command(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qstep.cli._drive import Job, RunOptions, drive
+from qstep.cli._drive import Job, RunOptions, drive, run_options
 from qstep.cli._options import (
-    FOLDER,
     ROUNDINGS,
     CommaList,
     Decorator,
@@ -18,13 +17,12 @@ from qstep.cli._options import (
     config_from,
     device_option,
     env_kwargs_option,
-    folder_options,
     jobs_option,
     option,
     refuse,
     scheduler_option,
 )
-from qstep.cli._output import JsonOutput, console, json_option
+from qstep.cli._output import console
 from qstep.learn.result import Result
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import FALLING, Epsilon
@@ -75,9 +73,7 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
 @option("--agents", "Agents of a simulation, 1..2048.  [default: up to 16]", type=int)
 @jobs_option("Processes to use when the device is the model.")
 @scheduler_option
-@option("--out", "Folder of the results.  [default: runs/sweep-WORLD]", type=FOLDER)
-@folder_options
-@json_option("all points")
+@run_options("runs/sweep-WORLD", "all points")
 def command(
     world: str,
     url: str,
@@ -85,10 +81,6 @@ def command(
     env_kwargs: dict[str, Any],
     jobs: int,
     scheduler: str | None,
-    out: Path | None,
-    resume: bool,
-    overwrite: bool,
-    json_output: JsonOutput,
     **typed: Any,
 ) -> None:
     """Learn WORLD with every combination of settings, and rank them.
@@ -126,11 +118,11 @@ def command(
         refuse(["agents"], "is for a simulation or a board: on the model, agents run on all cores")
     if typed["random"] is None:
         refuse(["random_seed"], "needs --random")
+    how = RunOptions.taken(typed)
     plan = _options(**typed).plan(world, env_kwargs)
     workers: Workers = Processes(jobs) if scheduler is None else Cluster(scheduler)
     run = Sweep(plan, url, agents, workers, world, env_kwargs)
-    job = Job(lambda _: run, out or Path("runs") / f"sweep-{Path(world).stem}")
-    drive([job], RunOptions(resume, overwrite, json_output), _in_words)
+    drive([Job(lambda _: run, how.folder(f"sweep-{Path(world).stem}"))], how, _in_words)
 
 
 def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:

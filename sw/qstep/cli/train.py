@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,9 @@ import click
 from click.core import ParameterSource
 
 from qstep._io.pictures import drawing
-from qstep.cli._acting import ActingOptions, acting_options, acting_world
-from qstep.cli._drive import Job, MakeRun, RunOptions, drive
-from qstep.cli._options import FOLDER, NEW_FILE, POSITIVE, folder_options, metrics_option, option
-from qstep.cli._output import JsonOutput, json_option
+from qstep.cli._acting import ActingOptions, acting_world
+from qstep.cli._drive import Job, MakeRun, RunOptions, drive, metrics_option, run_options
+from qstep.cli._options import NEW_FILE, POSITIVE, option, options_of, typed
 from qstep.device import is_model
 from qstep.envs.catalogue import in_words
 from qstep.errors import ConfigError
@@ -36,19 +35,41 @@ __all__ = ["command"]
 class TrainOptions(ActingOptions):
     """What was typed, with the defaults of the world; the fields are the options."""
 
+    epsilon_start: float = typed("--epsilon-start", "First epsilon.", default=1.0)
+    epsilon_end: float = typed("--epsilon-end", "Last epsilon.", default=0.05)
+    epsilon_share: float = typed(
+        "--epsilon-share", "Share of the run during which epsilon falls.", default=0.5
+    )
+    epsilon_episodes: int | None = typed(
+        "--epsilon-episodes",
+        "Episodes that --epsilon-share refers to.  "
+        "[default: the whole run; with --resume, the run as first planned]",
+        type=POSITIVE,
+    )
+    evaluate_every: int = typed(
+        "--evaluate-every",
+        "Play 100 greedy episodes every K episodes, host only.",
+        default=100,
+        metavar="K",
+    )
+    num_envs: int = typed(
+        "--num-envs",
+        "Environments that step in turns, host only: more than 1 for snake and cartpole.",
+        default=1,
+    )
+    sync_steps: int = typed(
+        "--sync-steps",
+        "Transitions between reads of the table, host only: fewer is fresher, more is faster.",
+        default=64,
+    )
+    trace: Path | None = typed(
+        "--trace",
+        "File for every step of the agents on the device.",
+        type=NEW_FILE,
+        metavar="FILE.npz",
+    )
     episodes: int | None
     steps: int | None
-    epsilon_start: float
-    epsilon_end: float
-    epsilon_share: float
-    epsilon_episodes: int | None
-    evaluate_every: int
-    trace: Path | None
-    out: Path | None
-    resume: bool
-    overwrite: bool
-    metrics_target: Path | None
-    json_output: JsonOutput
 
 
 @click.command("train", epilog=in_words())
@@ -60,44 +81,10 @@ class TrainOptions(ActingOptions):
 )
 @option("--episodes", "Training episodes, 1 or more, of each agent.", default=2000)
 @option("--steps", "Training steps of each agent, instead of episodes.", type=int)
-@acting_options
-@option("--epsilon-start", "First epsilon.", default=1.0)
-@option("--epsilon-end", "Last epsilon.", default=0.05)
-@option("--epsilon-share", "Share of the run during which epsilon falls.", default=0.5)
-@option(
-    "--epsilon-episodes",
-    "Episodes that --epsilon-share refers to.  "
-    "[default: the whole run; with --resume, the run as first planned]",
-    type=POSITIVE,
-)
-@option(
-    "--evaluate-every",
-    "Play 100 greedy episodes every K episodes, host only.",
-    default=100,
-    metavar="K",
-)
-@option(
-    "--num-envs",
-    "Environments that step in turns, host only: more than 1 for snake and cartpole.",
-    default=1,
-)
-@option(
-    "--sync-steps",
-    "Transitions between reads of the table, host only: fewer is fresher, more is faster.",
-    default=64,
-)
-@option(
-    "--trace",
-    "File for every step of the agents on the device.",
-    type=NEW_FILE,
-    metavar="FILE.npz",
-)
-@option("--out", "Folder of the results.  [default: runs/WORLD]", type=FOLDER)
-@folder_options
-@metrics_option
-@json_option("the summary")
+@options_of(TrainOptions)
+@run_options("runs/WORLD", "the summary", metrics_option)
 @click.pass_context
-def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
+def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any) -> None:
     """Learn the Q-table of a world on a device.
 
     WORLD is one of those named below, a map (.txt), a world file (.npz), a circuit that is part of the
@@ -121,65 +108,62 @@ def command(ctx: click.Context, /, env_id: str, **options: Any) -> None:
       qstep train snake
       qstep train cartpole
     """
-    pictures = ctx.with_resource(drawing())
-    world = acting_world(env_id, options)
+    how = replace(RunOptions.taken(options), write_pictures=ctx.with_resource(drawing()))
+    world = acting_world(env_id, options, act)
     if options["steps"] is not None:
         if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
             raise click.UsageError("--steps and --episodes were both given; give one of them")
         options["episodes"] = None
-    typed = TrainOptions(**options)
+    chosen = TrainOptions(**options)
+    if chosen.trace is not None and how.resume:
+        raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
     if world is None:
-        make: MakeRun = partial(_host_run, env_id, typed)
+        make: MakeRun = partial(_host_run, env_id, chosen)
     else:
-        make = partial(_agents_run, env_id, world, typed)
-    how = RunOptions(
-        typed.resume, typed.overwrite, typed.json_output, typed.metrics_target, pictures
-    )
-    drive([Job(make, typed.out or Path("runs") / Path(env_id).stem)], how, _in_words)
+        make = partial(_agents_run, env_id, world, chosen)
+    drive([Job(make, how.folder(Path(env_id).stem))], how, _in_words)
 
 
-def _epsilon(typed: TrainOptions) -> Epsilon:
-    start, end, share = typed.epsilon_start, typed.epsilon_end, typed.epsilon_share
+def _epsilon(chosen: TrainOptions) -> Epsilon:
+    start, end, share = chosen.epsilon_start, chosen.epsilon_end, chosen.epsilon_share
     return Epsilon(start, end, "linear", share, "run")
 
 
 def _agents_run(
-    name: str, world: World | str, typed: TrainOptions, there: Mapping[str, Any]
+    name: str, world: World | str, chosen: TrainOptions, there: Mapping[str, Any]
 ) -> AgentsRun:
     """Return the run in which agents act on the device; `there` is the checkpoint's identity."""
     from qstep.learn.agents import HORIZON, AgentsRun
     from qstep.learn.plan import Budget
 
-    if typed.trace is not None and typed.resume:
-        raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
-    if typed.trace is not None and not is_model(typed.url):
+    if chosen.trace is not None and not is_model(chosen.url):
         raise ConfigError(
-            f"--trace was given and device is {typed.url!r}; only the model keeps every step"
+            f"--trace was given and device is {chosen.url!r}; only the model keeps every step"
         )
-    budget = Budget(typed.steps, typed.episodes)
+    budget = Budget(chosen.steps, chosen.episodes)
     horizon = Budget(**there.get(HORIZON, asdict(budget)))
-    if typed.epsilon_episodes is not None:
-        horizon = Budget(episodes=typed.epsilon_episodes)
-    plan = typed.plan(world, budget, _epsilon(typed).counted(horizon.length, horizon.unit))
-    return AgentsRun(name, typed.url, plan, horizon, typed.trace, typed.env_kwargs)
+    if chosen.epsilon_episodes is not None:
+        horizon = Budget(episodes=chosen.epsilon_episodes)
+    plan = chosen.plan(world, budget, _epsilon(chosen).counted(horizon.length, horizon.unit))
+    return AgentsRun(name, chosen.url, plan, horizon, chosen.trace, chosen.env_kwargs)
 
 
-def _host_run(env_id: str, typed: TrainOptions, there: Mapping[str, Any]) -> HostRun:
+def _host_run(env_id: str, chosen: TrainOptions, there: Mapping[str, Any]) -> HostRun:
     """Return the run in which the host acts; `there` is the checkpoint's identity."""
     from qstep.learn.host import HostRun, Plan
 
-    assert typed.episodes is not None  # --steps is refused
+    assert chosen.episodes is not None  # --steps is refused
     plan = Plan(
         env_id,
-        typed.episodes,
-        _epsilon(typed),
-        typed.sync_steps,
-        typed.evaluate_every,
-        epsilon_episodes=typed.epsilon_episodes or there.get("epsilon_episodes", 0),
-        num_envs=typed.num_envs,
-        env_kwargs=typed.env_kwargs,
+        chosen.episodes,
+        _epsilon(chosen),
+        chosen.sync_steps,
+        chosen.evaluate_every,
+        epsilon_episodes=chosen.epsilon_episodes or there.get("epsilon_episodes", 0),
+        num_envs=chosen.num_envs,
+        env_kwargs=chosen.env_kwargs,
     )
-    return HostRun(typed.url, plan, typed.hyper, typed.host_config(env_id))
+    return HostRun(chosen.url, plan, chosen.hyper, chosen.host_config(env_id))
 
 
 def _in_words(report: dict[str, Any], result: Result) -> str:
