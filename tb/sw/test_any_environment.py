@@ -14,7 +14,7 @@ from tb.sw.command_line import invoke, refused, told
 
 import qstep
 from qstep.cli import dqn, pqn
-from qstep.cli._hyperparameters import changes
+from qstep.cli._networks import changes
 from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.network import Spaces
 from qstep.envs import make, make_vector

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from qstep._io import extras
-from qstep.cli._hyperparameters import hyperparameter_options, network_options
+from qstep.cli._networks import hyperparameter_options, network_options, train
 from qstep.cli._options import option
 from qstep.deep.config import DqnConfig
 from qstep.envs.catalogue import networks_in_words
@@ -50,7 +49,4 @@ def command(code: str, **options: Any) -> None:
       qstep dqn snake --seeds 5
       qstep dqn snake-features --code plain --episodes 1000
     """
-    # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
-    extras.load("qstep.cli._networks", "torch").train(
-        algorithm="dqn plain" if code == "plain" else "dqn", **options
-    )
+    train(algorithm="dqn plain" if code == "plain" else "dqn", **options)

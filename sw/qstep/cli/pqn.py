@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from qstep._io import extras
-from qstep.cli._hyperparameters import hyperparameter_options, network_options
+from qstep.cli._networks import hyperparameter_options, network_options, train
 from qstep.deep.config import PqnConfig
 from qstep.envs.catalogue import networks_in_words
 
@@ -39,5 +38,4 @@ def command(**options: Any) -> None:
       qstep pqn snake --seeds 5
       qstep pqn FrozenLake-v1 --num-envs 64 --q-lambda 0.8
     """
-    # PyTorch and Matplotlib take seconds to load, so they are imported only when needed.
-    extras.load("qstep.cli._networks", "torch").train(algorithm="pqn", **options)
+    train(algorithm="pqn", **options)
