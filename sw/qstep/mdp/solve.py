@@ -117,16 +117,9 @@ _NEGLIGIBLE = 1e-17
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The optimum of a world.
+    """The optimum of a world: values of shape (S,), action values and optimal actions of shape (S, A).
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (S,)
-        Optimal value of each state.
-    q : ndarray of float64, shape (S, A)
-        Optimal value of each action in each state.
-    optimal : ndarray of bool, shape (S, A)
-        The optimal actions, including all that tie.
+    All actions that tie are optimal.
     """
 
     values: NDArray[np.float64]
@@ -141,16 +134,8 @@ def solve(world: World, gamma: float) -> Solution:
     depends on how far rewards propagate, not on gamma: sweeps alone would number 20 million if an
     episode need not end and gamma is 0.999999.
 
-    Parameters
-    ----------
-    world : World
-    gamma : float
-        Discount, from 0 to below 1, so that every policy has a value.
-
-    Raises
-    ------
-    ConfigError
-        gamma is out of range, or the world has chance and more than 4096 states.
+    Raises ConfigError if gamma is not from 0 to below 1, where every policy has a value, or if the world
+    has chance and more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")

@@ -72,6 +72,19 @@ class Link:
 _LINK = Link()
 
 
+def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict[str, Any]:
+    """Return a copy of a table of fields of a dataclass; raise ConfigError for anything else."""
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{name} is {shown(tree)}; it must be a table")
+    known = [entry.name for entry in fields(kind)]
+    for key in tree:
+        if key not in known:
+            raise ConfigError(
+                f"unknown field {prefix}{str(key)[:40]}; known are {', '.join(known)}"
+            )
+    return dict(tree)
+
+
 def _plain(values: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return values as TOML holds them: without None, which it cannot express."""
     return {
@@ -236,30 +249,15 @@ class Config:
     @classmethod
     def from_dict(cls, tree: dict[str, Any]) -> Config:
         """Build a configuration from what :meth:`to_dict` returns; unknown keys are refused."""
-        if not isinstance(tree, dict):
-            raise ConfigError(f"configuration is {shown(tree)}; it must be a table")
-        tree = dict(tree)
-        parts = {name: tree.pop(name) for name in ("link", "acting") if name in tree}
-        for name, part in parts.items():
-            if not isinstance(part, dict):
-                raise ConfigError(f"{name} is {shown(part)}; it must be a table")
-        link, acting = parts.get("link", {}), parts.get("acting", {})
-        parts_of = ((cls, tree, ""), (Link, link, "link."), (Acting, acting, "acting."))
-        for kind, given, prefix in parts_of:
-            known = [entry.name for entry in fields(kind)]
-            for key in given:
-                if key not in known:
-                    raise ConfigError(
-                        f"unknown field {prefix}{str(key)[:40]}; known are {', '.join(known)}"
-                    )
+        tree = _known_fields(cls, tree, "configuration", "")
         for key in ("states", "actions"):
             if key not in tree:
                 raise ConfigError(f"{key} is missing; a configuration needs states and actions")
-        return cls(
-            **tree,
-            link=Link(**link),
-            acting=Acting(**acting) if "acting" in parts else None,
-        )
+        parts: tuple[tuple[str, type[Link | Acting]], ...] = (("link", Link), ("acting", Acting))
+        for name, kind in parts:
+            if name in tree:
+                tree[name] = kind(**_known_fields(kind, tree[name], name, f"{name}."))
+        return cls(**tree)
 
     def to_json(self) -> str:
         """Return the canonical JSON text: sorted keys, no spaces."""

@@ -190,12 +190,8 @@ def coefficients(alpha: float, gamma: float) -> Coefficients:
     """Quantise a learning rate and a discount, each in [0, 1].
 
     alpha is ``floor(alpha * 2^15 + 0.5)`` and kappa is ``floor(alpha * gamma * 2^15 + 0.5)``, both
-    from the real (float64) numbers: kappa is not the product of two quantised coefficients.
-
-    Raises
-    ------
-    ConfigError
-        alpha or gamma is not a number in [0, 1], or alpha is so small that nothing would be learnt.
+    from the real (float64) numbers: kappa is not the product of two quantised coefficients. An alpha so
+    small that nothing would be learnt is refused.
 
     Examples
     --------
