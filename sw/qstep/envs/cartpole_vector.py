@@ -57,5 +57,5 @@ class CartPoleVectorEnv(CompiledVectorEnv):
         np.cos(self._arrays.theta, out=self._cosine)
         np.sin(self._arrays.theta, out=self._sine)
         given = (self._arrays, self._actions, self._shown, self._out)
-        bad: int = cartpole_kernels.step(*given, self._cosine, self._sine)
+        bad: int = self._kernels.step(*given, self._cosine, self._sine)
         return bad
