@@ -13,7 +13,7 @@ from qstep.spec.checks import assign, boolean, integer, one_of, real, shown
 from qstep.spec.epsilon import Epsilon, checked_share
 from qstep.spec.random import checked_seed
 
-__all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant", "check_variant"]
+__all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant"]
 
 Variant: TypeAlias = Literal["single", "target", "double"]
 """Which network chooses the action in the next state and which gives its value: see `dqn_plain`."""
@@ -22,11 +22,6 @@ VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 _MOST = (1 << 31) - 1
 """Upper bound of any size that allocates memory."""
-
-
-def check_variant(variant: object) -> None:
-    """Raise ConfigError unless there is such a variant."""
-    one_of("variant", variant, VARIANTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +136,7 @@ class DqnConfig(NetworkConfig):
         self._check(integer, *sizes, "target_update_interval", low=1, high=_MOST)
         self._check(real, "tau")
         self._check(boolean, "prioritised")
-        check_variant(self.variant)
+        one_of("variant", self.variant, VARIANTS)
         if self.batch_size > self.buffer_size:
             raise ConfigError(
                 f"batch_size is {self.batch_size}, larger than "

@@ -15,6 +15,7 @@ from qstep.envs.checked import checked_action
 from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import ConfigError, EpisodeError
+from qstep.spec.checks import one_of
 
 __all__ = [
     "ACTIONS",
@@ -142,11 +143,7 @@ class Snake(gym.Env[Any, Any]):
         self, observation: Observation = "features", render_mode: str | None = None
     ) -> None:
         self.render_mode = checked_render_mode(render_mode)
-        kinds = get_args(Observation)
-        if observation not in kinds:
-            raise ConfigError(
-                f"observation is {observation!r}; it must be one of {', '.join(kinds)}"
-            )
+        one_of("observation", observation, get_args(Observation))
         self.kind = observation
         width = FLOOD_FEATURES if observation == "flood" else FEATURES
         self.observation_space = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qstep.errors import ConfigError
 from qstep.mdp.memory import WorldTable
 from qstep.spec.agents import Acting
-from qstep.spec.checks import boolean, integer, shown
+from qstep.spec.checks import boolean, instance, integer, shown
 from qstep.spec.config import Config, checked_config, checked_table
 from qstep.spec.discount import warn_of_discounts
 from qstep.spec.epsilon import EPSILON_BITS
@@ -248,10 +248,7 @@ def check_world(config: Config, world: WorldTable) -> None:
     acting = checked_config(config).acting
     if acting is None or acting.is_live:
         return
-    if not isinstance(world, WorldTable):
-        raise ConfigError(
-            f"world is {shown(world)}; it must be a WorldTable, which World.table(config) returns"
-        )
+    instance("world", world, WorldTable, ", which World.table(config) returns")
     names = "states", "actions", "outcomes", "starts"
     there = *world.split.shape, *world.start_split.shape
     here = config.states, config.actions, acting.outcomes, acting.starts
@@ -269,8 +266,7 @@ def check_types(what: str, given: object, kind: type) -> None:
             f"{what} is {shown(given)}; it must be a sequence of {kind.__name__}, one per agent"
         )
     for number, part in enumerate(given):
-        if not isinstance(part, kind):
-            raise ConfigError(f"{what}[{number}] is {shown(part)}; it must be an {kind.__name__}")
+        instance(f"{what}[{number}]", part, kind)
 
 
 def _check_equal_steps(counters: Sequence[AgentCounters]) -> None:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from qstep._io.compiled import compiled
-from qstep.deep.config import Variant, check_variant
+from qstep.deep.config import VARIANTS, Variant
 from qstep.deep.fast.network import Backward, Pass, Stack
+from qstep.spec.checks import one_of
 
 __all__ = ["Batches", "CompiledHead", "QLoss", "TorchHead", "head"]
 
@@ -43,7 +44,7 @@ class QLoss:
     """
 
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:
-        check_variant(variant)
+        one_of("variant", variant, VARIANTS)
         online, seen, device = networks[0], batches.seen, networks.flat.device
         count, rows, width = seen.shape
         size = rows // 2
