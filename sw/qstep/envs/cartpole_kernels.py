@@ -70,7 +70,8 @@ class CartPoles(NamedTuple):
     def empty(cls, num_envs: int) -> Self:
         """Return environments in which no episode has begun yet."""
         word, steps = np.zeros(num_envs, np.uint64), np.zeros(num_envs, np.int32)
-        return cls(word, *np.zeros((4, num_envs)), steps)
+        x, x_dot, theta, theta_dot = np.zeros((4, num_envs))
+        return cls(word, x, x_dot, theta, theta_dot, steps)
 
 
 ARRAYS = CartPoles
