@@ -101,8 +101,8 @@ class GymActor(Actor):
         ended: list[Episode] = []
         while len(rows) < steps and not ended:
             action = epsilon_greedy(table, self._state, self._epsilon, self._acting)
-            following, paid, terminated, truncated, info = self._env.step(action)
-            reward = float(paid)
+            following, given, terminated, truncated, info = self._env.step(action)
+            reward = float(given)
             rows.append((self._state, action, reward, int(following), bool(terminated)))
             self._state = int(following)
             self._total += reward

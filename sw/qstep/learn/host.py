@@ -372,14 +372,14 @@ class HostRun:
     def __iter__(self) -> Iterator[str | None]:
         learner = self.learner
         learner.metrics = self.metrics
-        told, begun = len(learner.result.evaluations), time.perf_counter()
+        reported, since = len(learner.result.evaluations), time.perf_counter()
         for episode in learner:
             self._recent.append(episode)
-            self._seconds = time.perf_counter() - begun
+            self._seconds = time.perf_counter() - since
             yield None
-            for evaluation in learner.result.evaluations[told:]:
+            for evaluation in learner.result.evaluations[reported:]:
                 yield evaluation.in_words
-            told = len(learner.result.evaluations)
+            reported = len(learner.result.evaluations)
 
     @property
     def progress(self) -> Progress:

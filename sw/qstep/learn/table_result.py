@@ -111,10 +111,6 @@ class TableResult(Result):
         return None if self.world is None else self.world.env_kwargs
 
     @cached_property
-    def _grid(self) -> GridMap | None:
-        return grid_named(self.name, self._env_kwargs)
-
-    @cached_property
     def _env(self) -> gym.Env[Any, Any]:
         return make(self.name, 0, env_kwargs=self._env_kwargs)
 
@@ -155,7 +151,7 @@ class TableResult(Result):
                 self.history["evaluations"],
                 float(np.median(best)) if best else None,
             )
-        grid = self._grid
+        grid = grid_named(self.name, self._env_kwargs)
         whose = "greedy policy" if len(self.policies) == 1 else "policy of the median agent"
         q = self.policy_q[self.median_agent]
         policy = partial(draw_policy, f"{self.name}: {whose}", grid, q) if grid else None

@@ -192,13 +192,14 @@ def _host_run(
 ) -> HostRun:
     """Return a run in which the host acts; the world's defaults stand for what is not given."""
     name = name_of(world)
-    if not isinstance(world, str) and getattr(world, "spec", None) is None:
-        raise ConfigError(
-            f"world is {shown(world)}; for the host to act, it must be a name, or an environment from "
-            "gymnasium.make, of which further copies can be made"
-        )
     if not isinstance(world, str):
-        env_kwargs = world.spec.kwargs  # type: ignore[union-attr]  # checked above
+        spec = getattr(world, "spec", None)
+        if spec is None:
+            raise ConfigError(
+                f"world is {shown(world)}; for the host to act, it must be a name, or an environment "
+                "from gymnasium.make, of which further copies can be made"
+            )
+        env_kwargs = spec.kwargs
     own = defaults(name, True)
     mode = Rounding.parse(own.get("rounding", "nearest") if rounding is None else rounding)
     if settings is None:
