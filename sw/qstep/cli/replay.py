@@ -45,13 +45,9 @@ def command(
     transitions_file: Path,
     out: Path,
     url: str,
-    alpha: float,
-    gamma: float,
-    rounding: str | None,
-    seed: int,
     init_file: Path | None,
     json_output: JsonOutput,
-    **geometry: Any,
+    **typed: Any,
 ) -> None:
     """Apply transitions to a Q-table, in order, and write the table.
 
@@ -65,8 +61,8 @@ def command(
       qstep replay walk.npz --out table.npz --config maze.toml --device sim
       qstep replay more.npz --out table.npz --config maze.toml --init table.npz --alpha 0.1
     """
-    config = config_from(**geometry)
-    hyper = Hyperparameters(alpha, gamma, rounding, seed)
+    hyper = Hyperparameters(**{name: typed.pop(name) for name in HYPER_OPTIONS})
+    config = config_from(**typed)
     transitions = Transitions.load(transitions_file, config)
     init = None if init_file is None else load_table(init_file, config).q_raw
     if not out.parent.is_dir():
