@@ -46,7 +46,7 @@ class Environment:
     table : mapping or None
         Arguments with which its observations are the rows of a table; None if there are none.
     kernels : str
-        Module of its compiled form for a table, or empty; see :mod:`qstep.learn.vector_actor`.
+        Module of its compiled form for a table, or empty; see ``qstep.learn.vector_actor``.
     success_length : int or None
         Steps after which an episode that has not terminated is a success; None if that is no criterion.
     device, host : mapping
