@@ -57,11 +57,12 @@ def test_hardware_that_is_wrong_is_no_proof_and_leaves_a_waveform(
 ) -> None:
     monkeypatch.setattr(settle, "TRACES", tmp_path)
     proof = PROOFS["table"]
-    fault = proof.faults[0]
+    fault = next(fault for fault in proof.faults if fault.file == "qs_table.sv")
     path = next(path for path in proof.paths() if path.name == fault.file)
-    files = [str(plant_file(tmp_path, path, fault.old, fault.new)), proof.files[-1]]
+    planted = str(plant_file(tmp_path, path, fault.old, fault.new))
+    files = tuple(planted if file == fault.file else file for file in proof.files)
     trace = tmp_path / "table.vcd"
-    assert settle.outcome(replace(proof, files=(proof.files[0], *files))).wrong == (
+    assert settle.outcome(replace(proof, files=files)).wrong == (
         f"Copy_L is violated in clock 1; see {trace}"
     )
     # In that clock, and in no other: the property, and the copy's write that was lost before.
@@ -72,7 +73,7 @@ def test_hardware_that_is_wrong_is_no_proof_and_leaves_a_waveform(
     mark = next(mark for mark, name in sign.items() if name == "Copy_L")
     assert f"0{mark}" in at[0]
     assert f"1{mark}" in at[CLOCK_NS]
-    assert {"copy_q", "write_action_i", "row_o"} <= set(sign.values())
+    assert {"ram_q", "write_action_i", "row_o"} <= set(sign.values())
 
 
 def test_a_solver_that_has_no_time_proves_nothing() -> None:
@@ -108,9 +109,13 @@ def test_what_is_settled_is_kept_until_its_sources_change(
 def test_a_changed_comment_proves_nothing_anew(tmp_path: Path) -> None:
     table = tmp_path / "qs_table.sv"
     text = (RTL / table.name).read_text(encoding="utf-8")
-    proof = replace(PROOFS["table"], files=("qs_pkg.sv", str(table), "table_proof.sv"))
+    proof = replace(PROOFS["table"], files=("qs_pkg.sv", "qs_ram.sv", str(table), "table_proof.sv"))
     keys = []
-    for wrong in (text, f"// Another comment.\n{text}", text.replace("<= ram_q;", "<= 0;")):
+    for wrong in (
+        text,
+        f"// Another comment.\n{text}",
+        text.replace("(row_state_i)", "(write_state_i)"),
+    ):
         table.write_text(wrong, encoding="utf-8")
         keys.append(settle.key(proof))
     assert keys[0] == keys[1] != keys[2]
