@@ -285,10 +285,12 @@ def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
         ("dqn snake --env-kwargs observation=state", "observation is 'state'; snake needs 'flood'"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("own_folder")
 def test_argument_that_an_environment_does_not_take_is_refused(words: str, message: str) -> None:
     refused(words, ConfigError, message)
 
 
+@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize("limit", [0, "x"])
 def test_limit_that_gymnasium_refuses_is_refused(limit: Any) -> None:
     words = f"train cartpole --env-kwargs max_episode_steps={limit}"
