@@ -56,7 +56,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
     top = around_acting(board)
     script = "; ".join(
         [
-            f"read_slang --threads 1 --top qs_acting {given} {' '.join(f.name for f in files)}",
+            tools.reading("qs_acting", files, given),
             f"read_verilog -sv {_ACTING_WRAPPER.name} {WRAPPER}.v",
             f"{family.synthesis} -top {WRAPPER} -json {NETLIST}",
         ]

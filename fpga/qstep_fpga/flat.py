@@ -36,8 +36,9 @@ def flat_verilog(top: str, files: Sequence[Path]) -> str:
         folder = Path(name)
         for path in (*files, *sources.includes()):
             shutil.copy(path, folder)
-        read = f"read_slang --threads 1 --top {top} {' '.join(path.name for path in files)}"
         tools.yosys(
-            f"{read}; flatten; opt -full; clean -purge; write_verilog -noattr flat.v", folder
+            f"{tools.reading(top, files)}; flatten; opt -full; clean -purge; "
+            "write_verilog -noattr flat.v",
+            folder,
         )
         return (folder / "flat.v").read_text(encoding="utf-8")

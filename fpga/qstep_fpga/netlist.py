@@ -185,8 +185,7 @@ def read(top: str, *files: str, options: str = "", config: Config | None = None)
 
     The sources are those that `config` needs, by default those of a lane.
     """
-    names = " ".join([*(path.name for path in sources.rtl_files(config)), *files])
-    return f"read_slang --threads 1 --top {top} {options} {names}"
+    return tools.reading(top, [*sources.rtl_files(config), *files], options)
 
 
 def refinements(family: Family, *, agents: bool) -> tuple[Refinement, ...]:

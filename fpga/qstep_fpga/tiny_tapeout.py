@@ -19,14 +19,9 @@ TOP = Path(__file__).with_name("tt_um_qstep.sv")
 
 
 def verilog() -> str:
-    """Return the Verilog of the top and the lane in it, elaborated and flattened by yosys.
+    """Return the Verilog of the top and the lane in it; errors are those of :func:`flat_verilog`.
 
-    Raises
-    ------
-    ToolMissingError
-        The FPGA tools are not installed.
-    BuildError
-        yosys failed.
+    Constants leave little of the multipliers; the foundry's tools do the rest.
     """
     return flat_verilog(TOP.stem, [*sources.rtl_files(), TOP])
 

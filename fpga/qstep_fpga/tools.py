@@ -15,7 +15,7 @@ from qstep._io import workers as processes
 from qstep._io.extras import remedy
 from qstep.errors import BuildError, ToolMissingError
 
-__all__ = ["require", "run", "versions", "yosys"]
+__all__ = ["reading", "require", "run", "versions", "yosys"]
 
 _WRONG = "conflict|logic loop|has no driver"
 """Warnings of yosys after which it continues with a netlist that does not match the design."""
@@ -39,6 +39,12 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             raise ToolMissingError(f"{package} is not installed; {remedy('fpga')}") from None
     return found
+
+
+def reading(top: str, files: Sequence[Path | str], options: str = "") -> str:
+    """Return the yosys command that reads SystemVerilog files by name, packages first, in one thread."""
+    names = " ".join(Path(file).name for file in files)
+    return f"read_slang --threads 1 --top {top} {options} {names}"
 
 
 def require(program: str) -> Path:

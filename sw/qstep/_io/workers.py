@@ -174,9 +174,8 @@ class Processes(Workers):
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             os._exit(1)  # a worker that imports such a script: the process that started it says so
         before = set(multiprocessing.active_children())
-        context = multiprocessing.get_context(
-            "forkserver"
-        )  # a forked process may inherit held locks
+        # A forked process could inherit locks that are held.
+        context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([module])  # imported once, not by each
         started = context.Event()
         pool = ProcessPoolExecutor(min(self.jobs, items), context, _begin, (started,))

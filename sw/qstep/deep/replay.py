@@ -7,8 +7,8 @@ are moved to the network's device.
 Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
 compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
 Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of their
-batch. Here the highest priority is that of the present rows, among those that have had an error: it has
-the scale of the errors, whatever the scale of the rewards, and falls as they do. Public implementations
+batch. Here the highest priority is taken over the rows in memory that have had an error: it follows
+the scale of the errors, whatever the scale of the rewards, and falls with them. Public implementations
 keep the highest ever seen, starting at 1.
 
 References

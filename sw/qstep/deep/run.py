@@ -40,7 +40,11 @@ _CLOCKS = ("seconds", "processor_s", "learning_s")
 
 
 class Evaluation(NamedTuple):
-    """One greedy evaluation: epsilon 0, nothing learned; all but the last two are counts or means."""
+    """One greedy evaluation: epsilon 0, nothing learned; all but the last two are counts or means.
+
+    `learning_s` are processor seconds of training before it, without evaluations and checkpoints, and
+    `peak_mib` is the peak memory of the process so far.
+    """
 
     steps: int  # training before it, as `episodes`
     episodes: int
@@ -49,10 +53,8 @@ class Evaluation(NamedTuple):
     greedy_score_high: float
     greedy_return: float
     greedy_length: float
-    learning_s: (
-        float  # processor seconds of training before it, without evaluations and checkpoints
-    )
-    peak_mib: float  # peak memory of the process so far
+    learning_s: float
+    peak_mib: float
 
 
 class NetworkRun:
@@ -81,7 +83,7 @@ class NetworkRun:
     ----------
     metrics : Metrics or None
         None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
-        training episodes end (the mean return of those that ended in one step of the learner), and the
+        training episodes end (the mean return of those that end in the same step), and the
         ``greedy_`` columns of every evaluation.
     returns : list of (steps, return)
         Of every training episode, at its end.

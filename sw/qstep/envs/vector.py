@@ -20,6 +20,7 @@ __all__ = [
     "Outcome",
     "check_autoreset",
     "final_values",
+    "kept_arrays",
     "led_to",
     "restore_arrays",
     "words",
@@ -38,6 +39,12 @@ class Outcome(NamedTuple):
 def words(seed: int, num_envs: int) -> list[int]:
     """Return the words of the generators of N environments: those of seed, seed + 1, and so on."""
     return [SplitMix64(seed + i).word for i in range(num_envs)]
+
+
+def kept_arrays(kernels: Any, arrays: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of compiled environments that a checkpoint holds: all but the scratch."""
+    scratch = kernels.SCRATCH
+    return {name: array for name, array in arrays._asdict().items() if name not in scratch}
 
 
 def restore_arrays(
@@ -62,8 +69,9 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
     **Kernels.** A module with ``ACTIONS``; ``ARRAYS``, the named tuple of the state of N environments,
     of which ``SCRATCH`` names the fields that are not in a checkpoint; and compiled functions:
     ``restart(arrays, i)`` begins an episode; ``observe(arrays, i, shown)`` writes an observation;
-    ``step(arrays, actions, shown, out)`` steps all, restarts those that ended, writes `shown` and an
-    :class:`Outcome`, and returns -1, or before any change the first environment whose action is illegal.
+    ``step(arrays, actions, shown, out)`` steps all, restarts those whose episode
+    ended, writes `shown` and an :class:`Outcome`, and returns -1; if an action is illegal, it changes
+    nothing and returns the first environment with one.
 
     Parameters
     ----------
@@ -194,11 +202,13 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything that the episodes depend on, for :meth:`restore`."""
-        return {name: array.copy() for name, array in self._kept().items()}
+        return {
+            name: array.copy() for name, array in kept_arrays(self._kernels, self._arrays).items()
+        }
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Continue from a :meth:`checkpoint`, or raise CheckpointError; return the observation."""
-        restore_arrays(self._kept(), checkpoint)
+        restore_arrays(kept_arrays(self._kernels, self._arrays), checkpoint)
         self._begun = True
         return self._observe_all()
 
@@ -214,11 +224,6 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
     def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Return the info of the episodes that the last step ended."""
         return {}
-
-    def _kept(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a checkpoint."""
-        scratch = self._kernels.SCRATCH
-        return {name: own for name, own in self._arrays._asdict().items() if name not in scratch}
 
     def _observe_all(self) -> NDArray[Any]:
         for i in range(self.num_envs):

@@ -45,8 +45,8 @@ class Closing(ABC):
 class Agents(Closing):
     """Agents in a world, with tables of their own or a shared one: a model, a simulation or a board.
 
-    Making one raises a ConfigError if `config` has no agents, or lacks the schedules or the limit of
-    steps that they need, if the world does not fit it, or if there is not one setting per agent.
+    The constructor raises ConfigError if `config` has no agents or lacks the schedules or the limit of
+    steps that they need, if the world does not fit it, or if the number of settings is wrong.
 
     Attributes
     ----------

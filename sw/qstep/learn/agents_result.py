@@ -25,12 +25,12 @@ from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
 from qstep.spec.settings import AgentCounters, AgentSettings
 
-__all__ = ["AgentsResult", "Greedy", "history_columns", "played", "save_trace"]
+__all__ = ["NEAR", "AgentsResult", "Greedy", "history_columns", "played", "save_trace"]
 
 _EXACT = 1e-9
 """Share of the optimum: closer values are equal to it, up to the order of computation."""
 
-_NEAR = 0.01
+NEAR = 0.01
 _FAR = 0.1
 """Share of the optimum that a policy which was learned does not miss."""
 
@@ -201,7 +201,7 @@ class AgentsResult(TableResult):
         world, acting = plan.world, self.config.acting
         assert acting is not None
         greedy = [] if world is None else [played(world, policy) for policy in self.policies]
-        optimal, near = self.optimal_after(), self.optimal_after(_NEAR)
+        optimal, near = self.optimal_after(), self.optimal_after(NEAR)
         found = {
             "command": "train",
             "engine": "agents",

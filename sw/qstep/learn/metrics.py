@@ -37,7 +37,7 @@ class CsvMetrics:
     Each row is written at once; a NaN becomes an empty value. With `after`, an existing file continues
     behind the rows of that step: later rows are of steps that a killed run makes again.
 
-    Raises FileFormatError if the file cannot be written, or the one to continue is no table of metrics.
+    Raises FileFormatError if the file cannot be written, or is continued and holds no metrics.
     """
 
     def __init__(self, path: Path, after: int | None = None) -> None:

@@ -20,7 +20,7 @@ from qstep.device import is_model
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.agents_fast import LANES
 from qstep.learn.agents import AgentsRun
-from qstep.learn.agents_result import played
+from qstep.learn.agents_result import NEAR, played
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.run import Progress, finished
@@ -42,9 +42,6 @@ Key = tuple[int, int]
 
 _Rows: TypeAlias = list[dict[str, Any]]
 _Curves: TypeAlias = dict[str, NDArray[np.float64]]
-
-_NEAR = 0.01
-"""How far below the optimum, as a share of it, a policy may be worth to count as near."""
 
 _AGENTS = 16
 """Default number of agents of a run on a simulation or a board."""
@@ -265,7 +262,7 @@ def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
     finally:
         run.close()
     optimum = result.optimum or (math.nan,) * len(part.settings)
-    near = result.optimal_after(_NEAR) or (None,) * len(part.settings)
+    near = result.optimal_after(NEAR) or (None,) * len(part.settings)
     rows = []
     for agent in range(len(batch.keys)):
         greedy, counters = played(part.world, result.policies[agent]), result.counters[agent]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qstep.envs.catalogue import Environment
 from qstep.envs.splitmix import SplitMix64
-from qstep.envs.vector import restore_arrays, words
+from qstep.envs.vector import kept_arrays, restore_arrays, words
 from qstep.learn.actor import Actor, Stretch
 from qstep.learn.actor_kernels import KERNELS, Ends, Turns, act, play, restart
 from qstep.learn.evaluate import MAX_SEED, Evaluation, evaluation_of
@@ -112,12 +112,10 @@ class VectorActor(Actor):
         return made, ended
 
     def _kept(self) -> dict[str, NDArray[Any]]:
-        kept = {
-            f"envs_{name}": array
-            for name, array in self._envs._asdict().items()
-            if name not in self._kernels.SCRATCH
+        envs, turns = kept_arrays(self._kernels, self._envs), self._turns._asdict()
+        return {f"envs_{name}": array for name, array in envs.items()} | {
+            f"turns_{name}": array for name, array in turns.items()
         }
-        return kept | {f"turns_{name}": array for name, array in self._turns._asdict().items()}
 
     def _success(self, length: int, terminated: bool) -> bool | None:
         least = self._success_length
