@@ -250,8 +250,6 @@ def planned(
             number_format = fitting_format(
                 known, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
             )
-        elif isinstance(number_format, str):
-            number_format = QFormat.parse(number_format)
         config = Config(
             known.states,
             known.actions,

@@ -211,8 +211,6 @@ def _host_run(
     else:
         raise ConfigError("settings are several; where the host acts there is one agent")
     if config is None:
-        if isinstance(number_format, str):
-            number_format = QFormat.parse(number_format)
         config = Config(
             *table_size(make(name, 0, env_kwargs=env_kwargs)), number_format or QFormat(8, 8), mode
         )
