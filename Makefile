@@ -29,7 +29,7 @@ demo: $(VENV)/.base ## train on the simulated accelerator, compare with the mode
 sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with a table of coverage
 	$(BIN)/python -m tb.run_sim --jobs $(JOBS)
 
-check: $(VENV)/.full ## run the tests of what has changed, within a minute: make check [FILE=rtl/qs_update.sv]
+check: $(VENV)/.full ## run the tests of what has changed, within a minute: make check [FILE=rtl/lane/qs_update.sv]
 	$(BIN)/python -m tb.check $(FILE)
 
 # Neighbours share builds, so each process gets them in one piece until the other one runs out.

@@ -40,7 +40,7 @@ smartquotes = False  # an option begins with two hyphens
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!qstep).*"),  # what others document: there may be no network to look it up
-    ("py:.*", r"qstep\..*\.(Answer|Greedy|Item|Result|Training)"),  # names of types in annotations
+    ("py:.*", r"qstep\..*\.(Answer|Item|Result)"),  # names of types in annotations
 ]
 
 myst_heading_anchors = 4

@@ -28,6 +28,7 @@ from tb.reads import digest_of, forgotten, read_files
 from tb.toggle_counts import HEADER, header
 
 from qstep._io.files import make_folder
+from qstep_rtl.sources import folders, source
 from qstep_sim.verilator import environment
 
 __all__ = ["BUILD", "RTL", "TB", "BenchError", "Report", "Run", "parameter_id", "run", "tests_of"]
@@ -113,20 +114,20 @@ class Run:
             words += ["--test", self.test]
         if self.rtl != RTL:
             words += ["--rtl", str(self.rtl)]
-        for source in self.sources:
-            words += ["--source", str(source)]
+        for path in self.sources:
+            words += ["--source", str(path)]
         words += [f"--build-arg={word}" for word in self.build_args]
         return shlex.join(words)
 
     @property
     def files(self) -> list[Path]:
         """Sources in the order of compilation; other modules are found by name in :attr:`rtl`."""
-        packages = [self.rtl / "qs_pkg.sv", self.rtl / "qs_agents_pkg.sv"]
+        packages = [source(f"qs_{name}pkg.sv", self.rtl) for name in ("", "map_", "agents_")]
         if self.sources:
             return [*packages, *self.sources]
         for folder in (self.rtl, TB / "uvm", TB / "unit"):
-            if (folder / f"{self.top}.sv").exists():
-                return [*packages, folder / f"{self.top}.sv"]
+            if (path := source(f"{self.top}.sv", folder)).exists():
+                return [*packages, path]
         raise BenchError(f"{self.top}.sv is neither in {self.rtl} nor in tb/uvm nor in tb/unit")
 
 
@@ -196,7 +197,7 @@ def _built(this: Run, waves: bool) -> Path:
     try:
         get_runner("verilator").build(
             sources=files,
-            includes=[this.rtl],
+            includes=folders(this.rtl),
             hdl_toplevel=this.top,
             parameters=this.parameters,
             build_args=args,

@@ -181,7 +181,9 @@ def main() -> int:
     if missing := [str(path) for path in files if not path.exists()]:
         parser.error(f"no such file: {', '.join(missing)}")
     if not files:
-        print("nothing differs from the last commit; name a file: make check FILE=rtl/qs_update.sv")
+        print(
+            "nothing differs from the last commit; name a file: make check FILE=rtl/lane/qs_update.sv"
+        )
         return 2
     styled = _is_styled(files)
     choice = Choice(files, start + arguments.seconds)

@@ -19,12 +19,12 @@ def read_run(run: Run, folder: Path) -> str:
     What is there only for simulation is read as well.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for path in (*run.rtl.glob("*.sv*"), *run.files):
+    for path in (*run.rtl.rglob("*.sv*"), *run.files):
         shutil.copy(path, folder)
     if is_verilog(run):  # slang does not take the names in what yosys wrote
         return f"read_verilog {run.sources[0].name}"
     given = [path.name for path in run.files]
-    modules = [path.name for path in run.rtl.glob("qs_*.sv") if path.name not in given]
+    modules = [path.name for path in run.rtl.rglob("qs_*.sv") if path.name not in given]
     packages = [name for name in (*given, *modules) if name.endswith("_pkg.sv")]
     files = [*packages, *(name for name in (*given, *modules) if name not in packages)]
     parameters = " ".join(f"-G {name}={value}" for name, value in run.parameters.items())

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from qstep.device.agents import LinkAgents
 from qstep.errors import RefusedError
 from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.tiled_fast import FastTiledModel
 from qstep.spec.settings import AgentCounters, AgentState
 from qstep_sim.port import SimPort
 
 __all__ = ["Held", "differing", "go_on_after_a_reset", "run_alike", "run_alone", "stop_midway"]
 
 ENDLESS = 2**48 - 1
+
+
+Model = FastActingModel | FastTiledModel
 
 
 class Held(NamedTuple):
@@ -49,7 +53,7 @@ def differing(one: Agents, other: Agents) -> list[str]:
     return [what for what, is_equal in equal.items() if not is_equal]
 
 
-def run_alike(device: LinkAgents, model: FastActingModel, *pieces: int) -> None:
+def run_alike(device: LinkAgents, model: Model, *pieces: int) -> None:
     """Let both make steps, and compare all that they hold after each piece."""
     for steps in pieces:
         device.run(steps)
@@ -57,7 +61,7 @@ def run_alike(device: LinkAgents, model: FastActingModel, *pieces: int) -> None:
         assert differing(device, model) == []
 
 
-def run_alone(device: LinkAgents, begin: Callable[[], FastActingModel]) -> None:
+def run_alone(device: LinkAgents, begin: Callable[[], Model]) -> None:
     """Let each agent of a new model, with a table of its own, make as many steps, and compare it."""
     counters, states, table = device.counters, device.states, device.table
     for number, own in enumerate(counters):
@@ -80,7 +84,7 @@ def stop_midway(device: LinkAgents) -> None:
     assert device.counters == device.counters
 
 
-def go_on_after_a_reset(device: LinkAgents, port: SimPort, model: FastActingModel) -> None:
+def go_on_after_a_reset(device: LinkAgents, port: SimPort, model: Model) -> None:
     """Reset a device in a job, which then rests; what is restored from the model goes on alike."""
     device.start(ENDLESS)
     port.reset()

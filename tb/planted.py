@@ -64,7 +64,7 @@ def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = (
 
 def plant_all(folder: Path, planted: Iterable[Fault], extra: Iterable[Path] = ()) -> Path:
     """Do what :func:`plant` does for several faults in one copy."""
-    for path in [*RTL.glob("*.sv*"), *extra]:
+    for path in [*RTL.rglob("*.sv*"), *extra]:
         shutil.copy(path, folder)
     for fault in planted:
         plant_file(folder, folder / fault.file, fault.old, fault.new)

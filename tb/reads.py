@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 
 def read_files(files: Sequence[Path], folder: Path, text: str = "") -> list[Path]:
     """Return `files`, and what they and `text` can reach by name in `folder`: modules and includes."""
-    there = {path.stem: path for path in folder.glob("*.sv*")}
+    there = {path.stem: path for path in folder.rglob("*.sv*")}
     found = list(dict.fromkeys(files))
     names = set(_WORD.findall(text)).union(*(_facts(*_version(path))[1] for path in found))
     given = {path.name for path in found}

@@ -280,7 +280,9 @@ class ReferenceDevice:
         self, state: int, action: int, reward: int, next_state: int, terminated: bool
     ) -> None:
         number_format, actions = self.config.format, self.config.actions
-        bias = {Rounding.NEAREST: _ONE // 2, Rounding.FLOOR: 0}.get(self.rounding, self.noise.draw)
+        bias = {Rounding.NEAREST: _ONE // 2, Rounding.FLOOR: 0}.get(
+            self.rounding, self.noise.draw(15)
+        )
         if self.rounding is Rounding.STOCHASTIC:
             self.noise = self.noise.advance()
         row = self._table[next_state * actions : (next_state + 1) * actions]

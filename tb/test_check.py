@@ -14,7 +14,7 @@ from tb.bench import TB
     ("file", "chosen", "not_chosen"),
     [
         (
-            "rtl/qs_update.sv",
+            "rtl/lane/qs_update.sv",
             "unit/test_rtl_modules uvm/test_rtl_lane uvm/test_rtl_mutants formal/test_proofs",
             "unit/test_chain uvm/test_rtl_acting",
         ),

@@ -10,7 +10,8 @@ from tb.bench import RTL, TB
 from tb.formal.blocks import BLOCKS, block
 from tb.formal.proofs import PROOFS
 from tb.planted import Fault, plant_file, tables
-from tools.lint_rtl import BOARD
+
+from qstep_rtl import sources
 
 
 @cache
@@ -24,7 +25,7 @@ def source(file: str) -> Path:
     """Return a file of the hardware or of a bench by its name; a generated block is written first."""
     if file in BLOCKS:
         return block(file)
-    return next(path for folder in (RTL, TB, BOARD.parent) for path in folder.rglob(file))
+    return next(path for folder in (RTL, TB) for path in folder.rglob(file))
 
 
 @pytest.mark.unit
@@ -41,4 +42,4 @@ def test_a_planted_fault_applies_and_has_a_finder(fault: Fault, tmp_path: Path) 
 @pytest.mark.unit
 def test_a_planted_fault_that_no_longer_applies_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no longer holds 'not there' once"):
-        plant_file(tmp_path, RTL / "qs_noise.sv", "not there", "")
+        plant_file(tmp_path, sources.source("qs_noise.sv"), "not there", "")

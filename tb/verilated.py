@@ -8,6 +8,7 @@ from pathlib import Path
 from tb.reads import digest_of, read_files
 
 from qstep._io import cache
+from qstep_rtl.sources import folders
 from qstep_sim import verilator
 
 __all__ = ["ToolFailedError", "shared_library"]
@@ -75,8 +76,9 @@ def shared_library(
         if generated:
             read.append(folder / f"{top}.v")
             read[-1].write_text(generated, encoding="utf-8")
+        includes = [f"-I{path}" for path in folders(rtl)]
         names: list[str | Path] = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
-        _run_tool(verilator.find(), *_VERILATE, *names, *parameters, f"-I{rtl}", *read)
+        _run_tool(verilator.find(), *_VERILATE, *names, *parameters, *includes, *read)
         # One unit, as most of the time goes into reading Verilator's headers.
         unit, library = folder / "unit.cpp", folder / "library.so"
         parts = [*sorted(folder.glob("V*.cpp")), harness]

@@ -9,11 +9,11 @@ from qstep.golden.lane import Model
 from qstep.mdp.transitions import Transitions
 from qstep.spec.config import Config
 from qstep.spec.settings import Hyperparameters
-from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_rtl.sources import RTL
 
 __all__ = ["FILE", "words"]
 
-FILE = INCLUDE_FOLDER / "bench/replay.mem"
+FILE = RTL / "bench/replay.mem"
 CONFIG = Config(states=8, actions=4)
 TRANSITIONS = 1000
 
@@ -32,7 +32,8 @@ def words() -> str:
     )
     model.configure(hyper)
     model.apply(moves)
-    found = [TRANSITIONS << 32 | hyper.coefficients.alpha << 16 | hyper.coefficients.kappa]
+    c = hyper.coefficients_for(CONFIG)
+    found = [TRANSITIONS << 32 | c.alpha << 16 | c.kappa]
     columns = (moves.terminated, moves.action, moves.reward_raw, moves.next_state, moves.state)
     for terminated, action, reward, next_state, state in zip(
         *map(np.ndarray.tolist, columns), strict=True

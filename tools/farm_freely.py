@@ -25,8 +25,8 @@ from qstep._io.workers import Threads
 from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga.board import Board, load
-from qstep_fpga.farm.build import copy_lanes
-from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.build import copy_lanes
+from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.flow import LANE_SEEDS
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Design, Placement, place
@@ -38,7 +38,7 @@ def _farm(board: Board, lanes: int) -> Config:
     """Return the board's farm with another number of lanes, each with as many agents as before."""
     acting = board.config.acting
     if acting is None or acting.clock_hz is None or board.config.lanes == 1:
-        raise click.UsageError(f"{board.name} is no farm with a clock of its own")
+        raise click.UsageError(f"{board.name} is not a farm with a clock of its own")
     agents = lanes * acting.agents // board.config.lanes
     return replace(board.config, lanes=lanes, acting=replace(acting, agents=agents))
 

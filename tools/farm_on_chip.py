@@ -31,9 +31,9 @@ def whole(lanes: int, steps: int) -> list[str]:
     """Return the differences for a simulated chip with all lanes; `steps` counts all agents together."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     assert plan.config.lanes == lanes
-    assert plan.world is not None
+    assert plan.solvable is not None
     chip = open_agents("sim:", plan.config, plan.loaded, plan.settings)
-    model = FastActingModel(plan.config, plan.world.table(plan.config), plan.settings)
+    model = FastActingModel(plan.config, plan.solvable.table(plan.config), plan.settings)
     for device in (chip, model):
         device.run(steps // len(plan.settings), trace=False)
     wrong = differing(chip, model)
@@ -44,9 +44,9 @@ def whole(lanes: int, steps: int) -> list[str]:
 def lane_by_lane(lanes: int, steps: int) -> list[str]:
     """Return the differences when the lanes are simulated one by one, each with its share of `steps`."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
-    assert plan.world is not None
+    assert plan.solvable is not None
     assert plan.config.acting is not None
-    table = plan.world.table(plan.config)
+    table = plan.solvable.table(plan.config)
     model = FastActingModel(plan.config, table, plan.settings)
     first, zero = model.states, model.table.copy()
     model.run(steps // len(plan.settings))

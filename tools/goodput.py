@@ -5,6 +5,7 @@ on hardware. Each table that was learnt over the noise is compared with the mode
 """
 
 import math
+from functools import partial
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from tb.sw.lossy_port import NoisyPort
 from tb.sw.session_bench import expected_table, transitions
 
 from qstep import Config, Hyperparameters, Link
-from qstep._io.pictures import write_picture
+from qstep._io.pictures import write_pictures
 from qstep.device.lane import LinkDevice
 from qstep.errors import DeviceError
 
@@ -112,7 +113,7 @@ def main(plot: Path) -> None:
         found[buffer_bytes] = measure(config)
         for period, (low, middle, high) in found[buffer_bytes]:
             click.echo(f"{buffer_bytes} {period:>9g} {low:>9,.0f} {middle:>9,.0f} {high:>9,.0f}")
-    write_picture(draw(found), plot)
+    write_pictures({plot: partial(draw, found)})
 
 
 if __name__ == "__main__":

@@ -14,20 +14,21 @@ from functools import partial
 from pathlib import Path
 
 from qstep.spec.agents import Acting
-from qstep.spec.config import Config, Link
-from qstep_fpga.netlist import write_board_source
+from qstep.spec.config import Config
+from qstep_fpga import tools
+from qstep_fpga.board import Board, load
+from qstep_fpga.pin_wrapper import WRAPPER, around_device, generated_top
 from qstep_rtl.bus.generate import generate_axi
 from qstep_rtl.bus.registers import LANE, write_block
 from qstep_rtl.generate import generate
+from qstep_rtl.sources import folders, source
 from qstep_sim import verilator
+from qstep_sim.top import CLOCKS
 
 __all__ = [
     "ACTING_CORNERS",
     "AXI_AGENTS_CORNERS",
     "AXI_CORNERS",
-    "BOARD",
-    "BOARD_CLOCKS",
-    "BOARD_WAIVER",
     "CORNERS",
     "ISLAND_CORNERS",
     "LANE_WRAPPER",
@@ -41,26 +42,28 @@ __all__ = [
     "lint_axi_agents",
     "lint_axi_lane",
     "lint_board",
+    "lint_clocks",
     "lint_lane_wrapper",
     "lint_pins",
     "lint_style",
     "lint_tile",
-    "lint_two_clocks",
     "lint_world",
     "main",
     "written_by_hand",
 ]
 
 RTL = Path(__file__).resolve().parents[1] / "rtl"
-BOARD = RTL.parent / "fpga/qstep_fpga/qs_board.sv"
+_FPGA = RTL.parent / "fpga/qstep_fpga"
 WORLD = RTL / "worlds/gridworld.sv"
-LANE_WRAPPER = BOARD.with_name("qs_lane_wrapper.sv")
+LANE_WRAPPER = _FPGA / "qs_lane_wrapper.sv"
 
 CORNERS = [
     {"States": states, "Actions": actions, "Width": width, "LoopDepth": depth}
     for (states, actions), width, depth in itertools.product(
         [(2, 2), (25, 3), (65536, 4), (64, 64)], [8, 32], [1, 2, 3]
     )
+] + [
+    {"Width": width, "CoeffFraction": 24, "LoopDepth": depth} for width, depth in ((8, 1), (32, 3))
 ]
 """Parameters of `qs_lane`: each at its limits, with sizes that are and are not powers of two."""
 
@@ -84,6 +87,7 @@ ACTING_CORNERS = [
 ] + [
     {"Agents": 1, "States": 65536, "Outcomes": 64, "Starts": 65536},
     {"Agents": 3, "States": 7, "Actions": 6, "Rounding": 2, "Starts": 8},
+    {"Agents": 3, "Width": 32, "CoeffFraction": 24, "Rounding": 2},
 ]
 """Parameters of `qs_acting`: each at its limits, with every algorithm and every rounding."""
 
@@ -103,7 +107,14 @@ ISLAND_CORNERS = [
 
 AXI_CORNERS = [
     {"States": 2, "Actions": 2, "Width": 8, "StreamBytes": 4},
-    {"States": 25, "Actions": 3, "Width": 20, "LoopDepth": 2, "StreamBytes": 8},
+    {
+        "States": 25,
+        "Actions": 3,
+        "Width": 20,
+        "CoeffFraction": 22,
+        "LoopDepth": 2,
+        "StreamBytes": 8,
+    },
     {"States": 65536, "Actions": 64, "Width": 32, "LoopDepth": 3, "StreamBytes": 16},
 ]
 """Parameters of `qs_axi_lane`: each at its limits."""
@@ -114,14 +125,8 @@ AXI_AGENTS_CORNERS = [
 ]
 """Bytes per beat of `qs_axi_agents`, and its configuration: with a world outside, and inside."""
 
-BOARD_CLOCKS = [4_000, 12_000_000, 42_000_000, 2**30]
-"""Values of `ClockHz` of `qs_board`: its divisor is, and is not, a power of two."""
-
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
 """Parameters of the example of a world."""
-
-BOARD_WAIVER = "-Wno-PROCASSINIT"
-"""`qs_board` makes the reset: nothing can reset its registers, so they start as declared."""
 
 SLOTS_WAIVER = "-Wno-PROCASSINIT"
 """`qs_agent_slots` keeps running through a reset: its registers start as declared."""
@@ -132,8 +137,20 @@ lint_off -rule WIDTHTRUNC -file "*/qs_acting.sv" -match "*on the Initial value*"
 """
 """The generator passes one-bit parameters as 32-bit numbers; Verilator warns at their declaration."""
 
+_PLL = """module pll (
+    input  logic clock_in,
+    output logic clock_out,
+    output logic locked
+);
+  assign clock_out = clock_in;
+  assign locked = 1'b1;
+endmodule
+"""
+
+_PACKAGES = ("map", "agents", "chain")
+
 _STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
-"""Verible's own rules, and constants such as ``COEFF_ONE``."""
+"""Verible's own rules, and constants such as ``WEYL``."""
 
 
 def lint(
@@ -161,10 +178,17 @@ def lint(
     answer = subprocess.run(
         [
             str(verilator.find()),
-            *("--lint-only", "-Wall", "--assert", f"-I{rtl}", "--top-module", top),
+            *(
+                "--lint-only",
+                "-Wall",
+                "--assert",
+                *(f"-I{path}" for path in folders(rtl)),
+                "--top-module",
+                top,
+            ),
             *settings,
             *options,
-            *map(str, (rtl / "qs_pkg.sv", *(sources or [rtl / f"{top}.sv"]))),
+            *map(str, (source("qs_pkg.sv", rtl), *(sources or [source(f"{top}.sv", rtl)]))),
         ],
         env=verilator.environment(),
         capture_output=True,
@@ -182,9 +206,9 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
     It uses only some of the constants in ``qs_pkg``, and its rotation starts as declared, since no
     reset may restart it.
     """
-    packages = [rtl / "qs_agents_pkg.sv", rtl / "qs_chain_pkg.sv"]
+    packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
     options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
-    return lint(top, parameters, rtl, [*packages, rtl / f"{top}.sv"], options)
+    return lint(top, parameters, rtl, [*packages, source(f"{top}.sv", rtl)], options)
 
 
 def lint_lane_wrapper() -> str:
@@ -196,12 +220,12 @@ def lint_axi_lane(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
     """Lint ``qs_axi_lane`` with its generated registers, as :func:`lint` does."""
     with tempfile.TemporaryDirectory() as name:
         block = write_block(LANE, Path(name))
-        return lint("qs_axi_lane", parameters, rtl, [*block, rtl / "qs_axi_lane.sv"])
+        return lint("qs_axi_lane", parameters, rtl, [*block, source("qs_axi_lane.sv", rtl)])
 
 
 def lint_tile() -> str:
     """Lint ``tt_um_qstep`` and the lane in it."""
-    return lint("tt_um_qstep", {}, sources=[BOARD.with_name("tt_um_qstep.sv")])
+    return lint("tt_um_qstep", {}, sources=[_FPGA / "tt_um_qstep.sv"])
 
 
 def lint_axi_agents(stream_bytes: int, config: Config) -> str:
@@ -216,11 +240,28 @@ def lint_axi_agents(stream_bytes: int, config: Config) -> str:
         return lint("qstep_axi", {}, folder, [*waivers, *files[1:]], options)
 
 
+def lint_board(board: Board) -> str:
+    """Lint the module around a board's device, with the device and an ideal PLL in it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        generate(board.config, folder)
+        (folder / f"{WRAPPER}.il").write_text(around_device(board, board.config), encoding="utf-8")
+        script = f"read_rtlil {WRAPPER}.il; proc; write_verilog -noattr qstep_{WRAPPER}.v"
+        tools.yosys(script, folder)
+        (folder / "pll.sv").write_text(_PLL, encoding="utf-8")
+        files = ("pll.sv", f"{generated_top(board)}.v", f"qstep_{WRAPPER}.v")
+        waiver = RTL / "qstep_generated.vlt"
+        return lint(WRAPPER, {}, sources=[waiver, *(folder / file for file in files)])
+
+
 def lint_pins() -> str:
     """Lint ``qs_pins``, which does not use ``qs_pkg``."""
-    return lint(
-        "qs_pins", {}, sources=[BOARD.with_name("qs_pins.sv")], options=["-Wno-UNUSEDPARAM"]
-    )
+    return lint("qs_pins", {}, sources=[_FPGA / "qs_pins.sv"], options=["-Wno-UNUSEDPARAM"])
+
+
+def lint_clocks() -> str:
+    """Lint ``qs_clocks``, the clocks of a simulated device, which does not use ``qs_pkg``."""
+    return lint("qs_clocks", {}, sources=[CLOCKS], options=["-Wno-UNUSEDPARAM"])
 
 
 def lint_world(parameters: Mapping[str, int]) -> str:
@@ -231,10 +272,9 @@ def lint_world(parameters: Mapping[str, int]) -> str:
 def written_by_hand() -> list[Path]:
     """Return every SystemVerilog file of the repository."""
     folders = (
-        RTL,
-        WORLD.parent,
-        RTL / "bench",
-        BOARD.parent,
+        *(path for path in RTL.iterdir() if path.is_dir()),
+        _FPGA,
+        CLOCKS.parent,
         *(RTL.parent / "tb" / name for name in ("unit", "uvm", "formal", "formal/any")),
     )
     return [path for folder in folders for path in sorted(folder.glob("*.sv*"))]
@@ -260,32 +300,6 @@ def format_files() -> None:
     _verible("format", "--inplace", *written_by_hand())
 
 
-def lint_board(clock_hz: int, board: Path = BOARD) -> str:
-    """Lint ``qs_board`` with a device in it, as :func:`lint` does."""
-    with tempfile.TemporaryDirectory() as name:
-        generate(Config(2, 2), Path(name))
-        device = [RTL / "qstep_generated.vlt", Path(name) / "qstep_top.v"]
-        given = {"ClockHz": clock_hz}
-        return lint("qs_board", given, sources=[*device, board], options=[BOARD_WAIVER])
-
-
-def lint_two_clocks(board: Path = BOARD) -> str:
-    """Lint ``qs_board`` with a device whose lanes have a clock of their own, as :func:`lint` does."""
-    acting = Acting(agents=2, clock_hz=30_000_000)
-    config = Config(2, 2, acting=acting, link=Link(clock_hz=12_000_000, baud=1_000_000))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        generate(config, folder)
-        packages = [RTL / "qs_agents_pkg.sv", RTL / "qs_chain_pkg.sv"]
-        waiver = folder / "parameters.vlt"
-        waiver.write_text(PARAMETERS_WAIVER, encoding="utf-8")
-        waivers = [RTL / "qstep_generated.vlt", waiver]
-        whole = write_board_source(config, folder, board)
-        device = [*waivers, *packages, folder / "qstep_top.v", whole]
-        options = [BOARD_WAIVER, "-Wno-UNUSEDPARAM"]
-        return lint("qs_board", {"ClockHz": 12_000_000}, sources=device, options=options)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="Lint the RTL.")
     parser.add_argument("--format", action="store_true", help="format it instead")
@@ -299,16 +313,16 @@ def main() -> int:
     runs += [
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
-    runs += [(f"qs_board at {clock} Hz", partial(lint_board, clock)) for clock in BOARD_CLOCKS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
     runs += [
         (f"qs_axi_agents with {given}", partial(lint_axi_agents, *given))
         for given in AXI_AGENTS_CORNERS
     ]
-    runs += [("qs_board with two clocks", lint_two_clocks)]
     runs += [
         ("qs_lane_wrapper", lint_lane_wrapper),
         ("qs_pins", lint_pins),
+        ("the icebreaker's board", partial(lint_board, load("icebreaker"))),
+        ("qs_clocks", lint_clocks),
         ("tt_um_qstep", lint_tile),
     ]
     runs += [(f"{WORLD.stem} with {c}", partial(lint_world, c)) for c in WORLD_CORNERS]

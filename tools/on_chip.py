@@ -54,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     for world in WORLDS:
         for algorithm in Algorithm:
             plan = plan_of(world, algorithm)
-            assert plan.world is not None
-            table = plan.world.table(plan.config)
+            assert plan.solvable is not None
+            table = plan.solvable.table(plan.config)
             plain = ActingModel(plan.config, table, plan.settings)
             fast = FastActingModel(plan.config, table, plan.settings)
             chip = open_agents("sim:", plan.config, table, plan.settings)

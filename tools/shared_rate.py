@@ -11,7 +11,7 @@ from qstep.mdp.world import World
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import Region
 from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 

@@ -57,7 +57,8 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
     script = "; ".join(
         [
             tools.reading("qs_acting", files, given),
-            f"read_verilog -sv {_ACTING_WRAPPER.name} {WRAPPER}.v",
+            f"read_verilog -sv {_ACTING_WRAPPER.name}",
+            f"read_rtlil {WRAPPER}.il",
             f"{family.synthesis} -top {WRAPPER} -json {NETLIST}",
         ]
     )
@@ -69,7 +70,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
     def make(folder: Path) -> Path:
         for path in read:
             shutil.copy(path, folder)
-        (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
+        (folder / f"{WRAPPER}.il").write_text(top, encoding="utf-8")
         tools.yosys(script, folder)
         refine(steps, folder / NETLIST, WRAPPER)
         return folder / NETLIST
@@ -110,8 +111,7 @@ def estimate(
     board: Board, algorithm: Algorithm, sizes: dict[str, int], clock_hz: int, seeds: int, jobs: int
 ) -> Estimate:
     """Synthesise and place the lane with one algorithm; raises as its two steps do."""
-    number = list(Algorithm).index(algorithm)  # in the order of qs_agents_pkg::algorithm_e
-    netlist = synthesise_acting(board, {**sizes, "Algorithm": number})
+    netlist = synthesise_acting(board, {**sizes, "Algorithm": algorithm.code})
     placements = place_all(
         Design(board, netlist, clock_hz), range(1, seeds + 1), Threads(jobs), lambda placement: None
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from qstep.errors import ConfigError
 from qstep.spec.config import Config
 
-__all__ = ["PINS", "Board", "Pin", "load", "names"]
+__all__ = ["Board", "Pin", "load", "names"]
 
 _FOLDER = Path(__file__).parent / "boards"
-PINS = ("clock", "rx", "tx", "led", "button")
-"""Signals for which every board has pins."""
+_UART = "rx", "tx"
+_OPTIONAL = "led", "button"
+_DIRECTIONS = "in", "out", "inout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,15 @@ class Pin:
         ``up``, ``down``, or empty for none.
     standard : str
         Electrical standard; empty for 3.3 V CMOS.
+    direction : str
+        ``in``, ``out`` or ``inout``, seen from the chip; stated for the pins of a link only.
     """
 
     at: str
     active_low: bool = False
     pull: str = ""
     standard: str = ""
+    direction: str = "in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class Board:
     programmer : str
         Name of the board for openFPGALoader.
     pins : dict
-        Pin of each of clock, rx (into the chip), tx, led and button.
+        Pin of the clock, and of led and reset button where there are any. Without `link` also those of
+        rx (into the chip) and tx; otherwise those of the link.
     config : Config
         The PLL makes its ``link.clock_hz``.
     package, speed, pll_device : str
@@ -69,6 +74,9 @@ class Board:
         Pins that the board needs to be driven high.
     header : tuple of str
         Free 3.3 V pins for a world there, in order; see :func:`qstep_fpga.pins.led_out`.
+    link : Path, optional
+        File of the Verilog module ``qs_link``, between its pins and the device's streams of bytes; by
+        default the link is a UART.
     """
 
     name: str
@@ -85,6 +93,7 @@ class Board:
     pll_device: str = ""
     high: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
+    link: Path | None = None
 
 
 def names() -> list[str]:
@@ -107,20 +116,43 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
     if not path.is_file():
         raise ConfigError(f"board is {name!r}; known are {', '.join(names())}")
     tree = _whole(name, folder)
-    given = tree.get("pins", {})
-    if set(given) != set(PINS):
-        raise ConfigError(
-            f"{path}: pins are {', '.join(sorted(given))}; they must be {', '.join(PINS)}"
-        )
     if "config" not in tree:
         raise ConfigError(f"{path}: config is missing")
     try:
-        tree["pins"] = {role: Pin(**pin) for role, pin in given.items()}
+        pins = {role: Pin(**pin) for role, pin in tree.get("pins", {}).items()}
         tree["config"] = Config.from_dict(tree["config"])
         lists = {field: tuple(tree.get(field, ())) for field in ("high", "header")}
-        return Board(name=name, **{**tree, **lists})
+        link = folder / tree["link"] if "link" in tree else None
+        board = Board(name=name, **{**tree, **lists, "pins": pins, "link": link})
     except TypeError as cause:
         raise ConfigError(f"{path}: {cause}") from cause
+    return replace(board, pins=_checked(board, path))
+
+
+def _checked(board: Board, path: Path) -> dict[str, Pin]:
+    """Return the pins of a board, those of LED and UART with their direction."""
+    needed = ("clock",) if board.link else ("clock", *_UART)
+    others = set(board.pins) - {*needed, *_OPTIONAL}
+    if not board.pins.keys() >= set(needed) or (others and not board.link):
+        raise ConfigError(
+            f"{path}: pins are {', '.join(sorted(board.pins))}; they must be {', '.join(needed)}, and "
+            f"may be {', '.join(_OPTIONAL)}{' and those of the link' * bool(board.link)}"
+        )
+    if board.link and not board.link.is_file():
+        raise ConfigError(
+            f"{path}: link is {board.link.name!r}; it was not found next to {path.name}"
+        )
+    for name, pin in board.pins.items():
+        if pin.direction not in _DIRECTIONS:
+            raise ConfigError(
+                f"{path}: pins.{name}.direction is {pin.direction!r}; it must be "
+                f"{', '.join(_DIRECTIONS)}"
+            )
+    driven = {"led"} if board.link else {"led", "tx"}
+    return {
+        name: replace(pin, direction="out") if name in driven else pin
+        for name, pin in board.pins.items()
+    }
 
 
 def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[str, Any]:

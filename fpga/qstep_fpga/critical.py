@@ -32,4 +32,6 @@ def describe(report: dict[str, Any]) -> str:
 
 
 def _name(cell: str) -> str:
-    return _CELL.sub("", cell.removeprefix(DEVICE).removeprefix(LANE).removeprefix(LANE_WRAPPER))
+    for prefix in (DEVICE, "device.", LANE, LANE_WRAPPER):
+        cell = cell.removeprefix(prefix)
+    return _CELL.sub("", cell)

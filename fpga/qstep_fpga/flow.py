@@ -12,8 +12,8 @@ from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
-from qstep_fpga.farm.build import copy_lanes
-from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.build import copy_lanes
+from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
@@ -112,7 +112,7 @@ def build(
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")
     if led_bits(config):
-        write_atomically(folder / f"{board.name}.pins", pins_text(board).encode())
+        write_atomically(folder / f"{board.name}.pins", pins_text(board, config).encode())
     if not report.is_met and not accept_unmet_clock:
         clocks = {"acting" if two_clocks else "link": (report.clock_mhz, report.fmax_mhz)}
         if report.link is not None:

@@ -17,19 +17,19 @@ from qstep_fpga import pll, tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST, Family, Refinement
-from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane
+from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane, generated_top
 from qstep_fpga.pins import led_bits
 from qstep_rtl import sources
 from qstep_rtl.crossing import lanes_clock
 from qstep_rtl.generate import generate
 
 __all__ = [
-    "BOARD_SOURCE",
-    "board_parameters",
     "copies_lanes",
+    "files_around",
     "identity",
     "parameters",
     "read",
+    "read_board",
     "refine",
     "refinement_sources",
     "refinements",
@@ -37,13 +37,11 @@ __all__ = [
     "synthesise",
     "synthesise_lane",
     "versions",
-    "write_board_source",
 ]
 
 _HERE = Path(__file__).parent
-BOARD_SOURCE = _HERE / "qs_board.sv"
 _PINS_SOURCE = _HERE / "qs_pins.sv"
-_FARM = _HERE / "farm"
+_ISLANDS = _HERE / "families/ecp5/islands"
 _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
@@ -69,23 +67,12 @@ def synthesise(board: Board, config: Config) -> Path:
         def prepare(folder: Path) -> None:
             pll.make(board, config, folder)
             shutil.copytree(staged, folder, dirs_exist_ok=True)
-            write_board_source(config, folder)
+            for path in files_around(board, config):
+                shutil.copy(path, folder)
 
-        # SystemVerilog up to `qs_board`, and plain Verilog around it: only the synthesis command
-        # knows the vendor's cells in the PLL.
-        reading = [
-            read(
-                "qs_board",
-                "qstep_top.v",
-                BOARD_SOURCE.name,
-                options=parameters(board_parameters(config, build)),
-                config=config,
-            ),
-            f"read_verilog {pll.PLL} {WRAPPER}.v",
-        ]
         steps = refinements(FAMILIES[board.family], agents=config.acting is not None)
-        top, synthesis = around_device(board, config), _synthesis(board, config)
-        return _mapped(top, synthesis, reading, [build], prepare, steps)
+        top, synthesis = around_device(board, config, build), _synthesis(board, config)
+        return _mapped(top, synthesis, read_board(board, config), [build], prepare, steps)
 
 
 def identity(board: Board, config: Config, versions_of: Mapping[str, str] | None = None) -> str:
@@ -113,11 +100,13 @@ def _identity_of(
         str(sorted((versions_of or versions(board)).items())),
     ]
     parts += [family.constraints(board, lanes_hz), *family.place(board), *family.pack(board, "")]
-    verilog = [folder / "qstep_top.v", *sources.rtl_files(config), *sources.includes()]
-    parts += sources.hierarchy("qs_board", [*verilog, write_board_source(config, folder)]).values()
+    top = generated_top(board)
+    verilog = [folder / f"{top}.v", *sources.rtl_files(config), *sources.includes()]
+    parts += sources.hierarchy(top, verilog).values()
+    parts += [sources.substance(path) for path in files_around(board, config)]
     python = refinement_sources(refinements(family, agents=config.acting is not None))
     if copies_lanes(board, config):
-        python += sorted(_FARM.glob("*.py"))
+        python += sorted(_ISLANDS.glob("*.py"))
     parts += [sources.substance(path) for path in python]
     digits = 2 * ANSWERS[Request.HELLO].sizes["build"]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:digits]
@@ -149,10 +138,11 @@ def synthesise_lane(board: Board, config: Config) -> Path:
             shutil.copy(path, folder)
 
     sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
-    given = {**sizes, "LoopDepth": config.loop_depth}
+    given = {**sizes, "CoeffFraction": config.coefficient_bits, "LoopDepth": config.loop_depth}
     reading = [
         read("qs_lane", options=parameters(given)),
-        f"read_verilog -sv {_LANE_WRAPPER.name} {WRAPPER}.v",
+        f"read_verilog -sv {_LANE_WRAPPER.name}",
+        f"read_rtlil {WRAPPER}.il",
     ]
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
     steps = refinements(FAMILIES[board.family], agents=False)
@@ -168,16 +158,24 @@ def stage(config: Config, folder: Path) -> None:
         shutil.copy(path, folder)
 
 
-def write_board_source(config: Config, folder: Path, source: Path = BOARD_SOURCE) -> Path:
-    """Write the file of ``qs_board`` to `folder`, with the parts that lanes or a world at pins need."""
-    text = source.read_text(encoding="utf-8")
-    if lanes_clock(config):
-        text = text.replace("//LANES ", "")
-    if led_bits(config):
-        text = _PINS_SOURCE.read_text(encoding="utf-8") + text.replace("//PINS ", "")
-    file = folder / BOARD_SOURCE.name
-    file.write_text(text, encoding="utf-8")
-    return file
+def read_board(board: Board, config: Config, options: str = "") -> list[str]:
+    """Return the yosys commands that read a board's design in a folder with all its sources.
+
+    SystemVerilog goes up to the generated module. What is around it is plain Verilog and RTLIL: only the
+    synthesis command knows the vendor's cells in the PLL and in a link.
+    """
+    top = generated_top(board)
+    others = " ".join(path.name for path in files_around(board, config))
+    return [
+        read(top, f"{top}.v", options=options, config=config),
+        f"read_verilog -sv {pll.PLL} {others}".rstrip(),
+        f"read_rtlil {WRAPPER}.il",
+    ]
+
+
+def files_around(board: Board, config: Config) -> list[Path]:
+    """Return the hand-written Verilog between the generated module and the board's pins."""
+    return [*([_PINS_SOURCE] if led_bits(config) else []), *([board.link] if board.link else [])]
 
 
 def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:
@@ -194,35 +192,30 @@ def refinements(family: Family, *, agents: bool) -> tuple[Refinement, ...]:
 
 
 def refine(steps: Sequence[Refinement], netlist: Path, top: str) -> None:
-    """Apply refinements to the module `top` of a JSON netlist, in its file."""
+    """Apply refinements to the module `top` of a JSON netlist, in its file.
+
+    Raises
+    ------
+    BuildError
+        One changed what the netlist computes.
+    """
     if not steps:
         return
     content = json.loads(netlist.read_text(encoding="utf-8"))
+    module = content["modules"][top]
     for step in steps:
-        step(content["modules"][top])
+        step(module)
     netlist.write_text(json.dumps(content), encoding="utf-8")
 
 
 def refinement_sources(steps: Sequence[Refinement]) -> list[Path]:
     """Return the sources of refinements, on which a netlist depends."""
-    return [Path(inspect.getfile(step)) for step in steps]
+    return [Path(inspect.getfile(inspect.unwrap(step))) for step in steps]
 
 
 def parameters(values: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
     return " ".join(f"-G {name}={value}" for name, value in values.items())
-
-
-def board_parameters(config: Config, build: str) -> dict[str, object]:
-    """Return the parameters of ``qs_board``, with the identity of a build."""
-    number = bytes.fromhex(build)[::-1].hex()  # its first byte is sent first
-    sizes = {
-        "StateBits": config.state_bits,
-        "ActionBits": config.action_bits,
-        "Width": config.format.width,
-    }
-    at_pins = sizes if led_bits(config) else {}
-    return {"ClockHz": config.link.clock_hz, "Build": f"64'h{number}", **at_pins}
 
 
 def _mapped(
@@ -233,7 +226,7 @@ def _mapped(
     prepare: Callable[[Path], None],
     steps: Sequence[Refinement],
 ) -> Path:
-    """Return the netlist of the Verilog `top`, mapped by `synthesis` and refined in `steps`.
+    """Return the netlist of the RTLIL `top`, mapped by `synthesis` and refined in `steps`.
 
     It comes from the cache or is made. `prepare` fills a folder, and `reading` are the yosys commands
     that read it; `depends` lists the other inputs of the netlist: tools and sources.
@@ -243,7 +236,7 @@ def _mapped(
 
     def make(folder: Path) -> Path:
         prepare(folder)
-        (folder / f"{WRAPPER}.v").write_text(top, encoding="utf-8")
+        (folder / f"{WRAPPER}.il").write_text(top, encoding="utf-8")
         tools.yosys(script, folder)
         refine(steps, folder / NETLIST, WRAPPER)
         return folder / NETLIST

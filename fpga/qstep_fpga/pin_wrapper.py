@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, Const, Instance, IOPort, Module, Signal, Value
+from amaranth.lib.wiring import In
+
+from qstep.errors import BuildError
 from qstep.spec.config import Config
-from qstep_fpga.board import PINS, Board
-from qstep_fpga.pins import led_bits
+from qstep_fpga.board import Board, Pin
+from qstep_fpga.pins import led_bits, led_names, ports
+from qstep_rtl.board_control import BoardControl
 from qstep_rtl.crossing import lanes_clock
+from qstep_rtl.pins import pins_of
 
 __all__ = [
     "DEVICE",
@@ -15,10 +22,12 @@ __all__ = [
     "LANES_CLOCK",
     "LANES_OUTPUT",
     "LANE_WRAPPER",
+    "LINK",
     "WRAPPER",
     "around_acting",
     "around_device",
     "around_lane",
+    "generated_top",
 ]
 
 LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
@@ -27,98 +36,153 @@ LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
 WRAPPER = "board"
 """Name of the module; its ports are the names of the board's pins."""
 
-DEVICE = "u_board.u_top.design.device."
+LINK = "qs_link"
+"""Name of the module in a board's file of a link that is not a UART."""
+
+DEVICE = "top.design."
 """Prefix of the device's cells in a netlist."""
 
 LANE_WRAPPER = "u_wrapper."
 LANE = "u_wrapper.u_lane."
 """Prefixes of names around the lane, and inside it, in the netlist of the lane alone."""
 
+_Ports = dict[str, Signal | IOPort]
+"""The ports of the module by name."""
 
-def around_device(board: Board, config: Config) -> str:
-    """Return the module, around ``pll`` and ``qs_board``."""
-    clocks, outputs, inputs = "clk", ".clock_out(clk)", ".clk_i(clk)"
+_STREAMS = {"rx_valid": 1, "rx_ready": 1, "rx_data": 8, "tx_valid": 1, "tx_ready": 1, "tx_data": 8}
+_FROM_LINK = "rx_valid", "rx_data", "tx_ready"
+"""Width of each signal between a link and the device, and the signals that the link drives."""
+
+
+def generated_top(board: Board) -> str:
+    """Return the name of the generated module inside: with a UART, or with streams for a link."""
+    return "qstep_device" if board.link else "qstep_top"
+
+
+def around_device(board: Board, config: Config, build: str = "") -> str:
+    """Return the module, around ``pll`` and the generated device, in RTLIL.
+
+    `build` is the identity of the build in hexadecimal digits, by default 0.
+    """
+    m = Module()
+    pins = _ports(board)
+    clk = Signal(name="clk")
+    m.submodules.control = control = BoardControl(config.link.clock_hz)
+    made: dict[str, Value] = {"o_clock_out": clk, "o_locked": control.locked}
+    device: dict[str, Value] = {
+        "i_clk": clk,
+        "i_rst": control.reset,
+        "i_build": Const(int.from_bytes(bytes.fromhex(build), "little"), 64),
+    }
     if lanes_clock(config):
-        clocks += f", {LANES_CLOCK}"
-        outputs += f", .{LANES_OUTPUT}({LANES_CLOCK})"
-        inputs += f", .lanes_clk_i({LANES_CLOCK})"
-
-    def positive(pin: str) -> str:
-        return f"{'!' if board.pins[pin].active_low else ''}{pin}"
-
-    return _module(
-        board,
-        [
-            f"wire {clocks}, locked, lit;",
-            f"pll u_pll (.clock_in(clock), {outputs}, .locked(locked));",
-            "qs_board u_board (",
-            f"  {inputs}, .locked_i(locked), .button_i({positive('button')}),",
-            "  .rx_i(rx), .tx_o(tx), .led_o(lit)" + "," * bool(led_bits(config)),
-            *_led(config),
-            ");",
-            f"assign {'led = !lit' if board.pins['led'].active_low else 'led = lit'};",
-        ],
-    )
+        made[f"o_{LANES_OUTPUT}"] = device[f"i_{LANES_CLOCK}"] = Signal(name=LANES_CLOCK)
+    m.submodules.pll = Instance("pll", i_clock_in=pins["clock"], **made)
+    m.d.comb += control.clk.eq(clk)
+    if "button" in pins:
+        m.d.comb += control.button.eq(pins["button"] ^ board.pins["button"].active_low)
+    if "led" in pins:
+        m.d.comb += pins["led"].eq(control.led ^ board.pins["led"].active_low)
+    m.d.comb += [pins[f"high{index}"].eq(1) for index, _ in enumerate(board.high)]
+    if board.link:
+        others = {"clock", "led", "button", *led_names(config)}
+        link_pins = {name: pin for name, pin in board.pins.items() if name not in others}
+        device |= _add_link(m, link_pins, pins, control)
+    else:
+        device |= {"i_rx": pins["rx"], "o_tx": pins["tx"]}
+        m.d.comb += control.receives.eq(~pins["rx"])
+    if led_bits(config):
+        device |= _add_world(m, config, pins, control)
+    m.submodules.top = Instance(generated_top(board), **device)
+    return _converted(m, pins)
 
 
 def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
-    """Return the module around ``qs_lane_wrapper`` with these parameters, not for use on a board."""
-    parameters = ", ".join(f".{name}({value})" for name, value in sizes.items())
-    return _module(
-        board,
-        [
-            f"qs_lane_wrapper #({parameters}) u_wrapper (",
-            "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
-            ");",
-            "assign led = 1'b0;",
-        ],
-    )
+    """Return the module around ``qs_lane_wrapper`` with these parameters, not for use on a board.
+
+    Raises
+    ------
+    BuildError
+        The board has no UART or no button.
+    """
+    return _around_wrapper(board, "qs_lane_wrapper", sizes)
 
 
 def around_acting(board: Board) -> str:
-    """Return the module around ``qs_acting_wrapper``, not for use on a board."""
-    return _module(
-        board,
-        [
-            "qs_acting_wrapper u_wrapper (",
-            "  .clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)",
-            ");",
-            "assign led = 1'b0;",
-        ],
+    """Return the module around ``qs_acting_wrapper``; otherwise like :func:`around_lane`."""
+    return _around_wrapper(board, "qs_acting_wrapper", {})
+
+
+def _around_wrapper(board: Board, wrapper: str, sizes: Mapping[str, int]) -> str:
+    if missing := [name for name in ("rx", "tx", "button") if name not in board.pins]:
+        raise BuildError(
+            f"{board.title} has no pin {', '.join(missing)}; a lane alone needs rx, tx and button"
+        )
+    m = Module()
+    pins = _ports(board)
+    m.submodules.u_wrapper = Instance(
+        wrapper,
+        **{f"p_{name}": value for name, value in sizes.items()},
+        i_clk_i=pins["clock"],
+        i_din_i=pins["rx"],
+        i_load_i=pins["button"],
+        o_dout_o=pins["tx"],
     )
+    m.d.comb += [
+        pins[name].eq(name != "led")
+        for name, pin in ports(board)
+        if pin.direction == "out" and name != "tx"
+    ]
+    return _converted(m, pins)
 
 
-def _led(config: Config) -> list[str]:
-    """Return the connections of a world's pins, one wire each."""
+def _add_link(
+    m: Module, link_pins: dict[str, Pin], pins: _Ports, control: BoardControl
+) -> dict[str, Value]:
+    """Add the board's own link; return the connections of the device to it."""
+    wires = {name: Signal(width, name=name) for name, width in _STREAMS.items()}
+    ways = {name: "oi" if name in _FROM_LINK else "io" for name in wires}
+    kinds = {"in": "i", "out": "o", "inout": "io"}
+    m.submodules.link = Instance(
+        LINK,
+        i_clk=control.clk,
+        i_rst=control.reset,
+        **{f"{ways[name][0]}_{name}": wire for name, wire in wires.items()},
+        **{f"{kinds[pin.direction]}_{name}": pins[name] for name, pin in link_pins.items()},
+    )
+    m.d.comb += control.receives.eq(wires["rx_valid"])
+    return {f"{ways[name][1]}_{name}": wire for name, wire in wires.items()}
+
+
+def _add_world(m: Module, config: Config, pins: _Ports, control: BoardControl) -> dict[str, Value]:
+    """Add the handshake with a world at the board's pins; return the device's connections to it."""
+    members = pins_of(config)
+    wires = {name: Signal(member.shape, name=name) for name, member in members.items()}
+    ways = {name: "io" if member.flow == In else "oi" for name, member in members.items()}
     bits = led_bits(config)
-    wires = {
-        word: ", ".join(f"{word}{bit}" for bit in reversed(range(width)))
-        for word, width in bits.items()
-    }
-    given = [
-        f"  .pin_{word}_{'o' if word.startswith('action') else 'i'}({{{wires[word]}}})"
-        for word in bits
-    ]
-    return [line + "," * (line != given[-1]) for line in given]
-
-
-def _module(board: Board, body: Sequence[str]) -> str:
-    ports = ["input wire clock", "input wire rx", "output wire tx"]
-    ports += ["output wire led", "input wire button"]
-    ports += [
-        f"{'output' if name.startswith('action') else 'input'} wire {name}"
-        for name in board.pins
-        if name not in PINS
-    ]
-    ports += [f"output wire high{index}" for index in range(len(board.high))]
-    constants = [f"assign high{index} = 1'b1;" for index in range(len(board.high))]
-    return "\n".join(
-        [
-            f"module {WRAPPER} (",
-            ",\n".join(f"  {port}" for port in ports),
-            ");",
-            *(f"  {line}" for line in (*body, *constants)),
-            "endmodule",
-            "",
-        ]
+    m.submodules.u_pins = Instance(
+        "qs_pins",
+        p_StateBits=config.state_bits,
+        p_ActionBits=config.action_bits,
+        p_Width=config.format.width,
+        i_clk_i=control.clk,
+        i_rst_i=control.reset,
+        **{f"{ways[word][1]}_{word}": wires[word] for word in bits},
+        **{
+            f"{ways[word][0]}_pin_{word}_{ways[word][0]}": Cat(
+                pins[f"{word}{bit}"] for bit in range(width)
+            )
+            for word, width in bits.items()
+        },
     )
+    return {f"{ways[name][0]}_{name}": wire for name, wire in wires.items()}
+
+
+def _ports(board: Board) -> _Ports:
+    return {
+        name: (IOPort(1, name=name) if pin.direction == "inout" else Signal(name=name))
+        for name, pin in ports(board)
+    }
+
+
+def _converted(m: Module, pins: _Ports) -> str:
+    return str(rtlil.convert(m, WRAPPER, ports=tuple(pins.values()), emit_src=False))

@@ -8,10 +8,10 @@ from amaranth.hdl import Shape
 
 from qstep.errors import BuildError
 from qstep.spec.config import Config
-from qstep_fpga.board import PINS, Board, Pin
+from qstep_fpga.board import Board, Pin
 from qstep_rtl.pins import pins_of
 
-__all__ = ["led_bits", "led_out", "pins_text", "ports"]
+__all__ = ["led_bits", "led_names", "led_out", "pins_text", "ports"]
 
 _ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
 """Ports without pins: the agent is always 0, and the answering side waits for an action."""
@@ -19,7 +19,7 @@ _ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
 
 def ports(board: Board) -> list[tuple[str, Pin]]:
     """Return every port of the top module with its pin."""
-    high = [(f"high{index}", Pin(at)) for index, at in enumerate(board.high)]
+    high = [(f"high{index}", Pin(at, direction="out")) for index, at in enumerate(board.high)]
     return [*board.pins.items(), *high]
 
 
@@ -32,8 +32,13 @@ def led_bits(config: Config) -> dict[str, int]:
     }
 
 
+def led_names(config: Config) -> list[str]:
+    """Return the port of each bit of :func:`led_bits`: ``action_state[3]`` is action_state3."""
+    return [f"{word}{bit}" for word, width in led_bits(config).items() for bit in range(width)]
+
+
 def led_out(board: Board, config: Config) -> Board:
-    """Return the board with one pin per bit of a world there: ``action_state[3]`` is action_state3.
+    """Return the board with one pin for each of :func:`led_names`.
 
     Pins are taken from :attr:`Board.header` in order, with the words in the order of
     :func:`qstep_rtl.pins.pins_of`, lowest bit first. Undriven inputs are pulled down if the chip can.
@@ -43,8 +48,8 @@ def led_out(board: Board, config: Config) -> Board:
     BuildError
         There are several agents, or too few pins.
     """
-    bits = led_bits(config)
-    if not bits:
+    names = led_names(config)
+    if not names:
         return board
     assert config.acting is not None
     if config.acting.agents > 1:
@@ -52,19 +57,18 @@ def led_out(board: Board, config: Config) -> Board:
             f"acting.agents is {config.acting.agents}; it must be 1 where acting.world is 'pins' and a "
             "board leads them out"
         )
-    names = [f"{word}{bit}" for word, width in bits.items() for bit in range(width)]
     if len(names) > len(board.header):
         raise BuildError(
             f"{config.states} x {config.actions} of {config.format} needs {len(names)} pins for its "
             f"world; {board.title} names {len(board.header)}, in header of its file"
         )
     led = {
-        name: Pin(at, pull="" if name.startswith("action") else "down")
+        name: Pin(at, direction="out") if name.startswith("action") else Pin(at, pull="down")
         for name, at in zip(names, board.header, strict=False)
     }
     return replace(board, pins={**board.pins, **led})
 
 
-def pins_text(board: Board) -> str:
+def pins_text(board: Board, config: Config) -> str:
     """Return one line per bit that a board leads out: its port and its pin."""
-    return "".join(f"{name} {pin.at}\n" for name, pin in board.pins.items() if name not in PINS)
+    return "".join(f"{name} {board.pins[name].at}\n" for name in led_names(config))

@@ -21,7 +21,7 @@ from qstep_fpga.critical import describe
 from qstep_fpga.netlist import identity, versions
 from qstep_fpga.pins import led_out
 from qstep_fpga.placement import Placement
-from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_rtl.sources import RTL
 
 __all__ = ["BuildReport", "LinkClock", "resources"]
 
@@ -211,7 +211,7 @@ class BuildReport:
         """Raise one of the errors of `_NO_REPORT` for values that could not be printed."""
         for name in ("board", "part", "digest", "build", "commit", "critical_path"):
             if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name} is no text")
+                raise TypeError(f"{name} is not text")
         Config.from_dict(self.config)
         own = LinkClock(self.clock_mhz, self.fmax_mhz)
         for clocks in (own,) if self.link is None else (own, self.link):
@@ -224,7 +224,7 @@ class BuildReport:
             if not 0 <= used <= available:
                 raise ValueError(f"{used!r} of {available!r} {name} are used")
         if not all(isinstance(version, str) for version in self.tools.values()):
-            raise TypeError("a version in tools is no text")
+            raise TypeError("a version in tools is not text")
 
 
 def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
@@ -235,7 +235,7 @@ def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
 
 def _commit() -> str:
     """Return the commit of the sources, with ``+`` if they differ from it; empty outside a checkout."""
-    checkout = INCLUDE_FOLDER.parent
+    checkout = RTL.parent
     if not (checkout / ".git").exists():
         return ""
     git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]

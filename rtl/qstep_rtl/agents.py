@@ -1,7 +1,7 @@
 """The agents with their tables and their world, and their bus as a member.
 
 Function    ``docs/acting.md``. The hand-written ``qs_acting`` contains a world from tables; a circuit is
-            placed beside ``qs_agents``, with a deadline.
+            placed beside ``qs_agents``, with a deadline, and so is a world seen through tiles, without.
 Latency     An access of the host may take a few hundred clocks.
 Throughput  See ``qs_acting``.
 Reset       Ends the job; memories keep their contents.
@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
+from amaranth.hdl import C, Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal, signed
 from amaranth.lib.wiring import Component, In, Member, Out, connect
 
 from qstep.errors import ConfigError
-from qstep.spec.agents import LANE_AGENTS, Algorithm
+from qstep.spec.agents import LANE_AGENTS
 from qstep.spec.config import Config
+from qstep.spec.integer_worlds import INTEGER_WORLDS
+from qstep.spec.memory_map import Region
 from qstep_rtl.deadline import Deadline
 from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.pins import PinWorld, connect_pins, pins_of
+from qstep_rtl.tiled_world import WRITE_CLOCKS, TiledWorldCircuit, check_tiles
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
 __all__ = ["Agents", "check_room", "lane_parameters"]
@@ -32,7 +35,15 @@ _MOST_ROWS = 65536
 
 
 def check_room(config: Config) -> None:
-    """Raise ConfigError if there are agents and hardware cannot hold them or their world."""
+    """Raise an error if there are agents and hardware cannot hold them or their world.
+
+    Raises
+    ------
+    ConfigError
+        There are too many agents, states or planes, or the world cannot be built.
+    TransitionError
+        The format does not hold the reward of a world that is seen through tiles.
+    """
     acting = config.acting
     if acting is None:
         return
@@ -55,6 +66,15 @@ def check_room(config: Config) -> None:
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
             "table need a world that is a table or a circuit"
         )
+    if acting.is_tiled:
+        check_tiles(acting.integer_world)
+        config.format.quantise(acting.integer_world.reward)
+    elif config.planes > 1:
+        worlds = " or ".join(map(repr, INTEGER_WORLDS))
+        raise ConfigError(
+            f"planes is {config.planes} and acting.world {acting.world!r}; hardware with several "
+            f"planes needs {worlds}"
+        )
     check_circuit(config)
 
 
@@ -65,8 +85,9 @@ def lane_parameters(config: Config) -> dict[str, int]:
         "p_States": config.states,
         "p_Actions": config.actions,
         "p_Width": config.format.width,
+        "p_CoeffFraction": config.coefficient_bits,
         "p_Agents": config.lane_agents,
-        "p_Algorithm": list(Algorithm).index(config.acting.algorithm),
+        "p_Algorithm": config.acting.algorithm.code,
         "p_Rounding": config.rounding.code,
         "p_Schedules": int(config.acting.schedules),
         "p_StepLimit": int(config.acting.step_limit),
@@ -118,7 +139,11 @@ class Agents(Component):
             "o_busy_o": host.busy,
         }
         m.d.comb += stop.eq(host.stop)
-        if not acting.is_table:
+        if acting.is_tiled:
+            self._add_tiled_world(m, ports, host)
+            ports["i_bus_i"] = Cat(host.word, host.index, host.region, host.write)
+            m.submodules.core = Instance("qs_agents", **ports)
+        elif not acting.is_table:
             signature = WorldSignature(config)
             if self.is_live:
                 world = self.world
@@ -141,6 +166,52 @@ class Agents(Component):
             }
             m.submodules.core = Instance("qs_acting", **ports)
         return m
+
+    def _add_tiled_world(self, m: Module, ports: dict[str, Any], host: Any) -> None:
+        """Add the world and connect it to the ports of ``qs_agents``; the host reaches its states."""
+        config, acting = self._config, self._config.acting
+        assert acting is not None
+        world = acting.integer_world
+        m.submodules.world = circuit = TiledWorldCircuit(world, world.tiles)
+        rows, start_rows = (
+            Cat(Cat(row, C(0, config.state_bits - len(row))) for row in planes)
+            for planes in (circuit.rows, circuit.start_rows)
+        )
+
+        # An access to a state lasts until its agent may ask.
+        done = Signal()
+        read = Signal.like(host.read)
+        is_state = Signal()
+        clock = Signal(range(WRITE_CLOCKS + 1))
+        is_last = clock == WRITE_CLOCKS
+        m.d.comb += [
+            is_state.eq(host.access & (host.region == Region.WORLD)),
+            circuit.index.eq(host.index),
+            circuit.write.eq(is_state & host.write & (clock == 0)),
+            circuit.data.eq(host.word),
+            host.done.eq(Mux(is_state, is_last, done)),
+            host.read.eq(Mux(is_state, circuit.read, read)),
+        ]
+        m.d.sync += clock.eq(Mux(is_state & ~is_last, clock + 1, 0))
+        ports |= {
+            "p_Planes": config.planes,
+            "i_bus_valid_i": host.access & ~is_state,
+            "o_bus_done_o": done,
+            "o_bus_data_o": read,
+            "o_world_agent_o": circuit.agent,
+            "o_world_action_o": circuit.action,
+            "o_world_start_o": circuit.start,
+            "i_world_ready_i": C(1),
+            "i_world_reward_i": C(
+                int(config.format.quantise(world.reward)), signed(config.format.width)
+            ),
+            "i_world_next_state_i": rows,
+            "i_world_terminated_i": circuit.terminated,
+            "i_world_start_state_i": start_rows,
+            "o_world_acting_o": circuit.acting,
+            "o_world_goes_o": circuit.goes,
+            "o_world_restarts_o": circuit.restarts,
+        }
 
     def _add_world(self, m: Module, world: Any, host: Any, stop: Signal) -> None:
         """Add the circuit that answers at the port `world`, and its deadline, which causes `stop`."""

@@ -1,7 +1,8 @@
 """The head of a farm's chain: turns requests of the host into frames, and returning bits into answers.
 
 Function    An access, a run or a stop is a frame to one lane or to all; a second frame pushes out
-            the result of a read. ``rtl/qs_stop.sv`` defines the frames, ``docs/farm.md`` explains them.
+            the result of a read. ``rtl/farm/qs_chain_node.sv`` defines the frames, and
+            ``docs/farm.md`` explains them.
 Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's own; 5 k + 44 more
             to read.
 Throughput  One request at a time.
@@ -21,20 +22,19 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
-from qstep.spec.protocol import ALL_LANES, FIRST_AGENT_BIT, WORD_BYTES
+from qstep.spec.memory_map import INDEX, INDEX_BITS, WORD_BITS
+from qstep.spec.protocol import ALL_LANES
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
 
 __all__ = ["DOWN", "UP", "ChainHead", "index_mask"]
 
 DOWN = data.StructLayout({"data": 1, "valid": 1, "all": 1})
-"""The signals from stop to stop, away from the link; see ``qs_chain_pkg``."""
+"""The signals from node to node, away from the link; see ``qs_chain_pkg``."""
 
 UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
 """The signals towards the link."""
 
-_INDEX_BITS = 30
-_WORD_BITS = 8 * WORD_BYTES
 _LEAST_INDEX_BITS = 16
 """Together with a word of data, as many bits as the steps of a run."""
 
@@ -64,20 +64,20 @@ def index_mask(config: Config) -> int:
     """
     acting = config.acting
     assert acting is not None
-    agent = (config.lane_agents - 1).bit_length()
-    double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-    outcome, start = ((n - 1).bit_length() for n in (acting.outcomes, acting.starts))
-    fields = [  # first bit and number of bits; docs/agents.md
-        *((first, agent) for first in FIRST_AGENT_BIT.values()),
-        *((0, 3), (0, 4)),  # of settings and contexts, and of counters
-        *((0, config.action_bits), (6, config.state_bits), (26, int(double))),
-        *((0, 2), (2, outcome), (8, config.action_bits), (14, config.state_bits)),  # outcomes
-        *((0, 1), (1, start)),
-    ]
+    built = {  # bits of a field that has fewer than its place in the map
+        "agent": (config.lane_agents - 1).bit_length(),
+        "action": config.action_bits,
+        "state": config.state_bits,
+        "table_number": int(acting.algorithm is Algorithm.DOUBLE_Q_LEARNING),
+        "plane": 0,
+        "slot": (acting.outcomes - 1).bit_length(),
+        "start": (acting.starts - 1).bit_length(),
+    }
     mask = 0
-    for first, bits in fields:
-        mask |= ((1 << bits) - 1) << first
-    for place in range(_INDEX_BITS):
+    for index in INDEX.values():
+        for name, first in index.offsets.items():
+            mask |= ((1 << built.get(name, index.widths[name])) - 1) << first
+    for place in range(INDEX_BITS):
         if mask.bit_count() < _LEAST_INDEX_BITS:
             mask |= 1 << place
     return mask
@@ -95,9 +95,9 @@ class ChainHead(Component):
     ----------
     agents : In(AgentsSignature)
     reset : Out(1)
-        Reset of the first stop.
+        Reset of the first node.
     down, up : Out(DOWN), In(UP)
-        Signals to and from the first stop.
+        Signals to and from the first node.
     """
 
     def __init__(self, config: Config) -> None:
@@ -115,10 +115,10 @@ class ChainHead(Component):
         m = Module()
         host, down, up = self.agents, self.down, self.up
         mask = index_mask(self._config)
-        index = Cat(host.index[n] for n in range(_INDEX_BITS) if mask >> n & 1)
+        index = Cat(host.index[n] for n in range(INDEX_BITS) if mask >> n & 1)
         access = Cat(host.write, host.region, index, host.word)
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
-        nothing = C(_NOTHING << (len(access) - _WORD_BITS), len(access))
+        nothing = C(_NOTHING << (len(access) - WORD_BITS), len(access))
 
         # The lanes' clock is fast: the host's signals, and those that move the many bits of the frame,
         # come from registers, and a request is chosen in one clock and prepared in the next. Few
@@ -137,7 +137,7 @@ class ChainHead(Component):
         is_job = Signal(init=1)
         stops = Signal()
         reads = Signal()  # a second frame fetches the word that was read
-        heard = Signal(_WORD_BITS + _TAIL, reset_less=True)
+        heard = Signal(WORD_BITS + _TAIL, reset_less=True)
         busy = Signal(init=1)
         under_way = Signal(init=1)
         runs_now = Signal()
@@ -179,7 +179,7 @@ class ChainHead(Component):
         with m.If(at.fetch):
             m.d.sync += [is_kind["accesses"].eq(0), is_kind["asks"].eq(1)]
         with m.If(at.begin | at.fetch):
-            m.d.sync += left.eq(Mux(at.fetch, _WORD_BITS, len(frame)) - 2)
+            m.d.sync += left.eq(Mux(at.fetch, WORD_BITS, len(frame)) - 2)
             m.d.sync += before.eq(Mux(at.begin & (is_job | for_all), -1, ahead))
         with m.If(at.reset | at.send):
             m.d.sync += left.eq(left - 1)

@@ -23,7 +23,6 @@ from amaranth.lib.wiring import Component, In, Out
 
 from qstep_rtl.invariants import GENERATED, invariant
 from qstep_rtl.ring import UNORDERED
-from qstep_rtl.sleep import SLEEPLESS
 
 __all__ = ["COUNTER_BYTES", "Counters", "wide_counter"]
 
@@ -90,7 +89,7 @@ class Counters(Component):
         m.submodules.memory = memory = Memory(shape=8, depth=_PASS, init=[], attrs=UNORDERED)
         store, load = memory.write_port(), memory.read_port()
 
-        low = [Signal(8, name=f"low{index}", attrs=SLEEPLESS) for index in range(self._count)]
+        low = [Signal(8, name=f"low{index}") for index in range(self._count)]
         for counter, event in zip(low, self.events, strict=True):
             with m.If(event):
                 m.d.sync += counter.eq(counter + 1)
@@ -103,7 +102,7 @@ class Counters(Component):
         total = Signal(9)  # the byte, and the carry out of it
         onward = Signal()  # the next byte of the same counter, unchanged without a carry
         clearing = Signal(init=1)
-        rested = Signal(range(_REST), attrs=SLEEPLESS)
+        rested = Signal(range(_REST))
         requested = Signal()
         sending = Signal()
 

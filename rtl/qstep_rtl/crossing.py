@@ -22,6 +22,7 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Member, Out
 
 from qstep.spec.config import Config
+from qstep.spec.memory_map import Region
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
 
@@ -149,9 +150,11 @@ class Crossing(Component):
             *(getattr(agents, name).eq(order[name]) for name in place),
         ]
         with m.If(asked_there != taken), m.Switch(order.kind):
+            # A stop that found no job may still be in flight.
             with m.Case(_ACCESS):
-                m.d.comb += [agents.access.eq(1), takes.eq(agents.done)]
-            with m.Case(_RUN):  # a stop that found no job may still be in flight
+                is_count = ~order.write & (order.region == Region.COUNTERS)
+                m.d.comb += [agents.access.eq(~agents.busy | is_count), takes.eq(agents.done)]
+            with m.Case(_RUN):
                 m.d.comb += [agents.run.eq(~agents.busy), takes.eq(~agents.busy)]
             with m.Case(_STOP):
                 m.d.comb += [agents.stop.eq(1), takes.eq(1)]

@@ -40,7 +40,10 @@ from qstep_rtl.responder import Responder
 from qstep_rtl.table_access import TableAccess
 from qstep_rtl.uart import UartReceiver, UartSender
 
-__all__ = ["ByteDevice", "UartDevice"]
+__all__ = ["LINK", "ByteDevice", "UartDevice"]
+
+LINK = "link"
+"""Domain of the blocks that sleep, in a device that has one."""
 
 _COUNTERS = ANSWERS[Request.COUNTERS]
 
@@ -55,6 +58,10 @@ class ByteDevice(Component):
     ----------
     config : Config
         What to build.
+    sleeps : bool
+        Put blocks into the domain ``link``, whose clock may be left out while `awake` is 0: those of
+        the link if there are agents, the responder and the table access if there is a lane. Only
+        simulations do so, for speed.
 
     Attributes
     ----------
@@ -70,12 +77,15 @@ class ByteDevice(Component):
         Identity of the build for HELLO, first byte lowest; constant.
     lanes_clk : In(1)
         If the lanes have a clock of their own.
+    awake : Out(1)
+        If the device sleeps: 0 in a clock that changes nothing in the domain ``link``, except by a
+        reset.
     action_valid, ... : Out, In
         If the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, *, sleeps: bool = False) -> None:
+        self._config, self._sleeps = config, sleeps
         super().__init__(
             {
                 "rx_valid": In(1),
@@ -89,17 +99,23 @@ class ByteDevice(Component):
                 "build": In(64),
                 **lanes_clock(config),
                 **pins_of(config),
+                **({"awake": Out(1)} if sleeps else {}),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
+        idle = LINK if self._sleeps else "sync"
+        # With a lane, the payload of an APPLY passes through these.
+        passed = idle if config.acting else "sync"
 
-        m.submodules.receiver = receiver = Receiver(config.link.buffer_bytes)
-        m.submodules.commands = commands = Commands(config)
+        receiver, commands = Receiver(config.link.buffer_bytes), Commands(config)
+        responder = Responder(config)
+        m.submodules.receiver = DomainRenamer(passed)(receiver)
+        m.submodules.commands = DomainRenamer(passed)(commands)
         m.submodules.counters = counters = Counters(len(_COUNTERS.sizes))
-        m.submodules.responder = responder = Responder(config)
+        m.submodules.responder = DomainRenamer(idle)(responder)
 
         # Line
         m.d.comb += [
@@ -112,7 +128,7 @@ class ByteDevice(Component):
         ]
         # Registered, so that no logic waits for a late input, and because a Verilated model
         # evaluates logic that depends on inputs more than once per clock.
-        m.d.sync += [
+        m.d[passed] += [
             receiver.in_valid.eq(self.rx_valid & self.rx_ready),
             receiver.in_data.eq(self.rx_data),
         ]
@@ -133,18 +149,15 @@ class ByteDevice(Component):
         else:
             events = self._add_lane(m, commands, responder, core_is_quiet)
         with m.If(commands.asks_quiet):
-            m.d.sync += [core_quiet.eq(core_is_quiet), line_quiet.eq(responder.idle)]
+            m.d[passed] += [core_quiet.eq(core_is_quiet), line_quiet.eq(responder.idle)]
         m.d.comb += commands.quiet.eq(core_quiet & line_quiet)
 
-        # See `sleep`: while the payload of an APPLY passes, most blocks have nothing to do; while
-        # agents act, none has.
-        if config.acting:
+        if self._sleeps and config.acting:
             self._add_waking(m, receiver, commands, responder)
-            counters_awake = Signal()
-            m.d.comb += counters_awake.eq(ResetSignal() | commands.count | counters.busy)
-        else:
-            awake = Signal()
-            m.d.comb += awake.eq(ResetSignal() | commands.busy | counters.busy | ~responder.idle)
+        elif self._sleeps:
+            m.d.comb += self.awake.eq(
+                commands.busy | counters.busy | ~responder.idle | commands.access.busy
+            )
 
         # Answers
         events |= {"frame_errors": receiver.dropped, "refused": commands.refused}
@@ -178,21 +191,14 @@ class ByteDevice(Component):
     def _add_waking(
         self, m: Module, receiver: Receiver, commands: Commands, responder: Responder
     ) -> None:
-        """Add the signal that says whether bytes are in flight in the device."""
-        link_moves = Signal()
-        link_awake = Signal()
+        """Drive `awake`: bytes are in flight in the device, or what they caused has not settled."""
+        moves = Signal()
         settling = Signal(range(_SETTLE_CLOCKS + 1), init=_SETTLE_CLOCKS)
         m.d.comb += [
-            link_moves.eq(
-                ResetSignal()
-                | receiver.in_valid
-                | receiver.bytes.valid
-                | commands.busy
-                | ~responder.idle
-            ),
-            link_awake.eq(link_moves | (settling != 0)),
+            moves.eq(receiver.in_valid | receiver.bytes.valid | commands.busy | ~responder.idle),
+            self.awake.eq(self.rx_valid | moves | (settling != 0)),
         ]
-        with m.If(link_moves):
+        with m.If(moves):
             m.d.sync += settling.eq(_SETTLE_CLOCKS)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
@@ -203,7 +209,8 @@ class ByteDevice(Component):
         """Add the lane and the blocks that feed it; drive `quiet`. Return the events to count."""
         config = self._config
         m.submodules.decoder = decoder = RecordDecoder(config)
-        m.submodules.access = access = TableAccess(config)
+        access = TableAccess(config)
+        m.submodules.access = DomainRenamer(LINK if self._sleeps else "sync")(access)
         m.submodules.digest = digest = RecordDigest(
             RecordLayout.raw(config).size(full=True),
             # Records never come faster than this.
@@ -242,6 +249,7 @@ class ByteDevice(Component):
             p_States=config.states,
             p_Actions=config.actions,
             p_Width=config.format.width,
+            p_CoeffFraction=config.coefficient_bits,
             p_LoopDepth=config.loop_depth,
             i_clk_i=ClockSignal(),
             i_rst_i=ResetSignal(),
@@ -294,6 +302,8 @@ class UartDevice(Component):
     ----------
     config : Config
         What to build.
+    sleeps : bool
+        As in :class:`ByteDevice`.
 
     Attributes
     ----------
@@ -301,12 +311,13 @@ class UartDevice(Component):
         Serial lines, high while idle.
     build : In(64)
     lanes_clk : In(1)
+    awake : Out(1)
     action_valid, ... : Out, In
         As in :class:`ByteDevice`.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, *, sleeps: bool = False) -> None:
+        self._config, self._sleeps = config, sleeps
         super().__init__(
             {
                 "rx": In(1, init=1),
@@ -314,15 +325,18 @@ class UartDevice(Component):
                 "build": In(64),
                 **lanes_clock(config),
                 **pins_of(config),
+                **({"awake": Out(1)} if sleeps else {}),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.device = device = ByteDevice(self._config)
+        m.submodules.device = device = ByteDevice(self._config, sleeps=self._sleeps)
         connect_pins(m, self._config, self, device)
         for name in lanes_clock(self._config):
             m.d.comb += getattr(device, name).eq(getattr(self, name))
+        if self._sleeps:
+            m.d.comb += self.awake.eq(device.awake)
         m.submodules.uart_receiver = receiver = UartReceiver()
         m.submodules.uart_sender = sender = UartSender()
         m.d.comb += [

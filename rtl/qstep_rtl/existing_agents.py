@@ -20,7 +20,7 @@ from amaranth.lib.wiring import connect, flipped
 
 from qstep.spec.agents import LANE_AGENTS
 from qstep.spec.config import Config
-from qstep.spec.protocol import AGENT_BITS, FIRST_AGENT_BIT
+from qstep.spec.memory_map import INDEX
 from qstep_rtl.handle_agents import AgentsSignature
 
 __all__ = ["existing_agents"]
@@ -33,8 +33,9 @@ def existing_agents(m: Module, config: Config, host: Any) -> Any:
     agents = AgentsSignature(config.lanes).flip().create(path=("existing",))
     connect(m, flipped(host), agents)
     absent = (
-        (host.region == region) & (host.index[first : first + AGENT_BITS] >= config.lane_agents)
-        for region, first in FIRST_AGENT_BIT.items()
+        (host.region == region) & (host.index[index.bits("agent")] >= config.lane_agents)
+        for region, index in INDEX.items()
+        if "agent" in index.widths
     )
     is_absent = Signal()
     left_out = Signal()

@@ -1,6 +1,6 @@
 """A farm: several identical lanes of agents on a chain.
 
-Function    ``docs/farm.md``: the chain's head, and islands with a lane, its world and its stop.
+Function    ``docs/farm.md``: the chain's head, and islands with a lane, its world and its node.
 Latency     See the head.
 Throughput  That of a lane times the number of lanes.
 Reset       That of the agents, lane by lane.
@@ -54,7 +54,7 @@ class Farm(Component):
         connect(m, flipped(existing_agents(m, self._config, self.agents)), head.agents)
 
         parameters = {f"p_{name}": value for name, value in island_parameters(self._config).items()}
-        # The wires between the stops; the last ones are unused.
+        # The wires between the nodes; the last ones are unused.
         rst, down, up = head.reset, head.down.as_value(), Signal(UP.size, name="up_0")
         m.d.comb += head.up.eq(up)
         for lane in range(lanes):

@@ -18,12 +18,12 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.spec.config import Config
+from qstep.spec.memory_map import INDEX_BITS, REGION_BITS, WORD_BITS, Region
 from qstep.spec.protocol import (
     ALL_LANES,
     MOST_STEPS,
     SILENT,
     WORD_BYTES,
-    Region,
     Request,
     StatusCode,
     max_words,
@@ -68,11 +68,11 @@ class AgentsSignature(Signature):
                 **({"lane": Out(8)} if lanes > 1 else {}),
                 "access": Out(1),
                 "write": Out(1),
-                "region": Out(3),
-                "index": Out(30),
-                "word": Out(32),
+                "region": Out(REGION_BITS),
+                "index": Out(INDEX_BITS),
+                "word": Out(WORD_BITS),
                 "done": In(1),
-                "read": In(32),
+                "read": In(WORD_BITS),
                 "run": Out(1),
                 "steps": Out(48),
                 "stop": Out(1),
@@ -124,13 +124,13 @@ class AgentsHandler(Component):
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
         # The walk: `run` consecutive words, then the same again a `stride` further.
-        row = Signal(30)
-        word = Signal(32)
+        row = Signal(INDEX_BITS)
+        word = Signal(WORD_BITS)
         in_run = Signal(8)  # words of the run already done
         byte = Signal(2)  # of the word
         left = Signal(16)  # words of the request, then those left to fetch
         collecting = Signal()
-        further = (row + place.stride)[:30]
+        further = (row + place.stride)[:INDEX_BITS]
 
         def advance() -> None:
             m.d.sync += [agents.index.eq(agents.index + 1), in_run.eq(in_run + 1)]

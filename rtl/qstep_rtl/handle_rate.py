@@ -19,7 +19,6 @@ from qstep.spec.config import Config
 from qstep.spec.protocol import LEAST_DIVISOR, Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
-from qstep_rtl.sleep import SLEEPLESS
 
 __all__ = ["RateHandler"]
 
@@ -57,8 +56,7 @@ class RateHandler(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, asked = self.request, self.request.fields.baud.divisor
-        # A break can come at any time.
-        divisor = Signal(16, init=self._config.link.divisor, attrs=SLEEPLESS)
+        divisor = Signal(16, init=self._config.link.divisor)
         waiting = Signal()  # a legal divisor waits until its answer has left
         m.d.comb += [
             self.divisor.eq(divisor),

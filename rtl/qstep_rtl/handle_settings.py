@@ -16,7 +16,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import Component, In, Out, Signature
 
 from qstep.spec.config import Config
-from qstep.spec.fixed import COEFFICIENT_ONE, Rounding
+from qstep.spec.fixed import Rounding
 from qstep.spec.protocol import Request, StatusCode
 from qstep_rtl.handler import HandlerSignature
 from qstep_rtl.invariants import invariant
@@ -60,6 +60,7 @@ class SettingsHandler(Component):
     requests: ClassVar = (Request.CONFIGURE, Request.NOISE)
 
     def __init__(self, config: Config) -> None:
+        self._config = config
         super().__init__(
             {
                 "request": In(HandlerSignature(config)),
@@ -72,6 +73,7 @@ class SettingsHandler(Component):
         request, settings = self.request, self.settings
         configure, noise = request.fields.configure, request.fields.noise
         is_noise = request.type == Request.NOISE
+        one = 1 << self._config.coefficient_bits
 
         # Short compares, evaluated a clock later: two compares in one clock limited the clock of
         # the smallest chip.
@@ -93,7 +95,7 @@ class SettingsHandler(Component):
         m.d.sync += [compared.eq(request.start), configures.eq(0), settings.noise_load.eq(0)]
         with m.If(request.start):
             m.d.sync += [
-                alpha_fits.eq(configure.alpha <= COEFFICIENT_ONE),
+                alpha_fits.eq(configure.alpha <= one),
                 kappa_fits.eq(configure.kappa <= configure.alpha),
                 rounding_fits.eq(configure.rounding < len(Rounding)),
                 x_fits.eq(noise.x != 0),
@@ -104,7 +106,7 @@ class SettingsHandler(Component):
                 configures.eq(fits & ~is_noise),
                 settings.noise_load.eq(fits & is_noise),
             ]
-        in_order = (settings.kappa <= settings.alpha) & (settings.alpha <= COEFFICIENT_ONE)
+        in_order = (settings.kappa <= settings.alpha) & (settings.alpha <= one)
         invariant(m, platform, in_order, "kappa is above alpha, or alpha above 1")
         with m.If(configures):
             m.d.sync += [

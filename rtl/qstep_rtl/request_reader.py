@@ -20,24 +20,15 @@ from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import exact_log2
 
 from qstep.spec.config import Config
-from qstep.spec.protocol import HEADER, Request, StatusCode, arguments_of
+from qstep.spec.protocol import HEADER, REQUESTS, Request, StatusCode, arguments_of
 from qstep_rtl.handler import fields_of, known_type, payload_bits
 from qstep_rtl.invariants import invariant
 from qstep_rtl.session import Session, SessionSignature
-from qstep_rtl.sleep import SLEEPLESS
 
 __all__ = ["REQUEST", "RequestReader"]
 
 REQUEST = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode})
 """A request that has been read; `status` is OK if it may be executed."""
-
-_APPLY = (Request.APPLY_CODED, Request.APPLY_RAW)
-# Values follow the arguments, at least one except in REWARDS.
-_LEAST_BYTES = {Request.REWARDS: 1, Request.LOAD: 4, Request.STORE: 16}
-_REPEATABLE = (
-    *(Request.READ, Request.STATUS, Request.COUNTERS),
-    *(Request.FETCH, Request.PROGRESS, Request.BEGIN, Request.ACT),
-)
 
 
 def _places() -> dict[str, range]:
@@ -112,14 +103,14 @@ class RequestReader(Component):
         kind = Signal(8)
         seq = Signal(16)
         status = Signal(StatusCode)
-        left = Signal(len(self.left), attrs=SLEEPLESS)
-        spent = Signal(attrs=SLEEPLESS)
+        left = Signal(len(self.left))
+        spent = Signal()
         index = Signal(range(max(most_arguments, HEADER.size)))
 
         # Destination of the bytes; registered, because ready drives everything that the bytes go into.
         mine = Signal(init=1)
         heading = Signal(init=1)
-        passing = Signal(attrs=SLEEPLESS)
+        passing = Signal()
         take = Signal()
         take_mine = Signal()
 
@@ -185,9 +176,9 @@ class RequestReader(Component):
                             known.eq(1),
                             has_arguments.eq(layout.size != 0),
                             last_argument.eq(max(layout.size - 1, 0)),
-                            is_apply.eq(number in _APPLY),
+                            is_apply.eq(not REQUESTS[number].needs_quiet),
                             session.is_hello.eq(number == Request.HELLO),
-                            session.repeatable.eq(number in _REPEATABLE),
+                            session.repeatable.eq(REQUESTS[number].repeatable),
                         ]
 
         with m.FSM() as fsm:
@@ -208,15 +199,14 @@ class RequestReader(Component):
                 m.d.sync += [status.eq(session.verdict), length_fits.eq(0)]
                 with m.If(known), m.Switch(kind[:known_bits]):
                     for number, layout in arguments.items():
+                        least = REQUESTS[number].least_bytes
                         with m.Case(number):
-                            if number in _APPLY:
-                                m.d.sync += length_fits.eq(1)
-                            elif number in _LEAST_BYTES:
-                                # At least a power of two: no carry chain.
-                                low = exact_log2(_LEAST_BYTES[number])
-                                m.d.sync += length_fits.eq(left[low:].any())
-                            else:
+                            if least is None:
                                 m.d.sync += length_fits.eq(left == layout.size)
+                            elif least == 0:
+                                m.d.sync += length_fits.eq(1)
+                            else:  # a power of two: no carry chain
+                                m.d.sync += length_fits.eq(left[exact_log2(least) :].any())
                 m.next = "decide"
             with m.State("decide"), m.If(is_apply | self.quiet):
                 m.d.sync += passing.eq(~spent)

@@ -1,7 +1,7 @@
 """Composes answers: header, common part, the request's own part, CRC; then COBS framing.
 
-Function    `answers` starts an answer. Its fixed parts are read from the device's registers byte by
-            byte; the data of READ and COUNTERS arrive as a stream.
+Function    `answers` starts an answer. The fields of an answer that are registers of the device are read
+            from them byte by byte; all other data arrive as a stream, which ends with its answer.
 Latency     Three clocks from `answers` to the first byte in the encoder.
 Throughput  One byte per clock.
 Reset       Drops the answer in progress and all unsent bytes.
@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value, ValueLike
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.spec.config import Config
 from qstep.spec.protocol import (
     ANSWER,
-    ANSWERS,
     COMMON,
     CRC,
     HEADER,
     PROTOCOL_VERSION,
+    REQUESTS,
     Layout,
     Request,
     StatusCode,
@@ -67,7 +67,7 @@ class Responder(Component):
     reading : Out(1)
         Registers are being read.
     values, totals : In(stream of 8)
-        Data of READ and of COUNTERS.
+        Data from handlers, and totals of the counters; never both at once.
     session : In(SessionSignature)
     applied, digest, noise_x, noise_w : In
         The device's registers.
@@ -128,11 +128,13 @@ class Responder(Component):
             "w": self.noise_w,
         }
         common = _bytes(HEADER, values) + _bytes(COMMON, values)
-        hello, status = (
-            _bytes(ANSWERS[request], values) for request in (Request.HELLO, Request.STATUS)
-        )
-        fixed = [*common, *hello, *status]
-        status_at = len(common) + len(hello)
+        fixed = list(common)
+        reports: list[tuple[Request, int, int]] = []  # of registers only; where in `fixed`
+        for request, spec in REQUESTS.items():
+            if spec.answer.sizes and spec.answer.sizes.keys() <= values.keys():
+                begin = len(fixed)
+                fixed += _bytes(spec.answer, values)
+                reports.append((request, begin, len(fixed)))
 
         # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of each sixteen is
         # selected.
@@ -145,9 +147,7 @@ class Responder(Component):
         left = Signal(16)
         streaming = Signal()  # data are taken
         tail = Signal(range(CRC.size))
-        is_hello = Signal()
-        is_status = Signal()
-        is_counters = Signal()
+        is_report = Signal(len(reports))  # a bit for each
         has_data = Signal()
         data_valid = Signal()
         ok = self.answers.payload.status == StatusCode.OK
@@ -162,9 +162,9 @@ class Responder(Component):
         m.d.comb += [
             ready.eq(~valid | encoder.frame.ready),
             sent.eq(valid & encoder.frame.ready),
-            self.values.ready.eq(streaming & ready & ~is_counters),
-            self.totals.ready.eq(streaming & ready & is_counters),
-            data_valid.eq(Mux(is_counters, self.totals.valid, self.values.valid)),
+            self.values.ready.eq(streaming & ready),
+            self.totals.ready.eq(streaming & ready),
+            data_valid.eq(self.totals.valid | self.values.valid),
             encoder.frame.valid.eq(valid),
             encoder.frame.payload.data.eq(byte),
             encoder.frame.payload.last.eq(is_last),
@@ -200,16 +200,17 @@ class Responder(Component):
             m.d.sync += [
                 group.eq(following),
                 data_follow.eq(0),
-                crc_follows.eq((index == status_at - 1) | (index == len(fixed) - 1)),
+                crc_follows.eq(Cat(index == end - 1 for _, _, end in reports).any()),
                 index.eq(index + 1),
             ]
             with m.If(index == len(common) - 1):
                 m.d.sync += [
                     data_follow.eq(has_data),
-                    crc_follows.eq(~has_data & ~is_hello & ~is_status),
+                    crc_follows.eq(~has_data & ~is_report.any()),
                 ]
-                with m.If(is_status):
-                    m.d.sync += index.eq(status_at)
+                for is_it, (_, begin, _) in zip(is_report, reports, strict=True):
+                    with m.If(is_it):
+                        m.d.sync += index.eq(begin)
 
         with m.FSM() as fsm:
             m.d.comb += choose.eq(fsm.ongoing("measure") | (fsm.ongoing("fixed") & ready))
@@ -218,9 +219,9 @@ class Responder(Component):
                 with m.If(self.answers.valid):
                     m.d.sync += [
                         answer.eq(self.answers.payload),
-                        is_hello.eq(ok & (self.answers.payload.type == Request.HELLO)),
-                        is_status.eq(ok & (self.answers.payload.type == Request.STATUS)),
-                        is_counters.eq(self.answers.payload.type == Request.COUNTERS),
+                        is_report.eq(
+                            Cat(ok & (self.answers.payload.type == kind) for kind, _, _ in reports)
+                        ),
                         index.eq(0),
                         self.reading.eq(1),
                     ]
@@ -229,11 +230,11 @@ class Responder(Component):
                 m.d.sync += [
                     left.eq(answer.data_bytes),
                     has_data.eq(answer.data_bytes != 0),
-                    length.eq(
-                        COMMON.size
-                        + Mux(is_hello, len(hello), Mux(is_status, len(status), answer.data_bytes))
-                    ),
+                    length.eq(COMMON.size + answer.data_bytes),
                 ]
+                for is_it, (_, begin, end) in zip(is_report, reports, strict=True):
+                    with m.If(is_it):
+                        m.d.sync += length.eq(COMMON.size + end - begin)
                 m.next = "fixed"
             with m.State("fixed"), m.If(ready):
                 m.d.sync += valid.eq(1)
@@ -263,7 +264,7 @@ class Responder(Component):
             m.d.sync += byte.eq(
                 Mux(
                     fsm.ongoing("data"),
-                    Mux(is_counters, self.totals.payload, self.values.payload),
+                    Mux(self.totals.valid, self.totals.payload, self.values.payload),
                     Mux(fsm.ongoing("crc"), crc.crc, Array(chosen)[group]),
                 )
             )

@@ -12,55 +12,65 @@ import qstep.spec.agents
 import qstep.spec.checks
 import qstep.spec.config
 import qstep.spec.fixed
+import qstep.spec.integer_worlds
+import qstep.spec.memory_map
 import qstep.spec.protocol
 import qstep.spec.random
+import qstep.spec.tiles
 from qstep.errors import ConfigError
 from qstep.spec.config import Config
 
 __all__ = [
-    "INCLUDE_FOLDER",
+    "RTL",
     "circuit",
+    "fileset",
+    "folders",
     "generator",
     "hierarchy",
     "includes",
     "rtl_files",
+    "source",
     "substance",
 ]
 
 _HERE = Path(__file__).resolve().parent
-INCLUDE_FOLDER = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
-"""The folder of the sources, ``rtl`` of a checkout; also their include folder."""
+RTL = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
+"""The folder of the sources, ``rtl`` of a checkout, with a folder for each unit of the hardware."""
 
-_LANE = (
-    "qs_pkg",
-    "qs_noise",
-    "qs_max_tree",
-    "qs_ram",
-    "qs_table",
-    "qs_hazard",
-    "qs_update",
-    "qs_lane",
+_FILESET = re.compile(
+    r"^  (\w+):\n    file_type: \w+\n    files:\n((?:      - .*\n)+)", re.MULTILINE
 )
-_AGENTS = (
-    *("qs_agents_pkg", "qs_delay", "qs_draw", "qs_epsilon", "qs_expectation", "qs_alias"),
-    "qs_epsilon_constant",
-    *("qs_agent_ram", "qs_agent_rows", "qs_agent_delay", "qs_agent_budget", "qs_agent_order"),
-    *("qs_agent_counters", "qs_agent_choice"),
-    *("qs_agent_update", "qs_agent_bus", "qs_agent_slots", "qs_agent_flags"),
-    *("qs_agent_episode", "qs_agent_place", "qs_agent_explore", "qs_agent_write", "qs_agent_read"),
-    *("qs_agents", "qs_world", "qs_acting"),
-)
-_FARM = ("qs_chain_pkg", "qs_stop", "qs_island")
+_FILE = re.compile(r"^      - ([\w/]+\.sv)$", re.MULTILINE)
 
 _DEFINITION = re.compile(r"\b(?:module|package|interface) (\w+)")
 _WORD = re.compile(r"\w+")
+
+
+def fileset(*names: str) -> list[Path]:
+    """Return the SystemVerilog of filesets of ``rtl/qstep.core`` in compile order.
+
+    That file is the one list of sources.
+    """
+    sets = dict(_FILESET.findall((RTL / "qstep.core").read_text(encoding="utf-8")))
+    return [RTL / file for name in names for file in _FILE.findall(sets[name])]
+
+
+def source(name: str, folder: Path | None = None) -> Path:
+    """Return the file of a name in any folder below `folder`, which is :data:`RTL` or a copy of it."""
+    folder = folder or RTL
+    return next(folder.rglob(name), folder / name)
+
+
+def folders(rtl: Path) -> list[Path]:
+    """Return the folders of :data:`RTL` or of a copy, in which tools find modules by name."""
+    return sorted({path.parent for path in rtl.rglob("*.sv*")})
 
 
 def rtl_files(config: Config | None = None) -> list[Path]:
     """Return the hand-written SystemVerilog in compile order: packages before their users, the top last.
 
     Also available as ``qstep.rtl_files``. The files are those of the installed package, so do not change
-    them there. Those of :func:`includes` are in the same folder, which is therefore the include folder.
+    them there. The folder of the first one has those of :func:`includes` too: it is the include folder.
 
     Parameters
     ----------
@@ -88,10 +98,10 @@ def rtl_files(config: Config | None = None) -> list[Path]:
     ('qs_pkg.sv', 'qs_lane.sv')
     """
     if config is None or config.acting is None:
-        return [INCLUDE_FOLDER / f"{name}.sv" for name in _LANE]
-    names = (*_LANE, *_AGENTS, *(_FARM if config.lanes > 1 else ()))
-    own = [INCLUDE_FOLDER / f"{name}.sv" for name in names]
-    return [*own, *(path for path in circuit(config) if path.suffix != ".py")]
+        return fileset("common", "lane")
+    farm = ("farm",) if config.lanes > 1 else ()
+    circuits = (path for path in circuit(config) if path.suffix != ".py")
+    return [*fileset("common", "lane", "agents", "worlds", *farm), *circuits]
 
 
 def circuit(config: Config) -> list[Path]:
@@ -108,17 +118,17 @@ def circuit(config: Config) -> list[Path]:
     acting = config.acting
     if acting is None or not acting.is_circuit:
         return []
-    for path in (Path(acting.world), INCLUDE_FOLDER / acting.world):
+    for path in (Path(acting.world), RTL / acting.world):
         if path.is_file():
             return [path.resolve()]
     raise ConfigError(
-        f"acting.world is {acting.world!r}; there is no such file in {Path.cwd()} or {INCLUDE_FOLDER}"
+        f"acting.world is {acting.world!r}; there is no such file in {Path.cwd()} or {RTL}"
     )
 
 
 def includes() -> list[Path]:
     """Return the files that the sources include."""
-    return [INCLUDE_FOLDER / "qs_assert.svh"]
+    return [RTL / "common/qs_assert.svh"]
 
 
 def generator() -> list[Path]:
@@ -129,8 +139,11 @@ def generator() -> list[Path]:
         qstep.spec.config,
         qstep.errors,
         qstep.spec.fixed,
+        qstep.spec.integer_worlds,
+        qstep.spec.memory_map,
         qstep.spec.random,
         qstep.spec.protocol,
+        qstep.spec.tiles,
     )
     package = sorted(Path(__file__).parent.glob("*.py"))
     return [*package, *(Path(module.__file__ or "") for module in description)]

@@ -20,14 +20,12 @@ from qstep.errors import DeviceError
 from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_sim import verilator
-from qstep_sim.clocked import clocked
-from qstep_sim.sleep import sleeping, sleeping_bus
 
-__all__ = ["as_simulated", "build", "compile_library"]
+__all__ = ["build", "compile_library"]
 
 _HERE = Path(__file__).parent
 _HARNESS = (
-    *(_HERE / name for name in ("harness.h", "harness.cpp", "clocked.py", "sleep.py")),
+    *(_HERE / name for name in ("harness.h", "harness.cpp", "qs_clocks.sv", "top.py")),
     Path(__file__),
 )
 
@@ -86,11 +84,14 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     def prepare(folder: Path) -> list[Path]:
         # Slow to import, and not needed for a library in the cache.
         from qstep_rtl.generate import generate
+        from qstep_sim.top import CLOCKS, simulated
 
-        generate(config, folder)
-        device = folder / f"{top}.v"
-        # A waveform shows every clock.
-        return [*sources.rtl_files(config), device] if trace else as_simulated(config, device)
+        files = [*sources.rtl_files(config), folder / f"{top}.v"]
+        if trace:  # a waveform shows every clock
+            generate(config, folder)
+            return files
+        files[-1].write_text(simulated(config, uart=uart), encoding="utf-8")
+        return [CLOCKS, *files]
 
     top = "qstep_top" if uart else "qstep_device"
     what = str(config.table_type)
@@ -98,19 +99,6 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     digest = _generator_digest(config) + config.digest
     whole = config.acting is None
     return _library(digest, what, top, uart, trace, prepare, whole=whole, assertions=trace)
-
-
-def as_simulated(config: Config, device: Path) -> list[Path]:
-    """Rewrite the file of a generated device; return it and its sources as simulated."""
-    text = device.read_text(encoding="utf-8")
-    device.write_text(sleeping(clocked(text)), encoding="utf-8")
-    files = sources.rtl_files(config)
-    if config.acting is not None and config.lanes == 1 and config.acting.clock_hz is None:
-        (bus,) = (path for path in files if path.name == "qs_agent_bus.sv")
-        copy = device.with_name(bus.name)
-        copy.write_text(sleeping_bus(bus.read_text(encoding="utf-8"), text), encoding="utf-8")
-        files = [copy if path == bus else path for path in files]
-    return [*files, device]
 
 
 def compile_library(
@@ -127,7 +115,7 @@ def compile_library(
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
     `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
     instead of minutes, and runs slowly. With `coverage` it counts how often each branch was taken
-    (``qs_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for :func:`build`.
+    (``qs_write_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for :func:`build`.
     """
     return _library(
         _digest(verilog),

@@ -9,29 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "Vqstep.h"
-#include "Vqstep___024root.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
 #endif
 #if VM_COVERAGE
-#include "Vqstep__Syms.h"
+#include "verilated_cov.h"
 #endif
-
-// Parts of the generated evaluation that no header declares: logic after the inputs, triggers at a clock edge,
-// and logic after the clock. Vqstep::eval calls them in loops until nothing changes. Here one call is known to be
-// enough, because each step is one clock, also of the lanes, and direct calls save a fifth of the run time. There
-// is no public call without the loops. A traced build calls Vqstep::eval; tb/unit/test_sleep.py compares both, and
-// fails if a part is missing.
-void Vqstep___024root___eval_ico(Vqstep___024root* root);
-void Vqstep___024root___eval_triggers_vec__act(Vqstep___024root* root);
-void Vqstep___024root___eval_nba(Vqstep___024root* root);
 
 namespace {
 
@@ -169,10 +158,10 @@ public:
     uint64_t clocks() const { return context_.time(); }
 
 #if VM_COVERAGE
-    uint32_t* coverage(size_t* points) {
-        auto& counts = model_->rootp->vlSymsp->__Vcoverage;
-        *points = std::size(counts);
-        return counts;
+    void write_coverage(const char* path) {
+        context_.coveragep()->forcePerInstance(true);
+        context_.coveragep()->write(path);
+        context_.coveragep()->zero();
     }
 #endif
 
@@ -201,6 +190,10 @@ private:
     VerilatedContext context_;
     std::unique_ptr<Vqstep> model_;
 
+#if VM_TRACE
+    VerilatedVcdC trace_;
+#endif
+
     // If lanes have their own clock, it is the same here: what they learn does not depend on it.
     template <typename Ports>
     static auto set_lanes_clk(Ports& ports, uint8_t clk, int) -> decltype(ports.lanes_clk, void()) {
@@ -210,16 +203,26 @@ private:
     template <typename Ports>
     static void set_lanes_clk(Ports&, ...) {}
 
-#if VM_TRACE
+    // Sets the clock, and returns whether anything can follow from it. A simulated device has a tick instead,
+    // of which each change is a whole clock.
+    template <typename Ports>
+    static auto set_clk(Ports& ports, uint8_t clk, int) -> decltype(ports.tick, bool()) {
+        ports.tick ^= clk;
+        return clk != 0;
+    }
 
-    VerilatedVcdC trace_;
+    template <typename Ports>
+    static bool set_clk(Ports& ports, uint8_t clk, ...) {
+        ports.clk = clk;
+        set_lanes_clk(ports, clk, 0);
+        return true;
+    }
 
-    // The full evaluation also records changes.
     void evaluate(uint8_t clk) {
-        model_->clk = clk;
-        set_lanes_clk(*model_, clk, 0);
-        model_->eval();
+        if (set_clk(*model_, clk, 0)) model_->eval();
+#if VM_TRACE
         if (trace_.isOpen()) trace_.dump(2 * clocks() + clk);
+#endif
     }
 
     void fall() { evaluate(0); }
@@ -228,42 +231,6 @@ private:
         evaluate(1);
         context_.timeInc(1);
     }
-
-#else
-
-    // A model whose inputs only feed registers has no function for them.
-    template <typename Root>
-    static auto follow_inputs(Root* root, int) -> decltype(root->__VicoTriggered[0], void()) {
-        root->__VicoTriggered[0] = ~0ULL;
-        Vqstep___024root___eval_ico(root);
-    }
-
-    template <typename Root>
-    static void follow_inputs(Root*, ...) {}
-
-    template <typename Root>
-    static auto raise_lanes_clk(Root* root, int) -> decltype(root->lanes_clk, void()) {
-        root->lanes_clk = 1;
-        root->__Vtrigprevexpr___TOP__lanes_clk__0 = 0;
-    }
-
-    template <typename Root>
-    static void raise_lanes_clk(Root*, ...) {}
-
-    void fall() { follow_inputs(model_->rootp, 0); }
-
-    void rise() {
-        Vqstep___024root* root = model_->rootp;
-        root->clk = 1;
-        root->__Vtrigprevexpr___TOP__clk__0 = 0;
-        raise_lanes_clk(root, 0);
-        Vqstep___024root___eval_triggers_vec__act(root);
-        root->__VnbaTriggered[0] = root->__VactTriggered[0];
-        Vqstep___024root___eval_nba(root);
-        context_.timeInc(1);
-    }
-
-#endif
 };
 
 // Calls `body` unless the device has failed; an exception of the model becomes the device's error.
@@ -331,8 +298,8 @@ void qs_set_break(Device* device, int breaks) { device->peer.breaks = breaks != 
 uint64_t qs_clocks(const Device* device) { return device->clocks(); }
 
 #if VM_COVERAGE
-// How often each branch was taken: a count for each of `points` of them, which the caller may set to 0.
-uint32_t* qs_coverage(Device* device, size_t* points) { return device->coverage(points); }
+// Writes how often each branch was taken since the last call to a file, in Verilator's format.
+void qs_write_coverage(Device* device, const char* path) { device->write_coverage(path); }
 #endif
 
 // The reason why the device stopped, or an empty text while it works.

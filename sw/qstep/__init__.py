@@ -15,6 +15,7 @@ from qstep.spec.epsilon import Epsilon, EpsilonCode
 from qstep.spec.fixed import Coefficients, QFormat, Rounding
 from qstep.spec.random import NoiseState
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState, Hyperparameters
+from qstep.spec.tiles import Tiles
 
 if TYPE_CHECKING:
     from qstep._io.workers import Cluster as Cluster
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from qstep.device.live import LiveDevice as LiveDevice
     from qstep.learn.advise import usual_steps as usual_steps
     from qstep.learn.agents_result import AgentsResult as AgentsResult
+    from qstep.learn.agents_result import Point as Point
     from qstep.learn.metrics import Metrics as Metrics
     from qstep.learn.plan import AgentsPlan as AgentsPlan
     from qstep.learn.plan import Budget as Budget
     from qstep.learn.plan import fitting_format as fitting_format
-    from qstep.learn.point import Point as Point
     from qstep.learn.result import Result as Result
     from qstep.learn.run import Progress as Progress
     from qstep.learn.sweep import sweep as sweep
@@ -61,10 +62,9 @@ _LOADED_WHEN_USED = {
     "qstep.deep.run": "dqn pqn",
     "qstep.device.live": "LiveDevice",
     "qstep.learn.advise": "usual_steps",
-    "qstep.learn.agents_result": "AgentsResult",
+    "qstep.learn.agents_result": "AgentsResult Point",
     "qstep.learn.metrics": "Metrics",
     "qstep.learn.plan": "AgentsPlan Budget fitting_format",
-    "qstep.learn.point": "Point",
     "qstep.learn.result": "Result",
     "qstep.learn.run": "Progress",
     "qstep.learn.sweep": "sweep",
@@ -100,6 +100,7 @@ __all__ = [
     "Rounding",
     "Status",
     "TableType",
+    "Tiles",
     "Transitions",
     "World",
     "envs",

@@ -10,11 +10,23 @@ from numpy.ctypeslib import ndpointer
 
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
+from qstep.spec.config import Config
 from qstep.spec.epsilon import threshold
-from qstep.spec.settings import AgentCounters
+from qstep.spec.fixed import COEFFICIENT_BITS, Coefficients
+from qstep.spec.settings import AgentCounters, AgentSettings
 from qstep_bench.yardstick import LANES, library
 
 __all__ = ["ActingYardstick", "VectorYardstick"]
+
+
+def _coefficients(config: Config, own: AgentSettings) -> Coefficients:
+    """Return an agent's coefficients; raise ConfigError unless they are those of the loops in C."""
+    if config.coefficient_bits != COEFFICIENT_BITS:
+        raise ConfigError(
+            f"coefficient_bits is {config.coefficient_bits}; it must be {COEFFICIENT_BITS} for the "
+            "loops in C"
+        )
+    return own.coefficients_for(config)
 
 
 _KEPT = ("state", "action", "episode_steps")
@@ -61,6 +73,8 @@ class ActingYardstick:
 
     Raises
     ------
+    ConfigError
+        Coefficients do not have 15 fractional bits.
     ToolMissingError, BuildError
         As :class:`~qstep_bench.yardstick.Yardstick`.
     """
@@ -82,13 +96,11 @@ class ActingYardstick:
         )
         starts = len(world.start_split).bit_length() - 1
         self._world = _World(*arrays, starts, world.max_episode_steps)
+        limits = config.format.minimum, config.format.maximum
         self._how = [
-            _How(
-                *(own.coefficients.alpha, own.coefficients.beta, own.coefficients.kappa),
-                *(config.format.minimum, config.format.maximum),
-                threshold(own.epsilon.code.start),
-            )
+            _How(c.alpha, c.beta, c.kappa, *limits, threshold(own.epsilon.code.start))
             for own in model.settings
+            for c in [_coefficients(config, own)]
         ]
         self._steps = [count.steps for count in model.counters]
         self._agents = [
@@ -163,7 +175,7 @@ class VectorYardstick:
     Raises
     ------
     ConfigError
-        Values have more than 16 bits.
+        Values have more than 16 bits, or coefficients not 15 fractional bits.
     ToolMissingError, BuildError
         As :class:`~qstep_bench.yardstick.Yardstick`.
     """
@@ -199,13 +211,14 @@ class VectorYardstick:
         for lane in range(len(self._blocks) * LANES):
             agent = min(lane, agents - 1)  # a lane that is left over repeats the last agent
             own, how = states[agent], model.settings[agent]
+            c = _coefficients(config, how)
             row = {
                 "word": own.word,
                 "base": (agent - lane // LANES * LANES) * stride,
                 "entry": own.state * config.actions + own.action,
                 "episode_steps": own.episode_steps,
-                "alpha": how.coefficients.alpha,
-                "kappa": how.coefficients.kappa,
+                "alpha": c.alpha,
+                "kappa": c.kappa,
                 "threshold": threshold(how.epsilon.code.start),
             }
             for name, value in row.items():

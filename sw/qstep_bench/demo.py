@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.device import open_device
 from qstep.device.base import Counters, Status
 from qstep.envs import MAPS, GridWorld
 from qstep.envs.rendering import FREE, START
-from qstep.learn.host import Learner, Plan
-from qstep.learn.host_checkpoint import Episode, TableCheckpoint
+from qstep.learn.host import HostRun, Plan
+from qstep.learn.host_checkpoint import TableCheckpoint
 from qstep.learn.plots import learnt
 from qstep.spec.config import Config
 from qstep.spec.settings import Hyperparameters
@@ -46,7 +46,7 @@ class Trained:
     Attributes
     ----------
     result : TableCheckpoint
-        The learner's result after the last episode, with the table.
+        The run's checkpoint after the last episode, with the table.
     status : Status
         The device's status: transitions applied and their digest.
     counters : Counters or None
@@ -67,18 +67,17 @@ def world() -> GridWorld:
     return GridWorld(MAPS[PLAN.env_id], source=PLAN.env_id)
 
 
-def train(url: str, on_episode: Callable[[Episode], object]) -> Trained:
-    """Run :data:`PLAN` on a device and call `on_episode` after every episode."""
+def train(url: str, on_episode: Callable[[int], object]) -> Trained:
+    """Run :data:`PLAN` on a device; call `on_episode` with the number of every episode that ended."""
     begin = time.perf_counter()
-    with open_device(url, CONFIG) as device:
+    with closing(HostRun(url, PLAN, HYPER, CONFIG)) as run:
+        run.open(None)
         opened = time.perf_counter()
-        learner = Learner(device, PLAN, HYPER)
-        for episode in learner:
-            on_episode(episode)
-        done = time.perf_counter()
-        return Trained(
-            learner.result, device.status(), device.counters(), opened - begin, done - opened
-        )
+        for line in run:
+            if line is None:
+                on_episode(run.latest.episode)
+        seconds, device = time.perf_counter() - opened, run.device
+        return Trained(run.final, device.status(), device.counters(), opened - begin, seconds)
 
 
 def differing_entries(one: Trained, other: Trained) -> int:

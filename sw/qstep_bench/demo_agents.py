@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from qstep.device.agents import LinkAgents
 from qstep.learn.agents import AgentsRun
-from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.agents_result import AgentsResult
+from qstep.learn.evaluate import played
 from qstep.learn.plan import Budget, planned
 from qstep.learn.table import policy_table
 from qstep.spec.config import Config
@@ -77,17 +78,17 @@ class OnChip:
 def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
     """Let agents learn the grid world on the model; return the last three fields of :class:`OnChip`."""
     plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
-    assert plan.world is not None
+    assert plan.solvable is not None
     greedy = []
     with closing(AgentsRun("gridworld", "model", plan)) as run:
         run.open(None)
         for _ in run:
             table = run.checkpoint.arrays["table"]
             policies = policy_table(plan.config, table).argmax(axis=-1)
-            greedy.append([played(plan.world, policy).mean_return for policy in policies])
+            greedy.append([played(plan.solvable, policy).mean_return for policy in policies])
         result = run.result()
         begun = time.perf_counter()
-        run.training.device.run(_TIMED_STEPS, trace=False)
+        run.device.run(_TIMED_STEPS, trace=False)
         rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
         return result, np.array(greedy), rate
 

@@ -1,8 +1,9 @@
-"""The picture of the demonstration: what 16 agents learnt in hardware, how, and how fast."""
+"""The pictures of the demonstration: what 16 agents learnt in hardware, how, and how fast."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,14 @@ import numpy as np
 
 from qstep._io.pictures import write_pictures
 from qstep.envs.maps import map_of
-from qstep.learn.agents_result import played
-from qstep.learn.plots import band, show_policy
+from qstep.learn.evaluate import played
+from qstep.learn.plots import TileSums, band, show_policy
 from qstep.mdp.solve import solve
 from qstep.spec.config import Config
+from qstep.spec.integer_worlds import CART_POLE
 from qstep_bench import demo
 from qstep_bench.demo_agents import AGENTS, OnChip
+from qstep_bench.demo_pole import OnPole
 from qstep_bench.measure import Comparison, number
 
 if TYPE_CHECKING:
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 
     from qstep_fpga.report import BuildReport
 
-__all__ = ["Bar", "bars", "draw", "draw_result"]
+__all__ = ["Bar", "bars", "draw", "draw_pole", "draw_result"]
+
+_SIDE = 101
+"""Points on each side of a picture of planes."""
 
 _SOFTWARE = {
     "dictionary": "Python, one dictionary",
@@ -85,10 +91,14 @@ def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> 
     return [*sorted(here, key=lambda bar: bar.rate), *estimated]
 
 
-def draw(found: OnChip, shown: Sequence[Bar], folder: Path) -> list[Path]:
-    """Write the picture for light and for dark pages into `folder`; return the paths."""
+def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> list[Path]:
+    """Write the pictures for light and for dark pages into `folder`; return the paths."""
     pictures = {
-        folder / f"result-{theme}.png": partial(draw_result, found, shown, theme)
+        folder / f"{name}-{theme}.png": partial(draw_it, theme)
+        for name, draw_it in (
+            ("result", partial(draw_result, found, shown)),
+            ("cartpole", partial(draw_pole, pole)),
+        )
         for theme in _THEMES
     }
     write_pictures(pictures)
@@ -96,7 +106,7 @@ def draw(found: OnChip, shown: Sequence[Bar], folder: Path) -> list[Path]:
 
 
 def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Figure:
-    """Return the picture: two curves, a policy and bars, on a transparent ground.
+    """Return the picture of the map: two curves, a policy and bars, on a transparent ground.
 
     Parameters
     ----------
@@ -105,6 +115,25 @@ def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Fi
     theme : str
         ``light`` or ``dark``: the page that the picture is for.
     """
+    with _themed(theme) as (figure, colours):
+        _curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), found, colours)
+        _policy(figure.add_axes((0.365, 0.185, 0.21, 0.725)), found)
+        _bars(figure.add_axes((0.765, 0.185, 0.18, 0.725)), shown, colours)
+    return figure
+
+
+def draw_pole(pole: OnPole, theme: str = "light") -> Figure:
+    """Return the picture of CartPole: a curve, and the values and actions of the median agent."""
+    with _themed(theme) as (figure, colours):
+        _pole_curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), pole, colours)
+        values, actions = (figure.add_axes((left, 0.185, 0.21, 0.725)) for left in (0.4, 0.7))
+        _pole_maps(values, actions, pole)
+    return figure
+
+
+@contextmanager
+def _themed(theme: str) -> Iterator[tuple[Figure, _Theme]]:
+    """Give an empty figure in the colours of a theme, in which it is drawn."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -128,17 +157,13 @@ def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Fi
         "ytick.color": colours.faint,
     }
     with rc_context(style):
-        figure = Figure(figsize=(11.4, 3.1))
-        _curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), found, colours)
-        _policy(figure.add_axes((0.365, 0.185, 0.21, 0.725)), found)
-        _bars(figure.add_axes((0.765, 0.185, 0.18, 0.725)), shown, colours)
-        return figure
+        yield Figure(figsize=(11.4, 3.1)), colours
 
 
 def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     from matplotlib.ticker import EngFormatter
 
-    points, world = found.model.points, found.model.plan.world
+    points, world = found.model.points, found.model.plan.solvable
     assert world is not None
     gamma = found.model.plan.settings[0].gamma
     optimum = played(world, solve(world, gamma).q.argmax(axis=1)).mean_return
@@ -170,6 +195,37 @@ def _policy(axes: Axes, found: OnChip) -> None:
     axes.set_xlabel(
         "S start, G goal, H hole; colour: value\noff the path, cells are rarely visited"
     )
+
+
+def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.set_title("CartPole, learned on the simulated chip")
+    steps = np.array([point.steps for point in pole.model.points])
+    returns = np.array([point.mean_return for point in pole.model.points])
+    band(axes, steps, returns, colours.blue, f"{len(returns[0])} agents (median, worst to best)")
+    axes.axhline(475, color=colours.green, linestyle="--", linewidth=1.2, label="solved", zorder=3)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel("steps of each agent")
+    axes.set_ylabel("return of an episode")
+    axes.legend(loc="lower right")
+
+
+def _pole_maps(values: Axes, actions: Axes, pole: OnPole) -> None:
+    """Draw the sums of the median agent over angle and angular speed."""
+    from matplotlib.colors import ListedColormap
+
+    config = pole.model.config
+    q = config.format.to_float(pole.table[pole.middle])
+    _, bounds, sums = TileSums.of(CART_POLE.tiles, q, _SIDE)
+    where: Any = {"origin": "lower", "aspect": "auto", "extent": (*bounds[0], *bounds[1])}
+    values.imshow(sums.max(axis=-1), cmap="viridis", **where)
+    values.set_title("How good each moment is")
+    actions.imshow(sums.argmax(axis=-1), cmap=ListedColormap(["#8fb8de", "#f2c14e"]), **where)
+    actions.set_title("Push left (blue) or right")
+    for axes in (values, actions):
+        axes.set_xlabel("angle of the pole (rad)")
+        axes.set_ylabel("its speed (rad/s)")
 
 
 def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:

@@ -21,6 +21,8 @@ __all__ = ["Training"]
 _ENDLESS = 1 << 40
 """Steps after which the schedules end: what is timed is always the same part of them."""
 
+_STEADY: dict[str, Any] = {"total_timesteps": _ENDLESS, "epsilon": Epsilon(0.05)}
+
 
 class Training:
     """A run that goes on from call to call, in the middle of its schedules: little is explored.
@@ -32,6 +34,8 @@ class Training:
     algorithm : str
         Of :data:`qstep.deep.algorithms.ALGORITHMS`.
     device : torch.device
+    **settings
+        Of the algorithm, in place of its preset.
 
     Attributes
     ----------
@@ -41,19 +45,19 @@ class Training:
     steps_per_update : float
     """
 
-    def __init__(self, name: str, algorithm: str, device: torch.device) -> None:
-        settings = ALGORITHMS[algorithm].settings_for(preset_of(name), 0)
+    def __init__(self, name: str, algorithm: str, device: torch.device, **settings: Any) -> None:
+        preset = ALGORITHMS[algorithm].settings_for(preset_of(name), 0)
         self._name, self._algorithm, self._device = name, algorithm, device
-        config: Any = replace(settings.config, total_timesteps=_ENDLESS, epsilon=Epsilon(0.05))
-        self.config = config
+        self._settings = _STEADY | settings
+        self.config = config = replace(preset.config, **self._settings)
         rollout = getattr(config, "num_steps", 1)
-        self.least = 1 if algorithm == "dqn plain" else rollout * settings.num_envs
+        self.least = 1 if algorithm == "dqn plain" else rollout * preset.num_envs
         updates = (
             config.update_epochs * config.num_minibatches
             if algorithm == "pqn"
             else config.gradient_steps
         )
-        self.steps_per_update = rollout * settings.num_envs / updates
+        self.steps_per_update = rollout * preset.num_envs / updates
 
     @property
     def _warm_up(self) -> int:
@@ -62,7 +66,11 @@ class Training:
     @cached_property
     def _run(self) -> NetworkRun:
         run = NetworkRun(
-            self._name, self._algorithm, self.config, self._device, evaluate_every=_ENDLESS
+            self._name,
+            self._algorithm,
+            self._device.type,
+            evaluate_every=_ENDLESS,
+            **self._settings,
         )
         while run.learner.steps < self._warm_up:
             run.learner.step()

@@ -16,13 +16,15 @@ from cocotb.triggers import RisingEdge
 from tb.bus.axi_coverage import report
 from tb.bus.axi_port import AxiPort
 from tb.bus.axi_runs import AXI_AGENTS
+from tb.bus.first_in_c import first_in_c
 
 from qstep.device import registers
 from qstep.device.registers import Access
 from qstep.golden.agents_fast import FastActingModel
 from qstep.mdp.world import World
+from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.protocol import FIRST_AGENT_BIT, Region
+from qstep.spec.memory_map import INDEX, Region
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 from qstep_rtl.bus.registers import AGENTS
 
@@ -81,8 +83,9 @@ class AgentsPort(AxiPort):
     async def begin_anew(self) -> None:
         """Put every agent before its first step, with an empty table."""
         words = [registers.limit_write(0)]
+        config = Config(_STATES, _ACTIONS)
         for number, own in enumerate(self.settings):
-            words += registers.settings_writes(number, own)
+            words += registers.settings_writes(config, number, own)
             words += registers.state_writes(number, AgentState.first(own, number))
             words += registers.counters_writes(number, AgentCounters())
             for state, action in np.ndindex(_STATES, _ACTIONS):
@@ -196,6 +199,12 @@ class AgentsPort(AxiPort):
                 await self.clocks(random.randrange(self.wait))
             if self.sink.empty():
                 await self.answer(*waiting.pop(random.randrange(len(waiting))))
+
+
+@cocotb.test()
+async def first_job_in_c_passes(dut: Any) -> None:
+    port = await AgentsPort.started(dut)
+    assert await first_in_c(port, AXI_AGENTS, AGENTS) is None
 
 
 @cocotb.test()
@@ -373,12 +382,13 @@ async def what_cannot_be_done_during_a_job_is_refused_and_reported(dut: Any) -> 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def words_of_an_agent_that_does_not_exist_are_answered_and_written_nowhere(dut: Any) -> None:
     port = await AgentsPort.started(dut)
-    for region, first in FIRST_AGENT_BIT.items():
+    for region in (Region.SETTINGS, Region.CONTEXT, Region.COUNTERS, Region.TABLE):
+        index = INDEX[region].pack(agent=port.agents)
         await port.write("word_region", value=region)
         for _ in range(2):
-            await port.write("word_index", value=port.agents << first)
+            await port.write("word_index", value=index)
             await port.write("word", value=0x55555555)
-            await port.write("word_index", value=port.agents << first)
+            await port.write("word_index", value=index)
             await port.read("word")
     assert await port.read("errors") == 0
     await port.check(port.model())

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from tb.bus.axi_agents_tests import ACTION, AgentsPort
 
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import Region
 
 
 async def answer_in_any_order(port: AgentsPort) -> None:

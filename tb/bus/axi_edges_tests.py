@@ -16,7 +16,7 @@ from tb.bus.axi_agents_tests import AgentsPort
 from tb.bus.axi_runs import AXI_AGENTS
 
 from qstep.device import registers
-from qstep.spec.protocol import FIRST_AGENT_BIT, Region
+from qstep.spec.memory_map import INDEX, Region
 from qstep.spec.settings import AgentCounters, AgentState
 
 _MANY = 1 << 20
@@ -79,7 +79,7 @@ class EdgePort(AgentsPort):
         """Return the state and the counters of an agent."""
         words: dict[tuple[int, int], int] = {}
         for region, count in ((Region.CONTEXT, 5), (Region.COUNTERS, 16)):
-            first = agent << FIRST_AGENT_BIT[region]
+            first = INDEX[region].pack(agent=agent)
             found = await self.words(region, first, count)
             words |= {(region, first + n): word for n, word in enumerate(found)}
 

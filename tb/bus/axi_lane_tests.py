@@ -11,9 +11,11 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from tb.bus.axi_coverage import report
 from tb.bus.axi_port import REFUSED, LanePort, Result, Transition, drawn, packed
+from tb.bus.first_in_c import first_in_c
 
 from qstep import Hyperparameters
 from qstep.golden.lane import Model
+from qstep_rtl.bus.registers import LANE
 from qstep_rtl.timing import write_stage
 
 _REFUSED = Result(0, 0, 0, REFUSED)
@@ -50,6 +52,15 @@ async def registers_say_what_was_built(dut: Any) -> None:
     assert await port.field("format", "loop_depth") == config.loop_depth
     assert await port.field("format", "stream_bytes") == int(dut.StreamBytes.value)
     await port.reads_parts_of("id")
+
+
+@cocotb.test()
+async def first_transition_in_c_passes_and_finds_another_alpha(dut: Any) -> None:
+    port = await LanePort.started(dut)
+    assert await first_in_c(port, port.config, LANE) is None
+    assert (
+        await first_in_c(port, port.config, LANE, ALPHA=1 << 13, KAPPA=0) == "the result is wrong"
+    )
 
 
 @cocotb.test()

@@ -243,9 +243,9 @@ class LanePort(AxiPort):
 
     async def configure(self, hyper: Hyperparameters) -> None:
         """Apply settings."""
-        alpha, kappa = hyper.coefficients.alpha, hyper.coefficients.kappa
-        await self.write("alpha", value=alpha)
-        await self.write("kappa", value=kappa)
+        c = hyper.coefficients_for(self.config)
+        await self.write("alpha", value=c.alpha)
+        await self.write("kappa", value=c.kappa)
         await self.write("rounding", mode=hyper.rounding_for(self.config).code)
         await self.write("noise_seed_x", value=hyper.noise.x)
         await self.write("noise_seed_w", value=hyper.noise.w)

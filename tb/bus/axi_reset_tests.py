@@ -6,7 +6,7 @@ import cocotb
 from tb.bus.axi_agents_tests import AgentsPort
 
 from qstep.device import registers
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import PLACE, Region
 
 _CLOCKS = 48
 """So many clocks of a run, one after the other, are each that of a reset: two rotations or more."""
@@ -23,9 +23,9 @@ async def a_reset_of_one_clock_leaves_nobody_begun_or_drawn(dut: Any) -> None:
         await port.reset(1)
         await port.idle()
         places = [
-            await port.fetch(Region.CONTEXT, n << 3 | registers.PLACE) for n in range(port.agents)
+            await port.fetch(Region.CONTEXT, n << 3 | PLACE.number) for n in range(port.agents)
         ]
-        going = [n for n, place in enumerate(places) if place >> registers.BEGUN]
+        going = [n for n, place in enumerate(places) if place >> PLACE.offsets["begun"]]
         assert not going, f"agents go on after a reset in clock {clock}: {going}"
     await port.begin(1 << 30)
     await port.write("control", stop=1)

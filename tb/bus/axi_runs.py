@@ -13,6 +13,7 @@ from qstep import Acting, Algorithm, Config
 from qstep._io.files import write_atomically
 from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
+from qstep_rtl.sources import source
 
 __all__ = [
     "AXI_AGENTS",
@@ -72,7 +73,7 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
         options={"packets": str(packets)},
         seed=seed,
         rtl=rtl,
-        sources=(*register_block(LANE), rtl / "qs_axi_lane.sv"),
+        sources=(*register_block(LANE), source("qs_axi_lane.sv", rtl)),
     )
 
 
@@ -139,6 +140,10 @@ def axi_agents_run(
         parameters,
         seed=seed,
         rtl=rtl,
-        sources=(*_agents_sources(config), *register_block(AGENTS), rtl / "qs_axi_agents.sv"),
+        sources=(
+            *_agents_sources(config),
+            *register_block(AGENTS),
+            source("qs_axi_agents.sv", rtl),
+        ),
         build_args=(SLOTS_WAIVER,),
     )

@@ -13,14 +13,27 @@ from click.testing import CliRunner
 from qstep import Acting, Config
 from qstep.cli.generate import command
 from qstep.errors import ConfigError
+from qstep.spec.integer_worlds import MOUNTAIN_CAR
+from qstep.spec.tiles import Tiles
 from qstep_rtl.bus.generate import generate_axi
 from qstep_rtl.bus.registers import AGENTS, LANE, header_name, page_name, registers
-from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_rtl.bus.start import BENCH, FIRST, INSTANCE, start_files
+from qstep_rtl.bus.start import CONFIG as CONSTANTS
+from qstep_rtl.sources import RTL
 from qstep_sim import verilator
 
 pytestmark = pytest.mark.rtl
 
 CONFIG = Config(states=25, actions=3, format="Q4.4", loop_depth=2)
+CAR = Config(
+    *(16, 3),
+    acting=Acting(
+        agents=2,
+        world=MOUNTAIN_CAR.env_id,
+        tiles=Tiles.from_dict({**MOUNTAIN_CAR.tiles.to_dict(), "tiles": 3, "tilings": 4}),
+    ),
+    planes=4,
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words += ["--format", "Q4.4", "--loop-depth", "2", "--out", str(path)]
     answer = CliRunner().invoke(command, words, catch_exceptions=False)
     assert answer.exit_code == 0
-    for name in ("qstep_axi.sv", header_name(LANE), page_name(LANE), "manifest.json"):
+    named = ("qstep_axi.sv", header_name(LANE), page_name(LANE), INSTANCE, BENCH, FIRST)
+    for name in (*named, "manifest.json"):
         assert f"{path / name}" in answer.output
     return path
 
@@ -85,8 +99,75 @@ def test_header_and_page_name_each_register(folder: Path) -> None:
     assert all(name in pages for name in registers(LANE))
 
 
+@pytest.mark.parametrize(
+    ("config", "tables"),
+    [
+        (Config(4, 3, acting=Acting(2)), 1),
+        (Config(4, 3, acting=Acting(2, "double-q")), 2),
+        (CAR, 4),
+    ],
+    ids=["q-learning", "double-q", "planes"],
+)
+def test_two_agents_have_as_many_tables_each_as_their_learner_asks(
+    config: Config, tables: int
+) -> None:
+    header = start_files(config, AGENTS, "qstep_axi", {}, 4)[f"{CONSTANTS}.h"].decode()
+    assert f"#define QSTEP_TABLES {tables}\n" in header
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("config", "stream_bytes"),
+    [
+        (CONFIG, 8),
+        (Config(4, 3, "Q4.4", acting=Acting(2, "double-q", world="pins")), 4),
+        (Config(4, 3, acting=Acting(3, shared_table=True, outcomes=2, starts=2)), 16),
+        (CAR, 4),
+    ],
+    ids=["lane", "pins", "table", "planes"],
+)
+def test_bench_passes(config: Config, stream_bytes: int, tmp_path: Path) -> None:
+    generate_axi(config, tmp_path, stream_bytes)
+    assert _bench(tmp_path) == (0, "PASS")
+
+
+@pytest.mark.slow
+def test_bench_finds_another_digest(tmp_path: Path) -> None:
+    generate_axi(CONFIG, tmp_path)
+    constants = tmp_path / f"{CONSTANTS}.vh"
+    text = constants.read_text(encoding="utf-8")
+    constants.write_text(text.replace(CONFIG.digest[:8], "00000000"), encoding="utf-8")
+    code, printed = _bench(tmp_path)
+    assert code != 0
+    assert printed == f"FAIL: digest 4 is {int(CONFIG.digest[:8], 16)}, not 0"
+
+
+def _bench(folder: Path) -> tuple[int, str]:
+    """Simulate the generated bench; return its exit status and the first line that it prints."""
+    subprocess.run(
+        [
+            *(
+                str(verilator.find()),
+                "--binary",
+                "-Wno-fatal",
+                "-Wno-lint",
+                "-CFLAGS",
+                "-std=c++20 -O0",
+            ),
+            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),  # the wheel's own is that of clang
+            *("--top-module", "qstep_axi_bench", "-f", "qstep_axi.f", BENCH, "-o", "bench"),
+        ],
+        cwd=folder,
+        env=verilator.environment(),
+        capture_output=True,
+        check=True,
+    )
+    run = subprocess.run([folder / "obj_dir/bench"], capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout.splitlines()[0]
+
+
 def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
-    there = sorted(path.name for path in INCLUDE_FOLDER.glob("*_regs*"))
+    there = sorted(path.name for path in (RTL / "bus").glob("*_regs*"))
     assert there == sorted(f"{name}.rdl" for name in (AGENTS, "qs_bus_regs", LANE))
 
 

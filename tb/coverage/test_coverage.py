@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.bench import RTL, Run, run
+from tb.bench import Run, run
 from tb.coverage.constants import constants
 from tb.coverage.points import Point, counted
 from tb.coverage.report import as_text
@@ -15,6 +15,7 @@ from tb.coverage.waivers import Waiver, judged, read_waivers
 from tb.toggle_counts import HEADER, header
 from tb.unit.unit_runs import UNITS
 
+from qstep_rtl.sources import source
 from qstep_sim.verilator import compiler, root
 
 A = Point("rtl/a.sv", 3, 1, "branch", "if: if (full)")
@@ -105,10 +106,15 @@ def test_checks_and_what_only_linters_read_are_no_points(tmp_path: Path) -> None
 @pytest.mark.unit
 def test_a_source_that_no_run_contains_is_named() -> None:
     hits = Counter({A: 1, B: 1})
-    assert "rtl/qs_lane.sv" in unmeasured(hits)
-    hits[replace(A, file="rtl/qs_lane.sv")] = 0
-    assert "rtl/qs_lane.sv" not in unmeasured(hits)
-    assert not {"rtl/qs_agents_pkg.sv", "rtl/qs_chain_pkg.sv"} & set(unmeasured(Counter()))
+    assert "rtl/lane/qs_lane.sv" in unmeasured(hits)
+    hits[replace(A, file="rtl/lane/qs_lane.sv")] = 0
+    assert "rtl/lane/qs_lane.sv" not in unmeasured(hits)
+    assert not {
+        "rtl/bench/qs_replay.sv",
+        "rtl/agents/qs_agents_pkg.sv",
+        "rtl/agents/qs_map_pkg.sv",
+        "rtl/farm/qs_chain_pkg.sv",
+    } & set(unmeasured(Counter()))
 
 
 WIDE = """
@@ -147,8 +153,8 @@ def test_the_benches_of_a_module_cover_it_but_for_its_waivers(tmp_path: Path) ->
         data = tmp_path / f"{number}.dat"
         run(replace(unit, coverage=data))
         of_package_too = counted(data)
-        total.update({p: n for p, n in of_package_too.items() if p.file == "rtl/qs_hazard.sv"})
-    own = [w for w in read_waivers() if w.file == "rtl/qs_hazard.sv"]
+        total.update({p: n for p, n in of_package_too.items() if p.file == "rtl/lane/qs_hazard.sv"})
+    own = [w for w in read_waivers() if w.file == "rtl/lane/qs_hazard.sv"]
     verdict = judged(total, own, constants(HAZARD, 1))
     assert verdict.constants == 5
     assert len(verdict.covered) > 400
@@ -161,9 +167,9 @@ def test_a_bit_is_constant_if_no_geometry_can_change_it() -> None:
     is_constant = constants(HAZARD, 1)
 
     def bit(line: int, signal: str) -> Point:
-        return Point("rtl/qs_hazard.sv", line, 1, "toggle", f"{signal}:0->1")
+        return Point("rtl/lane/qs_hazard.sv", line, 1, "toggle", f"{signal}:0->1")
 
-    lines = (RTL / "qs_hazard.sv").read_text(encoding="utf-8").splitlines()
+    lines = source("qs_hazard.sv").read_text(encoding="utf-8").splitlines()
     line = next(n for n, text in enumerate(lines, 1) if ", youngest_q, " in text)
     assert is_constant(bit(line, "youngest_q[1]"))
     assert not is_constant(bit(line, "youngest_q[2]"))

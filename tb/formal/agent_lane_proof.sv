@@ -4,22 +4,27 @@
 // Function    The reference is one agent, which may be any. In the clock in which a slot of this agent may write, it does
 //             what qstep.golden.agents does, on the table as all earlier slots have left it. Requests to the world,
 //             draws, actions, places, episodes, writes and what the counters are told are equal.
-//             The proof is about steps that read one row and write one entry, which may be any (any/qs_agent_rows.sv).
+//             The proof is about steps that read one row and write one entry in each table or plane, which may be any
+//             (any/qs_agent_rows.sv).
 // Assumed     Power-up is a reset, and the only one; the reference begins with the word and the steps that memory then
-//             holds, and no episode has begun. The host writes settings while agents wake, and nothing after. The two
+//             holds, and no episode has begun. The host writes settings while flags are cleared, and nothing after. The two
 //             copies of an entry, in row and entry, agree at power-up. Runs may begin, end and be cut off at any time.
 
 module agent_lane_proof
   import qs_agents_pkg::*;
+  import qs_map_pkg::*;
 #(
     parameter  int unsigned States     = 4096,
     parameter  int unsigned Actions    = 4,
     parameter  int unsigned Width      = 16,
     parameter  int unsigned Agents     = 16,
     parameter  int unsigned Algorithm  = 0,
-    localparam int unsigned StateBits  = $clog2(States),
+    parameter  int unsigned Planes     = 1,
+    localparam int unsigned PlaneBits  = $clog2(States),
+    localparam int unsigned StateBits  = Planes * PlaneBits,
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Tables     = Algorithm == 32'(DoubleQLearning) ? 2 : 1
+    localparam int unsigned Tables     = Algorithm == DoubleQLearning ? 2 : Planes,
+    localparam int unsigned SumBits    = Width + sum_stages(Planes)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -37,11 +42,11 @@ module agent_lane_proof
     input logic        [StateBits-1:0] world_start_state_i
 );
 
-  localparam int unsigned Slots = slots(Actions, Algorithm);
-  localparam int unsigned Select = select_stage(Actions, Algorithm);
-  localparam int unsigned Entry = entry_stage(Actions, Algorithm);
-  localparam int unsigned Write = write_stage(Actions, Algorithm);
-  localparam int unsigned RowBits = AgentBits + StateBits;
+  localparam int unsigned Slots = slots(Actions, Algorithm, Planes);
+  localparam int unsigned Select = select_stage(Actions, Algorithm, Planes);
+  localparam int unsigned Entry = entry_stage(Actions, Algorithm, Planes);
+  localparam int unsigned Write = write_stage(Actions, Algorithm, Planes);
+  localparam int unsigned Read = Entry - sum_stages(Planes);
 
   logic bus_done_o, busy_o, world_valid_o;
   logic [31:0] bus_data_o;
@@ -49,6 +54,8 @@ module agent_lane_proof
   logic [StateBits-1:0] world_state_o;
   logic [ActionBits-1:0] world_action_o;
   logic [DrawBits-1:0] world_outcome_o, world_start_o;
+  logic [AgentBits-1:0] world_acting_o;
+  logic world_goes_o, world_restarts_o;
 
   qs_agents #(
       .States   (States),
@@ -57,35 +64,30 @@ module agent_lane_proof
       .Agents   (Agents),
       .Algorithm(Algorithm),
       .Rounding (32'(qs_pkg::RoundStochastic)),
-      .Schedules(0)
+      .Schedules(0),
+      .Planes   (Planes)
   ) u_agents (
       .*
   );
 
-  // The agent, the row and the entry: they may be any, and stay the same.
-  logic [AgentBits-1:0] chosen;
-  logic [StateBits-1:0] row_state, entry_state;
+  // The agent, and the action of the entry: they may be any, and stay the same.
+  logic [ AgentBits-1:0] chosen;
   logic [ActionBits-1:0] entry_action;
-  logic [RowBits-1:0] row_address, entry_address;
   always_ff @(posedge clk_i) begin
     chosen       <= chosen;
-    row_state    <= row_state;
-    entry_state  <= entry_state;
     entry_action <= entry_action;
   end
-  assign row_address   = {chosen, row_state};
-  assign entry_address = {chosen, entry_state};
 
-  // A slot of the agent may write now; `wakes`: it is the last one in which it did nothing after power-up.
+  // A slot of the agent may write now; `clearing`: it is the last one in which it did nothing after power-up.
   logic past_q = 1'b0;
   logic [6:0] age_q = '0;
-  logic mine, wakes;
+  logic mine, clearing;
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
     if (age_q != '1) age_q <= age_q + 1'b1;
   end
-  assign mine  = u_agents.u_slots.phase_q == 4'(Write) && 32'(age_q) >= Slots - 1 + Write;
-  assign wakes = 32'(age_q) < 2 * Slots - 1 + Write;
+  assign mine = u_agents.u_slots.phase_q == 4'(Write) && 32'(age_q) >= Slots - 1 + Write;
+  assign clearing = 32'(age_q) < 2 * Slots - 1 + Write;
 
   // --- What this slot read, asked and was told, in its earlier stages ---------------------------------
   logic [63:0] word;
@@ -95,9 +97,9 @@ module agent_lane_proof
   logic [ActionBits-1:0] asked_action, went_on_with;
   logic [DrawBits-1:0] asked_outcome, asked_start;
   logic [EpisodeBits-1:0] steps;
-  aim_t aim;
+  plan_t plan;
   logic [Width-1:0] reward, counted_reward;
-  deed_t counted;
+  result_t counted;
   logic [Tables-1:0][Width-1:0] carried;
 
   qs_delay #(
@@ -133,27 +135,35 @@ module agent_lane_proof
       .data_o(steps)
   );
   qs_delay #(
-      .Width($bits(aim_t) + 2 + Width + 2 * StateBits),
+      .Width($bits(plan_t) + 2 + Width + 2 * StateBits),
       .Depth(Write - AnswerStage)
   ) u_stage_8 (
       .clk_i,
       .data_i({
-        u_agents.answer_aim,
+        u_agents.answer_plan,
         world_ready_i,
         world_terminated_i,
         world_reward_i,
         world_next_state_i,
         world_start_state_i
       }),
-      .data_o({aim, ready, terminated, reward, next_state, start_state})
+      .data_o({plan, ready, terminated, reward, next_state, start_state})
   );
   qs_delay #(
-      .Width($bits(deed_t) + Width + Tables * Width),
+      .Width(Tables * Width),
+      .Depth(Write - Read)
+  ) u_stage_read (
+      .clk_i,
+      .data_i(u_agents.u_write.gen_own.before_values),
+      .data_o(carried)
+  );
+  qs_delay #(
+      .Width($bits(result_t) + Width),
       .Depth(Write - Entry)
   ) u_stage_entry (
       .clk_i,
-      .data_i({u_agents.entry_deed, u_agents.entry_reward, u_agents.u_write.gen_own.before_values}),
-      .data_o({counted, counted_reward, carried})
+      .data_i({u_agents.entry_result, u_agents.entry_reward}),
+      .data_o({counted, counted_reward})
   );
   qs_delay #(
       .Width(ActionBits),
@@ -173,11 +183,11 @@ module agent_lane_proof
   logic [StateBits-1:0] state_q;
   logic [ActionBits-1:0] action_q;
   logic pending_known_q;
-  logic [Width-1:0] pending_value_q;
+  logic [Planes-1:0][Width-1:0] pending_values_q;
   logic pending_saturated_q;
 
   logic [63:0] advanced, word_now, draw;
-  logic [NoiseBits-1:0] bias;
+  logic [14:0] bias;
   logic any_table, number, draws;
   drawn u_advanced (
       .word_i    (word_q),
@@ -193,81 +203,112 @@ module agent_lane_proof
       .rounding_o(bias),
       .table_o   (any_table)
   );
-  assign draws = (aim.start || aim.asks) && !late_q;
+  assign draws = (plan.start || plan.asks) && !late_q;
   assign word_now = draws ? advanced : word_q;
-  assign number = Tables > 1 && any_table;
+  assign number = Tables > Planes && any_table;
 
   logic step, last, truncated, ends, writes;
-  assign step = aim.asks && ready;
+  assign step = plan.asks && ready;
   assign last = u_agents.u_episode.gen_limit.limits_q &&
       steps_q == u_agents.u_episode.gen_limit.last_steps_q;
   assign truncated = step && last && !terminated;
   assign ends = step && (last || terminated);
-  assign writes = (step && !truncated) || aim.finish;
+  assign writes = (step && !truncated) || plan.finish;
 
   // Where it goes on, from the table as all earlier slots have left it.
+  localparam int unsigned PolicyTables = Tables / Planes;
   logic [StateBits-1:0] x;
   logic [Tables-1:0][Actions-1:0][Width-1:0] rows;
+  logic [PolicyTables-1:0][Actions-1:0][SumBits-1:0] pooled;
   logic [Tables-1:0][Width-1:0] entries;
+  logic [Tables-1:0] rows_known, entries_known;
   logic explores, goes_on, row_known, entry_known;
   logic [EpsilonBits-1:0] epsilon;
   logic [ThresholdBits-1:0] threshold;
   logic [DrawBits+ActionBits:0] scaled;
   logic [ActionBits-1:0] next_action;
-  logic [Width:0] target;
+  logic [SumBits:0] target;
 
   for (genvar t = 0; t < Tables; t++) begin : gen_table
+    localparam int unsigned Plane = t % Planes;
     assign rows[t] = u_agents.gen_table[t].gen_own.u_table.row_q;
     assign entries[t] = u_agents.gen_table[t].gen_own.u_table.entry_q;
+    assign rows_known[t] = x[Plane*PlaneBits+:PlaneBits] ==
+        u_agents.gen_table[t].gen_own.u_table.row_state;
+    assign entries_known[t] = action_q == entry_action &&
+        state_q[Plane*PlaneBits+:PlaneBits] == u_agents.gen_table[t].gen_own.u_table.entry_state;
   end
-  assign x = aim.start || aim.finish || terminated ? start_state : next_state;
-  assign row_known = x == row_state;
-  assign entry_known = state_q == entry_state && action_q == entry_action;
+  for (genvar t = 0; t < PolicyTables; t++) begin : gen_pooled
+    for (genvar a = 0; a < Actions; a++) begin : gen_action
+      logic [Planes-1:0][Width-1:0] weights;
+      for (genvar p = 0; p < Planes; p++) begin : gen_weight
+        assign weights[p] = rows[t*Planes+p][a];
+      end
+      summed #(
+          .Terms(Planes),
+          .Width(Width)
+      ) u_summed (
+          .terms_i(weights),
+          .sum_o  (pooled[t][a])
+      );
+    end
+  end
+  assign x = plan.start || plan.finish || terminated ? start_state : next_state;
+  assign row_known = &rows_known;
+  assign entry_known = &entries_known;
   assign epsilon = u_agents.gen_constant.u_epsilon.u_epsilon.word_q;
   assign threshold = epsilon[EpsilonBits-1-:ThresholdBits];
   assign explores = {1'b0, draw[DrawBits+:DrawBits]} < threshold;
   assign scaled = ($bits(scaled))'(draw[DrawBits-1:0]) * ($bits(scaled))'(Actions);
-  assign goes_on = aim.start || writes;
+  assign goes_on = plan.start || writes;
 
   policy #(
       .Actions(Actions),
-      .Width  (Width),
-      .Tables (Tables)
+      .Width  (SumBits),
+      .Tables (PolicyTables)
   ) u_policy (
-      .rows_i       (rows),
+      .rows_i       (pooled),
       .pick_i       (explores),
       .pick_action_i(scaled[DrawBits+:ActionBits]),
       .number_i     (number),
-      .threshold_i  (Algorithm == 32'(ExpectedSarsa) ? threshold : '0),
+      .threshold_i  (Algorithm == ExpectedSarsa ? threshold : '0),
       .action_o     (next_action),
       .target_o     (target)
   );
 
-  logic [Width-1:0] value;
+  logic [Planes-1:0][Width-1:0] carried_entries, own_entries, values;
   logic saturated;
+  if (Planes > 1) begin : gen_planes
+    assign own_entries = entries;
+    assign carried_entries = carried;
+  end else begin : gen_plane
+    assign own_entries = entries[number];
+    assign carried_entries = carried[number];
+  end
   agent_value #(
-      .Width(Width)
+      .Width (Width),
+      .Planes(Planes)
   ) u_value (
       .alpha_i    (u_agents.u_write.u_alpha.word_q),
       .kappa_i    (u_agents.u_write.u_kappa.word_q),
-      .entry_i    (entries[number]),
+      .entries_i  (own_entries),
       .reward_i   (reward),
       .target_i   (terminated ? '0 : target),
       .bias_i     (bias),
-      .value_o    (value),
+      .values_o   (values),
       .saturated_o(saturated)
   );
 
   always_ff @(posedge clk_i) begin
-    if (mine && wakes) begin
+    if (mine && clearing) begin
       {begun_q, pending_q, late_q} <= '0;
       word_q <= word;
       steps_q <= steps;
     end else if (mine) begin
       word_q <= word_now;
-      if (aim != '0) begun_q <= 1'b1;
-      if (aim.asks || aim.start || aim.finish) late_q <= aim.asks && !ready;
-      if (aim.asks || aim.finish) pending_q <= truncated;
+      if (plan != '0) begun_q <= 1'b1;
+      if (plan.asks || plan.start || plan.finish) late_q <= plan.asks && !ready;
+      if (plan.asks || plan.finish) pending_q <= truncated;
       if (step)
         steps_q <= ends ? '0 : steps_q + EpisodeBits'(u_agents.u_episode.gen_limit.limits_q);
       if (goes_on) begin
@@ -277,7 +318,7 @@ module agent_lane_proof
         explored_q <= explores;
       end
       pending_known_q <= row_known && entry_known;
-      {pending_saturated_q, pending_value_q} <= {saturated, value};
+      {pending_saturated_q, pending_values_q} <= {saturated, values};
     end
   end
 
@@ -288,16 +329,30 @@ module agent_lane_proof
     assume (!bus_valid_i || (32'(age_q) < 2 * Slots && bus_i.region == RegionSettings));
   end
   for (genvar t = 0; t < Tables; t++) begin : gen_copies
+    logic agrees;
+    assign agrees = u_agents.gen_table[t].gen_own.u_table.row_state ==
+        u_agents.gen_table[t].gen_own.u_table.entry_state;
     always_comb begin
-      assume (past_q || row_state != entry_state || rows[t][entry_action] == entries[t]);
-      Copies_L : assert (row_state != entry_state || rows[t][entry_action] == entries[t]);
+      assume (past_q || !agrees || rows[t][entry_action] == entries[t]);
+      Copies_L : assert (!agrees || rows[t][entry_action] == entries[t]);
     end
   end
 
   // --- The theorem ------------------------------------------------------------------------------------------
   logic [Tables-1:0] written;
   for (genvar t = 0; t < Tables; t++) begin : gen_written
-    assign written[t] = writes && (Tables == 1 || number == 1'(t));
+    localparam int unsigned Plane = t % Planes;
+    assign written[t] = writes && (Tables == Planes || number == 1'(t));
+    always_comb begin
+      if (mine && !clearing) begin
+        Carried_L :
+        assert (!begun_q || pending_q || !flags.fresh || !entries_known[t] ||
+                carried[t] == entries[t]);
+        Where_A :
+        assert (!writes || u_agents.gen_table[t].write_address ==
+                {chosen, state_q[Plane*PlaneBits+:PlaneBits]});
+      end
+    end
   end
 
   always_comb begin
@@ -309,40 +364,36 @@ module agent_lane_proof
       assert (u_agents.u_bus.state_q != 3'd1 || u_agents.u_bus.region_q == RegionSettings);
       Settled_L :
       assert (32'(age_q) < 2 * Slots + 3 || (u_agents.u_bus.state_q == '0 &&
-              u_agents.access.set == '0 && !u_agents.access.set_limit));
+              u_agents.access.set == '0));
     end
-    if (mine && wakes && 32'(age_q) >= Slots + Write)
+    if (mine && clearing && 32'(age_q) >= Slots + Write)
       Cleared_L : assert (!flags.begun && !flags.pending && !flags.drawn);
-    if (mine && !wakes) begin
+    if (mine && !clearing) begin
       Flags_L :
       assert (flags.begun == begun_q && flags.pending == pending_q && flags.drawn == late_q);
       Word_L : assert (word == word_q);
       Steps_L : assert (steps == steps_q);
       Place_L : assert (!begun_q || (asked_state == state_q && asked_action == action_q));
-      Carried_L :
-      assert (!begun_q || pending_q || !flags.fresh || !entry_known || carried == entries);
-      Pending_L : assert (!pending_q || !pending_known_q || carried[number] == pending_value_q);
+      Pending_L : assert (!pending_q || !pending_known_q || carried_entries == pending_values_q);
       Aim_A :
       assert ($onehot0(
-          aim
-      ) && (!aim.start || !begun_q) && aim.finish == pending_q && (!aim.asks || begun_q));
+          plan
+      ) && (!plan.start || !begun_q) && plan.finish == pending_q && (!plan.asks || begun_q));
       // Every slot of an agent with steps left does something; the next slot after a refresh makes a step.
       Goes_A :
-      assert ((aim != '0) == (flags.more || pending_q) &&
-              aim.refresh == (aim != '0 && begun_q && !pending_q && !flags.fresh));
+      assert ((plan != '0) == (flags.more || pending_q) &&
+              plan.refresh == (plan != '0 && begun_q && !pending_q && !flags.fresh));
       Asks_A :
-      assert (asked == aim.asks &&
+      assert (asked == plan.asks &&
               (!asked || (asked_state == state_q && asked_action == action_q)));
       Draws_A : assert (!asked || asked_outcome == draw[63-:DrawBits]);
       Start_A : assert (!(asked || goes_on) || asked_start == draw[63-DrawBits-:DrawBits]);
       GoesOn_A : assert (!goes_on || !(explores || row_known) || went_on_with == next_action);
       Writes_A : assert (u_agents.write == written);
-      Where_A :
-      assert (!writes || (u_agents.write_address == {chosen, state_q} &&
-                          u_agents.write_action == action_q));
+      Action_A : assert (!writes || u_agents.write_action == action_q);
       Value_A :
-      assert (!writes || aim.finish || !row_known || !entry_known || u_agents.value == value);
-      Kept_A : assert (!aim.finish || !pending_known_q || u_agents.value == pending_value_q);
+      assert (!writes || plan.finish || !row_known || !entry_known || u_agents.value == values);
+      Kept_A : assert (!plan.finish || !pending_known_q || u_agents.value == pending_values_q);
       Saturated_A : assert (!step || !row_known || !entry_known || u_agents.saturated == saturated);
       Counted_A :
       assert (counted.step == step && counted.terminated == (step && terminated) &&
@@ -352,11 +403,11 @@ module agent_lane_proof
 
   // --- Not vacuous --------------------------------------------------------------------------------------------
   logic checked;
-  assign checked = mine && !wakes && row_known && entry_known && chosen == 4'(Agents - 1);
+  assign checked = mine && !clearing && row_known && entry_known && chosen == 4'(Agents - 1);
   always_comb begin
     Step_C : cover (checked && step && !ends && !explores && late_q);
     Stays_C : cover (checked && step && state_q == x && action_q == next_action && !explores);
-    Kept_C : cover (mine && !wakes && aim.finish && pending_known_q);
+    Kept_C : cover (mine && !clearing && plan.finish && pending_known_q);
   end
 
 endmodule

@@ -46,6 +46,8 @@ module agents_proof #(
   logic [ActionBits-1:0] world_action_o;
   logic [qs_agents_pkg::DrawBits-1:0] world_outcome_o, world_start_o;
 
+  logic [qs_agents_pkg::AgentBits-1:0] world_acting_o;
+  logic world_goes_o, world_restarts_o;
   qs_agents #(
       .States   (States),
       .Actions  (Actions),
@@ -90,8 +92,8 @@ module agents_proof #(
   logic writes, steps;
   assign writes  = u_agents.write != '0;
   assign steps   = writes && !u_agents.token[WriteStage];
-  assign written = u_agents.write_address[StateBits+:IndexBits];
-  assign read    = u_agents.row_address[StateBits+:IndexBits];
+  assign written = u_agents.gen_table[0].write_address[StateBits+:IndexBits];
+  assign read    = u_agents.gen_table[0].row_address[StateBits+:IndexBits];
 
   always_comb begin
     if (age_q == '1) begin

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A RUN of n makes n steps: the steps that qs_agent_budget hands out add up to n.
 //
-// Function    For each agent, from its turn at the beginning of a run: the steps made, the steps at hand and the
+// Function    For each agent, from its turn at the beginning of a run: the steps made, its credit and the
 //             steps left add up to n in every clock. So the agent makes at most n steps. It stops when none are
-//             left or at hand, and then it has made n.
+//             left and its credit is 0, and then it has made n.
 // Assumed     An agent makes a step only in its slot, and if its last slot said that it has more. Power-up is the
 //             only reset. Slots is 16, and agents are few enough to be in stage 11 in the turn of their number.
 
@@ -24,23 +24,25 @@ module budget_proof
 
   logic [Slots-1:0][AgentBits-1:0] agent_i;
   logic [Slots-1:0] live_i;
-  logic turn_i, wakes;
+  logic turn_i, clearing;
   qs_agent_slots #(
       .Agents(Agents),
       .Slots (Slots)
   ) u_slots (
       .agent_o(agent_i),
-      .live_o (live_i),
-      .turn_o (turn_i),
-      .wakes_o(wakes),
+      .live_o(live_i),
+      .turn_o(turn_i),
+      .clearing_o(clearing),
       .*
   );
 
   logic begins_o, tree_more_o, left_o;
   qs_agent_budget #(
-      .Agents(Agents),
-      .Slots (Slots)
+      .Agents(Agents)
   ) u_budget (
+      .answer_agent_i(agent_i[AnswerStage]),
+      .act_agent_i   (agent_i[ActStage]),
+      .act_live_i    (live_i[ActStage]),
       .*
   );
 
@@ -68,8 +70,8 @@ module budget_proof
 
   // The pass rotates the register once: bits below place are done.
   assign pass = 43'(u_budget.borrow_q) << u_budget.place_q;
-  assign rotated = (u_budget.rest_q << u_budget.place_q) |
-      (u_budget.rest_q >> (6'd43 - u_budget.place_q));
+  assign rotated = (u_budget.remaining_q << u_budget.place_q) |
+      (u_budget.remaining_q >> (6'd43 - u_budget.place_q));
 
   logic [Agents-1:0] more_q = '0, steps;
   logic [Agents-1:0][5:0] at_hand_q;
@@ -142,16 +144,16 @@ module budget_proof
       First_L : assert (u_budget.first_q == steps_q[4:0]);
       Place_L : assert (!u_budget.passes_q || u_budget.place_q < 43);
       Left_L :
-      assert (left_q == (u_budget.passes_q ? rotated - pass : left_o ? u_budget.rest_q : '0));
+      assert (left_q == (u_budget.passes_q ? rotated - pass : left_o ? u_budget.remaining_q : '0));
       IsLeft_L : assert (u_budget.passes_q ? left_o : left_o == (left_q != 0));
       Fresh_L : assert (!(u_budget.asked_q || begins_o) || left_q == steps_q[47:5]);
       OneOf_L : assert (!u_budget.grants_q || !begins_o);
       Some_L :
       assert (!u_budget.passes_q ||
-              u_budget.some_q == ((u_budget.rest_q >> (6'd43 - u_budget.place_q)) != 0));
+              u_budget.some_q == ((u_budget.remaining_q >> (6'd43 - u_budget.place_q)) != 0));
       Borrow_L :
       assert (!u_budget.passes_q || !u_budget.borrow_q ||
-              (u_budget.rest_q << u_budget.place_q) != 0);
+              (u_budget.remaining_q << u_budget.place_q) != 0);
       Pass_L : assert (!u_budget.grants_q || (u_budget.passes_q && u_budget.place_q <= 6'(slot)));
     end
   end

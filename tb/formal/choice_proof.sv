@@ -2,7 +2,7 @@
 // qs_agent_choice picks the lowest greedy action or the one that it is given, and makes the algorithm's target.
 //
 // Function    The definitions of qstep.golden.agents, on a delay line of rows: next action, its value in each table, and
-//             the target m.
+//             the target m. With several planes a value is the exact sum of theirs, which trees of adders make first.
 // Assumed     A given action is in range; power-up is a reset.
 
 module choice_proof
@@ -11,111 +11,160 @@ module choice_proof
     parameter  int unsigned Actions    = 3,
     parameter  int unsigned Width      = 16,
     parameter  int unsigned Algorithm  = 0,
+    parameter  int unsigned Planes     = 1,
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Tables     = Algorithm == 32'(DoubleQLearning) ? 2 : 1
+    localparam int unsigned Tables     = Algorithm == DoubleQLearning ? 2 : 1,
+    localparam int unsigned SumStages  = sum_stages(Planes),
+    localparam int unsigned SumBits    = Width + SumStages
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic [       Tables-1:0][Actions-1:0][Width-1:0] rows_i,
-    input logic                                             pick_i,
-    input logic [   ActionBits-1:0]                         pick_action_i,
-    input logic                                             number_i,
-    input logic [ThresholdBits-1:0]                         threshold_i
+    input logic [       Tables-1:0][Planes-1:0][Actions-1:0][Width-1:0] rows_i,
+    input logic                                                         pick_i,
+    input logic [   ActionBits-1:0]                                     pick_action_i,
+    input logic                                                         number_i,
+    input logic [ThresholdBits-1:0]                                     threshold_i
 );
 
-  localparam int unsigned Select = select_stage(Actions, Algorithm) - TreeStage;
-  localparam int unsigned Target = target_stage(Actions, Algorithm) - TreeStage;
+  localparam int unsigned Select = select_stage(Actions, Algorithm, Planes) - TreeStage;
+  localparam int unsigned Target = target_stage(Actions, Algorithm, Planes) - TreeStage;
+
+  logic [Tables-1:0][Actions-1:0][SumBits-1:0] sums;
+  logic pick, number;
+  logic [ActionBits-1:0] pick_action;
+  for (genvar t = 0; t < Tables; t++) begin : gen_sums
+    for (genvar a = 0; a < Actions; a++) begin : gen_sum
+      logic [Planes-1:0][Width-1:0] weights;
+      for (genvar p = 0; p < Planes; p++) begin : gen_weight
+        assign weights[p] = rows_i[t][p][a];
+      end
+      qs_sum_tree #(
+          .Terms(Planes),
+          .Width(Width)
+      ) u_sum (
+          .clk_i,
+          .terms_i(weights),
+          .sum_o  (sums[t][a])
+      );
+    end
+  end
+  qs_delay #(
+      .Width(2 + ActionBits),
+      .Depth(SumStages)
+  ) u_pick (
+      .clk_i,
+      .data_i({pick_i, number_i, pick_action_i}),
+      .data_o({pick, number, pick_action})
+  );
 
   logic [ActionBits-1:0] action_o;
-  logic [Tables-1:0][Width-1:0] values_o;
-  logic signed [Width:0] target_o;
+  logic [Tables-1:0][SumBits-1:0] values_o;
+  logic signed [SumBits:0] target_o;
   qs_agent_choice #(
       .Actions  (Actions),
-      .Width    (Width),
+      .Width    (SumBits),
       .Algorithm(Algorithm)
   ) u_choice (
+      .rows_i       (sums),
+      .pick_i       (pick),
+      .pick_action_i(pick_action),
+      .number_i     (number),
       .*
   );
 
   // A row, and all that was given with it, in each stage.
   logic [Target:1] inside_q = '0, pick_q, number_q;
-  logic [Target:1][Tables-1:0][Actions-1:0][Width-1:0] rows_q;
+  logic [Target:1][Tables-1:0][Planes-1:0][Actions-1:0][Width-1:0] rows_q;
   logic [Target:1][ActionBits-1:0] pick_action_q;
   always_ff @(posedge clk_i) begin
     inside_q      <= (Target)'({inside_q, 1'b1});
     pick_q        <= (Target)'({pick_q, pick_i});
     number_q      <= (Target)'({number_q, number_i});
-    rows_q        <= (Target * Tables * Actions * Width)'({rows_q, rows_i});
+    rows_q        <= (Target * Tables * Planes * Actions * Width)'({rows_q, rows_i});
     pick_action_q <= (Target * ActionBits)'({pick_action_q, pick_action_i});
   end
 
+  // The sums of the planes' rows.
+  function automatic logic [Tables-1:0][Actions-1:0][SumBits-1:0] pooled(
+      logic [Tables-1:0][Planes-1:0][Actions-1:0][Width-1:0] rows);
+    pooled = '0;
+    for (int unsigned t = 0; t < Tables; t++)
+    for (int unsigned a = 0; a < Actions; a++)
+    for (int unsigned p = 0; p < Planes; p++)
+    pooled[t][a] = pooled[t][a] + SumBits'($signed(rows[t][p][a]));
+  endfunction
+
   // The lowest action with the greatest entry of a row.
-  function automatic logic [ActionBits-1:0] greedy(logic [Actions-1:0][Width:0] row);
+  function automatic logic [ActionBits-1:0] greedy(logic [Actions-1:0][SumBits:0] row);
     greedy = '0;
     for (int unsigned a = 1; a < Actions; a++)
     if ($signed(row[a]) > $signed(row[greedy])) greedy = ActionBits'(a);
   endfunction
-  function automatic logic [Width:0] wide(logic [Width-1:0] value);
-    return {value[Width-1], value};
+  function automatic logic [SumBits:0] wide(logic [SumBits-1:0] value);
+    return {value[SumBits-1], value};
   endfunction
 
   // What the policy and the target are chosen from.
-  function automatic logic [Actions-1:0][Width:0] policy(
-      logic [Tables-1:0][Actions-1:0][Width-1:0] rows);
+  function automatic logic [Actions-1:0][SumBits:0] policy(
+      logic [Tables-1:0][Actions-1:0][SumBits-1:0] rows);
     for (int unsigned a = 0; a < Actions; a++)
     policy[a] = Tables > 1 ? wide(rows[0][a]) + wide(rows[Tables-1][a]) : wide(rows[0][a]);
   endfunction
-  function automatic logic [Actions-1:0][Width:0] widened(logic [Actions-1:0][Width-1:0] row);
+  function automatic logic [Actions-1:0][SumBits:0] widened(logic [Actions-1:0][SumBits-1:0] row);
     for (int unsigned a = 0; a < Actions; a++) widened[a] = wide(row[a]);
   endfunction
 
+  logic [Tables-1:0][Actions-1:0][SumBits-1:0] select_rows, rows;
+  assign select_rows = pooled(rows_q[Select]);
+  assign rows = pooled(rows_q[Target]);
+
   logic [ActionBits-1:0] select_action, target_action;
-  assign select_action = pick_q[Select] ? pick_action_q[Select] : greedy(policy(rows_q[Select]));
-  assign target_action = pick_q[Target] ? pick_action_q[Target] : greedy(policy(rows_q[Target]));
+  assign select_action = pick_q[Select] ? pick_action_q[Select] : greedy(policy(select_rows));
+  assign target_action = pick_q[Target] ? pick_action_q[Target] : greedy(policy(rows));
 
-  logic [Tables-1:0][Actions-1:0][Width-1:0] rows;
-  logic [Width:0] target;
-  assign rows = rows_q[Target];
+  logic [SumBits:0] target;
 
-  if (Algorithm == 32'(QLearning)) begin : gen_q_learning
+  if (Algorithm == QLearning) begin : gen_q_learning
     assign target = wide(rows[0][greedy(widened(rows[0]))]);
-  end else if (Algorithm == 32'(Sarsa)) begin : gen_sarsa
+  end else if (Algorithm == Sarsa) begin : gen_sarsa
     assign target = wide(rows[0][target_action]);
-  end else if (Algorithm == 32'(DoubleQLearning)) begin : gen_double
+  end else if (Algorithm == DoubleQLearning) begin : gen_double
     assign target = wide(rows[!number_q[Target]][greedy(widened(rows[number_q[Target]]))]);
   end else begin : gen_expected
     // maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16)
-    localparam int unsigned SumBits = Width + ActionBits;
+    localparam int unsigned TotalBits = SumBits + ActionBits;
     localparam int unsigned ShareBits = DrawBits + ThresholdBits;
-    localparam int unsigned Waits = qs_pkg::tree_stages(Actions) + (Actions > 2 ? 1 : 2);
+    localparam int unsigned Waits = SumStages + qs_pkg::tree_stages(
+        Actions
+    ) + (Actions > 2 ? 1 : 2);
     localparam int unsigned Share = (2 * 2 ** DrawBits + Actions) / (2 * Actions);
     logic [Target:Waits+1][ThresholdBits-1:0] threshold_q;
     always_ff @(posedge clk_i)
       threshold_q <= ((Target - Waits) * ThresholdBits)'({
         threshold_q, threshold_i
       });
-    logic signed [Width-1:0] maximum;
-    logic signed [SumBits-1:0] sum;
-    logic [SumBits-1:0] below;
+    logic signed [SumBits-1:0] maximum;
+    logic signed [TotalBits-1:0] sum;
+    logic [TotalBits-1:0] below;
     logic [ShareBits-1:0] shares;
-    logic [DrawBits+SumBits-1:0] product;
+    logic [DrawBits+TotalBits-1:0] product;
     always_comb begin
       maximum = rows[0][greedy(widened(rows[0]))];
       sum = '0;
-      for (int unsigned a = 0; a < Actions; a++) sum = sum + SumBits'($signed(rows[0][a]));
-      below   = SumBits'(maximum) * $signed(SumBits'(Actions)) - sum;
+      for (int unsigned a = 0; a < Actions; a++) sum = sum + TotalBits'($signed(rows[0][a]));
+      below   = TotalBits'(maximum) * $signed(TotalBits'(Actions)) - sum;
       shares  = threshold_q[Target] * ShareBits'(Share);
       product = shares[2*DrawBits-1:DrawBits] * below;
     end
     assign target = wide(
         maximum
-    ) - (Width + 1)'((product + (DrawBits + SumBits)'(1 << (DrawBits - 1))) >> DrawBits);
+    ) - (SumBits + 1)'((product + (DrawBits + TotalBits)'(1 << (DrawBits - 1))) >> DrawBits);
   end
 
   for (genvar t = 0; t < Tables; t++) begin : gen_table
     always_comb
-      Values_A : assert (!inside_q[Select] || values_o[t] == rows_q[Select][t][select_action]);
+      Values_A : assert (!inside_q[Select] || values_o[t] == select_rows[t][select_action]);
   end
 
   logic past_q = 1'b0;

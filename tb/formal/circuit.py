@@ -4,9 +4,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tb.bench import RTL
-
 from qstep_fpga import tools
+from qstep_rtl.sources import source
 
 __all__ = ["circuits"]
 
@@ -42,7 +41,7 @@ def circuits(
     ToolMissingError, BuildError
         yosys is missing, or rejects the files.
     """
-    for path in (*files, RTL / "qs_assert.svh"):
+    for path in (*files, source("qs_assert.svh")):
         shutil.copy(path, folder)
     script = _SCRIPT.format(
         top=top,

@@ -42,7 +42,6 @@ module counters_proof
   // --- Slots ------------------------------------------------------------------------------------------
   logic [AgentBits-1:0] slot_q = '0, chosen;
   logic [Slots-1:0][AgentBits-1:0] agent_i;
-  logic [Slots-1:0] live_i;
   always_ff @(posedge clk_i) begin
     slot_q <= slot_q + 1'b1;
     chosen <= chosen;
@@ -50,11 +49,20 @@ module counters_proof
   for (genvar k = 0; k < Slots; k++) begin : gen_stage
     assign agent_i[k] = slot_q - AgentBits'(k);
   end
-  assign live_i = '1;
 
   logic done_o;
   logic [15:0] data_o;
-  qs_agent_counters #(.Stage(Stage)) u_counters (.*);
+  qs_agent_counters u_counters (
+      .before_entry_agent_i(agent_i[Stage-1]),
+      .before_entry_live_i (1'b1),
+      .entry_agent_i       (agent_i[Stage]),
+      .entry_live_i        (1'b1),
+      .before_write_agent_i(agent_i[Late-1]),
+      .before_write_live_i (1'b1),
+      .write_agent_i       (agent_i[Late]),
+      .write_live_i        (1'b1),
+      .*
+  );
 
   // --- Since when: clocks from the agent's sweep on, 1 to 272 -----------------------------------------
   logic [2:0] age_q = '0;

@@ -7,8 +7,9 @@
 //             loaded, and is not loaded as 0.
 
 module draw_proof #(
-    parameter  int unsigned Agents    = 16,
-    localparam int unsigned AgentBits = qs_agents_pkg::AgentBits
+    parameter  int unsigned Agents        = 16,
+    parameter  int unsigned CoeffFraction = 15,
+    localparam int unsigned AgentBits     = qs_agents_pkg::AgentBits
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -29,10 +30,11 @@ module draw_proof #(
   end
 
   logic [63:0] advance_word_o, request_draw_o;
-  logic [qs_agents_pkg::NoiseBits-1:0] policy_rounding_o;
+  logic [CoeffFraction-1:0] policy_rounding_o;
   logic policy_table_o;
   qs_draw #(
-      .Agents(Agents)
+      .Agents       (Agents),
+      .CoeffFraction(CoeffFraction)
   ) u_draw (
       .mix_agent_i(agent_q[3]),
       .mix_write_i(live_q[3]),
@@ -84,7 +86,9 @@ module draw_proof #(
   end
 
   logic [63:0] held, extra;
+  logic [30:0] rounding;
   assign extra = simon(draw_q[6]);
+  assign rounding = {extra[63:49], extra[47:32]};
   assign held = {
     u_draw.gen_half[1].u_word.gen_memory.mem[agent], u_draw.gen_half[0].u_word.gen_memory.mem[agent]
   };
@@ -107,7 +111,8 @@ module draw_proof #(
     Half_A2 : assert (!mine[2] || !known_q[1] || advance_word_o[63:32] == word_q[63:32]);
     NeverZero_A : assert (!mine[2] || known_q != '1 || word_q == 0 || advance_next != 0);
     Draw_A : assert (!drawn_q[5] || request_draw_o == draw_q[5]);
-    Extra_A : assert (!drawn_q[6] || {policy_rounding_o, policy_table_o} == extra[63:48]);
+    Extra_A : assert (!drawn_q[6] || policy_rounding_o == rounding[30-:CoeffFraction]);
+    Table_A : assert (!drawn_q[6] || policy_table_o == extra[48]);
     Draws_C : cover (drawn_q[6] && mine[2] && word_q != 0 && policy_table_o);
   end
 

@@ -43,7 +43,22 @@ module epsilon_proof
   logic [EpsilonBits-1:0] request_epsilon_o;
   logic [EpisodeBits-1:0] row_count_o;
   qs_epsilon u_epsilon (
-      .token_i(token),
+      .mix_agent_i    (agent_i[MixStage]),
+      .fetch_agent_i  (agent_i[FetchStage]),
+      .policy_agent_i (agent_i[PolicyStage]),
+      .count_agent_i  (agent_i[CountStage]),
+      .answer_agent_i (agent_i[AnswerStage]),
+      .act_agent_i    (agent_i[ActStage]),
+      .tree_agent_i   (agent_i[TreeStage]),
+      .set_i          (access_i.set[3:1]),
+      .set_agent_i    (access_i.agent),
+      .data_i         (access_i.data),
+      .load_epsilon_i (access_i.load[2]),
+      .load_count_i   (access_i.load[3]),
+      .advance_token_i(token[AdvanceStage]),
+      .count_token_i  (token[CountStage]),
+      .act_token_i    (token[ActStage]),
+      .tree_token_i   (token[TreeStage]),
       .*
   );
 

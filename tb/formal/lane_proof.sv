@@ -42,7 +42,7 @@ module lane_proof #(
 );
 
   localparam int unsigned WriteStage = qs_pkg::write_stage(Actions, LoopDepth);
-  localparam int unsigned MergeStage = 2 + qs_pkg::tree_stages(Actions);
+  localparam int unsigned MergeStage = qs_pkg::merge_stage(Actions);
 
   logic tr_ready_o, res_valid_o, res_saturated_o, res_forwarded_o, hold_o, busy_o;
   logic signed [Width-1:0] res_value_o, res_max_o;
@@ -197,15 +197,15 @@ module lane_proof #(
   always_comb begin
     if (past_q && valid_q[0]) begin
       Issue_L :
-      assert (line_q[0] == {u_lane.s0_state_q, u_lane.s0_action_q, u_lane.s0_reward_q,
-                            u_lane.s0_next_state_q, u_lane.s0_terminated_q});
+      assert (line_q[0] == {u_lane.issue_state_q, u_lane.issue_action_q, u_lane.issue_reward_q,
+                            u_lane.issue_next_state_q, u_lane.issue_terminated_q});
     end
   end
 
   // --- The theorem ----------------------------------------------------------------------------------
   always_comb begin
     if (past_q) begin
-      Slots_L : assert (valid_q == {u_lane.u_hazard.valid_q, u_lane.s0_valid_q});
+      Slots_L : assert (valid_q == {u_lane.u_hazard.valid_q, u_lane.issue_valid_q});
       Greedy_L : assert (!res_valid_o || 32'(res_greedy_o) < Actions);
       Results_A : assert (res_valid_o == valid_q[WriteStage]);
       Copies_L :

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Agents that share a table learn as if they acted one after the other.
 //
-// Function    Follows one entry of the table, whichever it is: how many turns are to write it, and how many have.
-//             A slot that acts reads its row in stage RowStage and its own entry two stages before entry_stage:
+// Function    Follows one entry of the table, in whichever plane: how many turns are to write it, and how many have.
+//             A slot that acts reads its row in stage RowStage and its own entry in stage entry_read_stage:
 //             by then all older turns have written what it reads, and no younger one has. Turns go to agents 0,
 //             1, 2, 0, ..., each is held at most once, and a RUN of n that is not stopped ends after n rounds.
 //             SARSA has the stages of Q-learning.
-// Assumed     A slot writes its pair in stage write_stage, as qs_agent_write does with a deed. Power-up is the only
+// Assumed     A slot writes its pair in stage write_stage, as qs_agent_write does with a result. Power-up is the only
 //             reset. A run begins when no turn is left; only then do turns restart at agent 0. A slot for which
 //             the world was late makes no step.
 
@@ -15,12 +15,15 @@ module order_proof
 #(
     parameter int unsigned Agents = 16,
     parameter int unsigned Algorithm = 0,
+    parameter int unsigned Planes = 1,
     localparam int unsigned States = 4,
     localparam int unsigned Actions = 2,
-    localparam int unsigned Slots = slots(Actions, Algorithm),
-    localparam int unsigned Write = write_stage(Actions, Algorithm),
-    localparam int unsigned Entry = entry_stage(Actions, Algorithm) - 2,
-    localparam int unsigned StateBits = $clog2(States),
+    localparam int unsigned Slots = slots(Actions, Algorithm, Planes),
+    localparam int unsigned Write = write_stage(Actions, Algorithm, Planes),
+    localparam int unsigned Entry = entry_read_stage(Actions, Algorithm, Planes),
+    localparam int unsigned PlaneBits = $clog2(Planes),
+    localparam int unsigned RowBits = $clog2(States),
+    localparam int unsigned StateBits = Planes * RowBits,
     localparam int unsigned ActionBits = $clog2(Actions)
 ) (
     input logic clk_i,
@@ -31,23 +34,23 @@ module order_proof
     input logic        stop_i,
     input logic        restarts_i,
 
-    input logic  [ StateBits-1:0] row_x_i,
-    input logic  [ StateBits-1:0] row_state_i,
-    input logic  [ActionBits-1:0] row_action_i,
-    input deed_t                  act_deed_i
+    input logic    [ StateBits-1:0] row_x_i,
+    input logic    [ StateBits-1:0] row_state_i,
+    input logic    [ActionBits-1:0] row_action_i,
+    input result_t                  act_result_i
 );
 
   logic [Slots-1:0][AgentBits-1:0] agent_i;
   logic [Slots-1:0] live_i;
-  logic turn, wakes;
+  logic turn, clearing;
   qs_agent_slots #(
       .Agents(Agents),
       .Slots (Slots)
   ) u_slots (
       .agent_o(agent_i),
-      .live_o (live_i),
-      .turn_o (turn),
-      .wakes_o(wakes),
+      .live_o(live_i),
+      .turn_o(turn),
+      .clearing_o(clearing),
       .*
   );
 
@@ -57,28 +60,39 @@ module order_proof
       .States   (States),
       .Actions  (Actions),
       .Agents   (Agents),
-      .Algorithm(Algorithm)
+      .Algorithm(Algorithm),
+      .Planes   (Planes)
   ) u_order (
+      .act_agent_i (agent_i[ActStage]),
+      .act_live_i  (live_i[ActStage]),
+      .tree_agent_i(agent_i[TreeStage]),
       .*
   );
 
   // --- The entry: which slots are to write it, and which have -------------------------------------------
   logic past_q = 1'b0;
-  logic [StateBits-1:0] chosen_state;
+  logic [PlaneBits:0] chosen_plane;
+  logic [RowBits-1:0] chosen_row;
   logic [ActionBits-1:0] chosen_action;
   logic row_row, row_pair, act_row_q, act_pair_q, act_over, act_writes;
   logic [Write+1:11] pending_q;  // the last one has written
   logic [4:0] due_q, written_q, act_read_q;
   logic [4:0] quiet_q;  // clocks since a turn was over
 
-  assign row_row = row_x_i == chosen_state;
-  assign row_pair = row_state_i == chosen_state && row_action_i == chosen_action;
-  assign act_over = acts_o && ((act_deed_i.step && !act_deed_i.truncated) || act_deed_i.finish);
+  // The row of the chosen plane in a state.
+  function automatic logic [RowBits-1:0] row_of(logic [StateBits-1:0] state);
+    return RowBits'(state >> (32'(chosen_plane) * RowBits));
+  endfunction
+
+  assign row_row = row_of(row_x_i) == chosen_row;
+  assign row_pair = row_of(row_state_i) == chosen_row && row_action_i == chosen_action;
+  assign act_over = acts_o &&
+      ((act_result_i.step && !act_result_i.truncated) || act_result_i.finish);
   assign act_writes = act_over && act_pair_q;
 
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
-    {chosen_state, chosen_action} <= {chosen_state, chosen_action};
+    {chosen_plane, chosen_row, chosen_action} <= {chosen_plane, chosen_row, chosen_action};
     {act_row_q, act_pair_q} <= {row_row, row_pair};
     pending_q <= {pending_q[Write:11], act_writes};
     act_read_q <= written_q;  // what a read in stage 9 sees
@@ -101,8 +115,9 @@ module order_proof
       if (past_q) begin
         if (k <= Write)
           Pair_L :
-          assert (pending_q[k] == (u_order.writes_q[k] && u_order.state_q[k] == chosen_state &&
-                                   u_order.action_q[k] == chosen_action));
+          assert (pending_q[k] == (u_order.writes_q[k] && row_of(
+              u_order.state_q[k]
+          ) == chosen_row && u_order.action_q[k] == chosen_action));
           else Wrote_L : assert (!pending_q[k] || u_order.writes_q[k]);
         Row_L : assert (!(pending_q[k] && act_row_q) || u_order.hits_q[k]);
         Entry_L :
@@ -169,15 +184,17 @@ module order_proof
 
   always_comb begin
     assume (rst_i == !past_q);
+    assume (32'(chosen_plane) < Planes);
     assume (!(run_i || restarts_i) || (u_order.turns_q == '0 && !left_o));
-    assume (!act_deed_i.late || !(act_deed_i.step || act_deed_i.finish));
+    assume (!act_result_i.late || !(act_result_i.step || act_result_i.finish));
 
     if (past_q) begin
       Due_L : assert (due_q == written_q + pending(10));
       Read_L : assert (written_q == act_read_q + 5'(pending_q[Write+1]));
       Place_L :
-      assert (act_pair_q == (u_order.state_q[10] == chosen_state &&
-                             u_order.action_q[10] == chosen_action));
+      assert (act_pair_q == (row_of(
+          u_order.state_q[10]
+      ) == chosen_row && u_order.action_q[10] == chosen_action));
       Whose_L : assert (whose_q == u_order.next_q && 32'(whose_q) < Agents);
       Stopped_L : assert (stopped_q || !u_order.stopping_q);
       Ended_L : assert (!ended_q || whose_q == '0);

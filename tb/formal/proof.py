@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tb.bench import RTL
 from tb.formal.blocks import BLOCKS, block
 from tb.planted import Fault
+
+from qstep_rtl.sources import source
 
 __all__ = ["Proof"]
 
@@ -63,6 +64,10 @@ class Proof:
     def paths(self) -> list[Path]:
         """Return the paths of its files."""
         return [
-            block(file) if file in BLOCKS else own if (own := _HERE / file).exists() else RTL / file
+            block(file)
+            if file in BLOCKS
+            else own
+            if (own := _HERE / file).exists()
+            else source(file)
             for file in self.files
         ]

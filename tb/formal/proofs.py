@@ -84,10 +84,10 @@ _LINK = (
         *(2, 116),
     ),
     Proof(
-        "stop",
-        "a stop takes the frames for its lane, passes on the others, and returns answers "
+        "node",
+        "a node takes the frames for its lane, passes on the others, and returns answers "
         "unchanged: indices of 18 bits",
-        _files("qs_chain_pkg qs_stop stop_proof"),
+        _files("qs_chain_pkg qs_chain_node node_proof"),
         *(4, 90),
     ),
     Proof(
@@ -104,9 +104,9 @@ _AGENTS = (
         "agents",
         "agents touch no table but their own: 3 agents, 8 states, 2 actions",
         _files(
-            "qs_pkg qs_agents_pkg qs_delay qs_max_tree qs_draw qs_epsilon qs_alias qs_expectation "
-            "qs_ram qs_table qs_agent_ram qs_agent_rows qs_agent_delay qs_agent_budget qs_agent_order "
-            "qs_agent_counters qs_agent_choice qs_agent_update qs_agent_bus "
+            "qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_max_tree qs_draw qs_epsilon qs_alias "
+            "qs_expectation qs_ram qs_table qs_agent_ram qs_agent_rows qs_agent_budget "
+            "qs_agent_order qs_agent_counters qs_agent_choice qs_agent_update qs_sum_tree qs_agent_bus "
             "qs_agent_slots qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
             "qs_agent_write qs_agent_read qs_epsilon_constant qs_agents agents_proof"
         ),
@@ -118,7 +118,9 @@ _AGENTS = (
     Proof(
         "budget",
         "a RUN of n makes n steps of each agent, n up to 2^48 - 1: 4 agents, 16 slots",
-        _files("qs_pkg qs_agents_pkg qs_agent_slots qs_agent_ram qs_agent_budget budget_proof"),
+        _files(
+            "qs_pkg qs_map_pkg qs_agents_pkg qs_agent_slots qs_agent_ram qs_agent_budget budget_proof"
+        ),
         *(3, 140),
         parameters={"Agents": 4},
     ),
@@ -126,14 +128,16 @@ _AGENTS = (
         "counters",
         "the counters of each of 16 agents are exact sums; a read is of one moment: rewards "
         "of 16 bits",
-        _files("qs_pkg qs_agents_pkg qs_ram qs_agent_ram qs_agent_counters counters_proof"),
+        _files(
+            "qs_pkg qs_map_pkg qs_agents_pkg qs_ram qs_agent_ram qs_agent_counters counters_proof"
+        ),
         *(6, 60),
         memories=True,
     ),
     Proof(
         "epsilon",
         "epsilon of each of 16 agents falls as the model says, after each step or episode",
-        _files("qs_pkg qs_agents_pkg qs_agent_ram qs_ram qs_epsilon epsilon_proof"),
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_agent_ram qs_ram qs_epsilon epsilon_proof"),
         *(2, 44),
         memories=True,
         rtl_assertions=False,
@@ -142,41 +146,62 @@ _AGENTS = (
         "world",
         "qs_world answers as its tables say: 500 states, 6 actions, 4 outcomes, 512 starts, "
         "16 bits",
-        _files("qs_pkg qs_agents_pkg qs_delay qs_ram qs_alias qs_world world_proof"),
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_ram qs_alias qs_world world_proof"),
         *(4, 12),
         memories=True,
     ),
-    Proof(
-        "draw",
-        "each of 16 agents draws from its own word: xorshift, five rounds of Simon, never 0",
-        _files("qs_pkg qs_agents_pkg qs_agent_ram qs_draw draw_proof"),
-        *(4, 16),
-        memories=True,
-        rtl_assertions=False,
+    *(
+        Proof(
+            name,
+            "each of 16 agents draws from its own word: xorshift, five rounds of Simon, never 0; "
+            f"{fraction} bits for rounding",
+            _files("qs_pkg qs_map_pkg qs_agents_pkg qs_agent_ram qs_draw draw_proof"),
+            *(4, 16),
+            parameters={"CoeffFraction": fraction},
+            memories=True,
+            rtl_assertions=False,
+        )
+        for name, fraction in (("draw", 15), ("draw-24", 24))
     ),
     Proof(
         "explore",
         "agents explore if the draw is below epsilon, with action (draw * 6) >> 16",
-        _files("qs_pkg qs_agents_pkg qs_delay qs_agent_explore explore_proof"),
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_agent_explore explore_proof"),
         *(8, 10),
     ),
-    Proof(
-        "agent-update",
-        "qs_agent_update is the formula on the operands of a slot: 16 bits, any product",
-        _files("qs_pkg qs_agent_update agent_update_proof"),
-        *(10, 12),
-        free_products=True,
+    *(
+        Proof(
+            name,
+            "qs_agent_update is the formula on the operands of a slot: 16 bits, "
+            f"{fraction} fractional bits of coefficients, any product",
+            _files("qs_pkg qs_agent_update agent_update_proof"),
+            *(10, 12),
+            parameters={"CoeffFraction": fraction},
+            free_products=True,
+        )
+        for name, fraction in (("agent-update", 15), ("agent-update-22", 22))
+    ),
+    *(
+        Proof(
+            f"agent-update-planes-{planes}",
+            "qs_agent_update adds one exact increment to the entry of each plane, and saturates: "
+            f"{planes} planes, 8 bits",
+            _files("qs_pkg qs_agent_update agent_update_proof"),
+            *(9, 12),
+            parameters={"Width": 8, "Planes": planes},
+        )
+        for planes in (2, 4)
     ),
     Proof(
         "slots",
         "each of 16 agents has one slot in 16 clocks, which passes through the stages one by one",
-        _files("qs_pkg qs_agents_pkg qs_agent_slots slots_proof"),
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_agent_slots slots_proof"),
         *(1, 60),
     ),
     Proof(
         "agent-ram",
         "qs_agent_ram returns the word that an agent has: 16 agents, 16 bits",
-        _files("qs_pkg qs_agents_pkg qs_agent_ram agent_ram_proof"),
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_agent_ram agent_ram_proof"),
         *(2, 6),
         memories=True,
     ),
@@ -190,46 +215,56 @@ _AGENTS = (
 )
 
 
-def _order(name: str, algorithm: int) -> Proof:
+def _learner(algorithm: str, planes: int) -> str:
+    return algorithm if planes == 1 else f"{algorithm} with {planes} planes"
+
+
+def _order(name: str, algorithm: int, planes: int = 1) -> Proof:
     return Proof(
-        f"order-{name}",
-        f"agents of a shared table learn as if one after the other, {name}: 16 agents, any entry",
-        _files("qs_pkg qs_agents_pkg qs_agent_slots qs_agent_order order_proof"),
+        f"order-{name}" if planes == 1 else f"order-planes-{planes}",
+        "agents of a shared table learn as if one after the other, "
+        f"{_learner(name, planes)}: 16 agents, any entry",
+        _files("qs_pkg qs_map_pkg qs_agents_pkg qs_agent_slots qs_agent_order order_proof"),
         *(1, 140),
-        parameters={"Algorithm": algorithm},
+        parameters={"Algorithm": algorithm, "Planes": planes},
         rtl_assertions=False,
     )
 
 
-def _choice(name: str, algorithm: int, clocks: int) -> Proof:
+def _choice(name: str, algorithm: int, clocks: int, planes: int = 1) -> Proof:
     return Proof(
-        f"choice-{name}",
-        f"the next action and the target of {name} are those of the model: 3 actions, 16 bits",
+        f"choice-{name}" if planes == 1 else f"choice-planes-{planes}",
+        f"the next action and the target of {_learner(name, planes)} are those of the model: "
+        "3 actions, 16 bits",
         _files(
-            "qs_pkg qs_agents_pkg qs_delay qs_max_tree qs_expectation qs_agent_choice choice_proof"
+            "qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_max_tree qs_sum_tree qs_expectation "
+            "qs_agent_choice choice_proof"
         ),
         *(clocks, 14),
-        parameters={"Algorithm": algorithm},
+        parameters={"Algorithm": algorithm, "Planes": planes},
         rtl_assertions=False,
         free_products=True,
     )
 
 
-def _agent_lane(name: str, algorithm: int, clocks: int) -> Proof:
+def _agent_lane(
+    name: str, algorithm: int, clocks: int, planes: int = 1, states: int = 4096, width: int = 16
+) -> Proof:
     return Proof(
-        f"agent-lane-{name}",
-        f"each agent acts and learns as if alone, step after step, with the stages of {name}: "
-        "16 agents, 4096 states, 4 actions, 16 bits, any policy, target, update, draws and world",
+        f"agent-lane-{name}" if planes == 1 else f"agent-lane-planes-{planes}",
+        "each agent acts and learns as if alone, step after step, with the stages of "
+        f"{_learner(name, planes)}: 16 agents, {states} states, 4 actions, {width} bits, "
+        "any policy, target, update, draws and world",
         _files(
-            "qs_pkg qs_agents_pkg qs_delay any/drawn any/policy any/agent_value any/qs_draw "
-            "any/qs_agent_ram any/qs_agent_rows any/qs_agent_slots any/qs_agent_budget "
-            "any/qs_agent_choice any/qs_agent_update qs_max_tree qs_ram qs_table qs_epsilon "
-            "qs_epsilon_constant qs_agent_delay qs_agent_order qs_agent_counters "
-            "qs_agent_bus qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
-            "qs_agent_write qs_agent_read qs_agents agent_lane_proof"
+            "qs_pkg qs_map_pkg qs_agents_pkg qs_delay any/drawn any/summed any/policy "
+            "any/agent_value any/qs_draw any/qs_agent_ram any/qs_agent_rows any/qs_agent_slots "
+            "any/qs_agent_budget any/qs_agent_choice any/qs_agent_update any/qs_sum_tree "
+            "qs_max_tree qs_ram qs_table qs_epsilon qs_epsilon_constant qs_agent_order "
+            "qs_agent_counters qs_agent_bus qs_agent_flags qs_agent_episode qs_agent_place "
+            "qs_agent_explore qs_agent_write qs_agent_read qs_agents agent_lane_proof"
         ),
         *(clocks, 120),
-        parameters={"Algorithm": algorithm},
+        parameters={"States": states, "Width": width, "Algorithm": algorithm, "Planes": planes},
         free_products=True,
         memories=True,
         rtl_assertions=False,
@@ -257,14 +292,14 @@ _LANE = (
 )
 
 
-def _update(loop_depth: int) -> Proof:
+def _update(loop_depth: int, fraction: int = 15) -> Proof:
     return Proof(
-        f"update-16-{loop_depth}",
+        f"update-16-{loop_depth}" if fraction == 15 else f"update-16-{loop_depth}-{fraction}",
         "qs_update is the formula on the operands it is given and those in flight: 16 bits, "
-        f"loop depth {loop_depth}, any product",
+        f"{fraction} fractional bits of coefficients, loop depth {loop_depth}, any product",
         _files("qs_pkg update_operands updated_value qs_update update_proof"),
         *(2 * loop_depth + 4, 20),
-        parameters={"Width": 16, "LoopDepth": loop_depth},
+        parameters={"Width": 16, "CoeffFraction": fraction, "LoopDepth": loop_depth},
         free_products=True,
     )
 
@@ -288,15 +323,19 @@ _ALL = (
     *_LINK,
     *_AGENTS,
     *(_order(*of) for of in (("q-learning", 0), ("expected-sarsa", 2), ("double-q", 3))),
+    _order("q-learning", 0, planes=2),
     _choice("q-learning", 0, 6),
     _choice("sarsa", 1, 6),
     _choice("expected-sarsa", 2, 10),
     _choice("double-q", 3, 8),
+    *(_choice("q-learning", 0, clocks, planes) for planes, clocks in ((2, 7), (3, 8), (4, 8))),
     _agent_lane("q-learning", 0, 37),
     _agent_lane("expected-sarsa", 2, 41),
     _agent_lane("double-q", 3, 38),
+    _agent_lane("q-learning", 0, 39, planes=2, states=64, width=8),
     *_LANE,
     *(_update(loop_depth) for loop_depth in (1, 2, 3)),
+    *(_update(loop_depth, 22) for loop_depth in (1, 2, 3)),
     *(_lane(2, *of) for of in ((1, 8), (2, 10), (3, 12))),
     _lane(3, 2, 11),
     *(_lane(4, *of) for of in ((1, 9), (2, 11), (3, 13))),
@@ -305,7 +344,7 @@ PROOFS = {proof.name: replace(proof, faults=faults(proof.name)) for proof in _AL
 """All proofs by name."""
 
 FAST = (
-    *("cobs", "crc", "handler", "stop", "table", "tree", "update-16-1", "lane-2x16-1"),
-    *("world", "choice-double-q", "agent-update", "crossing"),
+    *("cobs", "crc", "handler", "node", "table", "tree", "update-16-1", "lane-2x16-1"),
+    *("world", "choice-double-q", "choice-planes-2", "agent-update", "crossing"),
 )
 """Names of the proofs in each test run."""

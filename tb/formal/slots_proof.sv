@@ -16,7 +16,7 @@ module slots_proof
 
   logic [Slots-1:0][AgentBits-1:0] agent_o;
   logic [Slots-1:0] live_o;
-  logic turn_o, wakes_o;
+  logic turn_o, clearing_o;
   qs_agent_slots #(
       .Agents(Slots),
       .Slots (Slots)
@@ -53,10 +53,10 @@ module slots_proof
     Turn_L : assert (u_slots.turn_q == (u_slots.slot_q == 4'd15));
     Age_L : assert (32'(age_q) >= 48 || u_slots.slot_q == age_q[3:0]);
     if (past_q) begin
-      Longer_L : assert (u_slots.wakes_longer_q == (32'(age_q) < 16));
-      Wakes_A : assert (wakes_o == (32'(age_q) < 2 * Slots));
+      Longer_L : assert (u_slots.clearing_longer_q == (32'(age_q) < 16));
+      Clearing_A : assert (clearing_o == (32'(age_q) < 2 * Slots));
     end
-    Last_C : cover (chosen == 4'd9 && agent_o[6] == chosen && !wakes_o && turn_o);
+    Last_C : cover (chosen == 4'd9 && agent_o[6] == chosen && !clearing_o && turn_o);
   end
 
 endmodule

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tb.bench import RTL
 from tb.formal import run, settle
 from tb.formal.proofs import FAST, PROOFS
 from tb.formal.trace import CLOCK_NS
 from tb.planted import plant_file
+
+from qstep_rtl.sources import source
 
 pytestmark = pytest.mark.formal
 
@@ -108,7 +109,7 @@ def test_what_is_settled_is_kept_until_its_sources_change(
 
 def test_a_changed_comment_proves_nothing_anew(tmp_path: Path) -> None:
     table = tmp_path / "qs_table.sv"
-    text = (RTL / table.name).read_text(encoding="utf-8")
+    text = source(table.name).read_text(encoding="utf-8")
     proof = replace(PROOFS["table"], files=("qs_pkg.sv", "qs_ram.sv", str(table), "table_proof.sv"))
     keys = []
     for wrong in (

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // What qs_update promises about its operands, for the transition whose result is in value_o now.
 //
-// Function    The ports are those of qs_update. The far result is in value_i while a transition is in stage 1, the near
-//             one a clock later; each replaces the entry, or raises the maximum.
+// Function    The ports are those of qs_update. The far result is in value_i while a transition is in ProductStage, the
+//             near one a clock later; each replaces the entry, or raises the maximum.
 
 module update_operands #(
-    parameter int unsigned Width     = 16,
-    parameter int unsigned IndexBits = 2,
-    parameter int unsigned LoopDepth = 1
+    parameter int unsigned Width         = 16,
+    parameter int unsigned CoeffFraction = 15,
+    parameter int unsigned IndexBits     = 2,
+    parameter int unsigned LoopDepth     = 1
 ) (
     input logic clk_i,
 
-    input logic signed [    Width-1:0] reward_i,
-    input logic signed [    Width-1:0] entry_i,
-    input logic signed [    Width-1:0] max_i,
-    input logic        [IndexBits-1:0] greedy_i,
-    input logic                        terminated_i,
-    input logic        [         14:0] bias_i,
-    input logic                        take_far_i,
-    input logic                        join_far_i,
-    input logic                        take_near_i,
-    input logic                        join_near_i,
-    input logic signed [    Width-1:0] value_i,
-    input logic        [IndexBits-1:0] value_index_i,
+    input logic signed [        Width-1:0] reward_i,
+    input logic signed [        Width-1:0] entry_i,
+    input logic signed [        Width-1:0] max_i,
+    input logic        [    IndexBits-1:0] greedy_i,
+    input logic                            terminated_i,
+    input logic        [CoeffFraction-1:0] bias_i,
+    input logic                            far_replaces_entry_i,
+    input logic                            far_joins_max_i,
+    input logic                            near_replaces_entry_i,
+    input logic                            near_joins_max_i,
+    input logic signed [        Width-1:0] value_i,
+    input logic        [    IndexBits-1:0] value_index_i,
 
-    output logic signed [    Width-1:0] reward_o,
-    output logic signed [    Width-1:0] entry_o,
-    output logic signed [    Width-1:0] max_o,
-    output logic        [IndexBits-1:0] greedy_o,
-    output logic                        terminated_o,
-    output logic        [         14:0] bias_o
+    output logic signed [        Width-1:0] reward_o,
+    output logic signed [        Width-1:0] entry_o,
+    output logic signed [        Width-1:0] max_o,
+    output logic        [    IndexBits-1:0] greedy_o,
+    output logic                            terminated_o,
+    output logic        [CoeffFraction-1:0] bias_o
 );
 
   typedef struct packed {
@@ -38,7 +39,7 @@ module update_operands #(
     logic signed [Width-1:0] max;
     logic [IndexBits-1:0] greedy;
     logic terminated;
-    logic [14:0] bias;
+    logic [CoeffFraction-1:0] bias;
   } operands_t;
 
   function automatic logic raises(logic signed [Width-1:0] value, logic [IndexBits-1:0] index,
@@ -46,33 +47,35 @@ module update_operands #(
     return value > max || (value == max && index <= greedy);
   endfunction
 
-  logic signed [Width-1:0] s1_reward_q;
-  logic far_raises, near_raises, take_near_q, join_near_q;
-  operands_t s2_q, s2;
+  logic signed [Width-1:0] product_reward_q;
+  logic far_raises, near_raises, near_replaces_entry_q, near_joins_max_q;
+  operands_t near_q, near;
   operands_t [LoopDepth:1] loop_q;
 
-  assign far_raises  = join_far_i && raises(value_i, value_index_i, max_i, greedy_i);
-  assign near_raises = join_near_q && raises(value_i, value_index_i, s2_q.max, s2_q.greedy);
+  assign far_raises = far_joins_max_i && raises(value_i, value_index_i, max_i, greedy_i);
+  assign near_raises = near_joins_max_q && raises(
+      value_i, value_index_i, near_q.max, near_q.greedy
+  );
 
   always_comb begin
-    s2 = s2_q;
-    if (take_near_q) s2.entry = value_i;
-    if (near_raises) {s2.max, s2.greedy} = {value_i, value_index_i};
+    near = near_q;
+    if (near_replaces_entry_q) near.entry = value_i;
+    if (near_raises) {near.max, near.greedy} = {value_i, value_index_i};
   end
 
   always_ff @(posedge clk_i) begin
-    s1_reward_q <= reward_i;
-    s2_q <= '{
-        reward: s1_reward_q,
-        entry: take_far_i ? value_i : entry_i,
+    product_reward_q <= reward_i;
+    near_q <= '{
+        reward: product_reward_q,
+        entry: far_replaces_entry_i ? value_i : entry_i,
         max: far_raises ? value_i : max_i,
         greedy: far_raises ? value_index_i : greedy_i,
         terminated: terminated_i,
         bias: bias_i
     };
-    take_near_q <= take_near_i;
-    join_near_q <= join_near_i;
-    loop_q[1] <= s2;
+    near_replaces_entry_q <= near_replaces_entry_i;
+    near_joins_max_q <= near_joins_max_i;
+    loop_q[1] <= near;
     for (int unsigned k = 2; k <= LoopDepth; k++) loop_q[k] <= loop_q[k-1];
   end
 

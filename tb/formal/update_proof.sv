@@ -5,27 +5,28 @@
 //             A result in flight belongs to a transition exactly that far ahead.
 
 module update_proof #(
-    parameter int unsigned Width     = 16,
-    parameter int unsigned IndexBits = 2,
-    parameter int unsigned LoopDepth = 1
+    parameter int unsigned Width         = 16,
+    parameter int unsigned CoeffFraction = 15,
+    parameter int unsigned IndexBits     = 2,
+    parameter int unsigned LoopDepth     = 1
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic                        enters_i,
-    input logic        [         15:0] alpha_i,
-    input logic        [         15:0] kappa_i,
-    input logic signed [    Width-1:0] reward_i,
-    input logic signed [    Width-1:0] entry_i,
-    input logic signed [    Width-1:0] max_i,
-    input logic        [IndexBits-1:0] greedy_i,
-    input logic                        terminated_i,
-    input logic        [         14:0] bias_i,
-    input logic                        take_far_i,
-    input logic                        join_far_i,
-    input logic                        take_near_i,
-    input logic                        join_near_i,
-    input logic        [IndexBits-1:0] value_index_i
+    input logic                            enters_i,
+    input logic        [             15:0] alpha_i,
+    input logic        [             15:0] kappa_i,
+    input logic signed [        Width-1:0] reward_i,
+    input logic signed [        Width-1:0] entry_i,
+    input logic signed [        Width-1:0] max_i,
+    input logic        [    IndexBits-1:0] greedy_i,
+    input logic                            terminated_i,
+    input logic        [CoeffFraction-1:0] bias_i,
+    input logic                            far_replaces_entry_i,
+    input logic                            far_joins_max_i,
+    input logic                            near_replaces_entry_i,
+    input logic                            near_joins_max_i,
+    input logic        [    IndexBits-1:0] value_index_i
 );
 
   logic [LoopDepth+2:1] inside_q = '0;
@@ -38,9 +39,10 @@ module update_proof #(
   logic [IndexBits-1:0] greedy_o;
   logic saturated_o;
   qs_update #(
-      .Width    (Width),
-      .IndexBits(IndexBits),
-      .LoopDepth(LoopDepth)
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .IndexBits    (IndexBits),
+      .LoopDepth    (LoopDepth)
   ) u_update (
       .*
   );
@@ -48,11 +50,12 @@ module update_proof #(
   logic signed [Width-1:0] reward, entry, max;
   logic [IndexBits-1:0] greedy;
   logic terminated;
-  logic [14:0] bias;
+  logic [CoeffFraction-1:0] bias;
   update_operands #(
-      .Width    (Width),
-      .IndexBits(IndexBits),
-      .LoopDepth(LoopDepth)
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .IndexBits    (IndexBits),
+      .LoopDepth    (LoopDepth)
   ) u_operands (
       .value_i     (value_o),
       .reward_o    (reward),
@@ -67,7 +70,8 @@ module update_proof #(
   logic [Width-1:0] value;
   logic saturated;
   updated_value #(
-      .Width(Width)
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction)
   ) u_value (
       .entry_i     (entry),
       .reward_i    (reward),
@@ -87,11 +91,11 @@ module update_proof #(
   end
 
   always_comb begin
-    assume (alpha_i <= 16'd32768 && kappa_i <= alpha_i);
+    assume (32'(alpha_i) <= 32'd1 << CoeffFraction && kappa_i <= alpha_i);
     assume (!past_q || {inside_q, enters_i} == '0 || settings_q == {alpha_i, kappa_i});
     assume (past_q || !enters_i);
-    assume (inside_q[LoopDepth+2] || !(take_far_i || join_far_i));
-    assume (inside_q[LoopDepth+1] || !(take_near_i || join_near_i));
+    assume (inside_q[LoopDepth+2] || !(far_replaces_entry_i || far_joins_max_i));
+    assume (inside_q[LoopDepth+1] || !(near_replaces_entry_i || near_joins_max_i));
   end
 
   logic done;

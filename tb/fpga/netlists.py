@@ -20,7 +20,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.farm.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
 from qstep_fpga.netlist import (
     copies_lanes,
     read,
@@ -42,8 +42,14 @@ _BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
 _WITH_AGENTS = Config(25, 4, acting=Acting(agents=2))
 """Any configuration with agents in one lane."""
 
-_WATCHED = {"qs_agents": ("act_deed_q", "acts")}
+_WATCHED = {"qs_agents": ("act_result_q", "acts")}
 """Signals in a module that its bench reads."""
+
+_DEFAULTS = {
+    "qs_agents": {"CoeffFraction": 15, "SharedTable": 0},
+    "qs_lane": {"CoeffFraction": 15},
+}
+"""Parameters that a bench always passes on, although a run need not name them."""
 
 _WORLDS = {"Outcomes", "Starts"}
 """Parameters of the bench of agents that are those of its world alone."""
@@ -191,9 +197,8 @@ def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
-    given = dict(this.parameters)
-    if module == "qs_agents":
-        given = {"SharedTable": 0} | {k: v for k, v in given.items() if k not in _WORLDS}
+    own = {name: value for name, value in this.parameters.items() if name not in _WORLDS}
+    given = _DEFAULTS.get(module, {}) | own
     netlist = device(family, config) if config else hand_written(family, module, given)
     return replace(
         this,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tb.bench import RTL
 
 from qstep.spec.agents import Algorithm
 from qstep_fpga import acting
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement
+from qstep_rtl.sources import source
 
 NAMES = [algorithm.value for algorithm in Algorithm]
 
@@ -45,7 +45,7 @@ def test_figures_of_each_algorithm_are_printed_and_written(
     asked += ["--no-step-limit", "--json", str(file)]
     done = CliRunner().invoke(acting.main, ["icebreaker", *asked])
     assert done.exit_code == 0, done.output
-    enumeration = re.search(r"enum logic \[1:0\] \{(.*?)\} algorithm_e", _package(), re.DOTALL)
+    enumeration = re.search(r"enum int unsigned \{(.*?)\} algorithm_e", _package(), re.DOTALL)
     assert enumeration
     order = re.findall(r"\w+(?=\s*=)", enumeration[1])
     assert order == ["QLearning", "Sarsa", "ExpectedSarsa", "DoubleQLearning"]
@@ -87,4 +87,4 @@ def test_what_there_is_not_is_refused(
 
 
 def _package() -> str:
-    return (RTL / "qs_agents_pkg.sv").read_text(encoding="utf-8")
+    return source("qs_agents_pkg.sv").read_text(encoding="utf-8")

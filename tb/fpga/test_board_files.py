@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from qstep import Acting, Config, World
-from qstep.errors import ConfigError
+from qstep.errors import BuildError, ConfigError
 from qstep.spec.agents import LANE_AGENTS
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.pin_wrapper import around_acting, around_device
+from qstep_fpga.netlist import files_around
+from qstep_fpga.pin_wrapper import around_acting, around_device, around_lane
 from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
@@ -43,9 +44,28 @@ def test_a_new_board_is_one_file(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('title = "iCEBreaker"', 'titel = "x"', "unknown field titel; known are board, title"),
-        ('rx = { at = "6", pull = "up" }', "", "pins are button, clock, led, tx; they must be"),
+        (
+            'rx = { at = "6", pull = "up" }',
+            "",
+            "pins are button, clock, led, tx; they must be clock, rx, tx, and may be led, button",
+        ),
         ("states = 64", "states = 1", "states is 1; it must be an integer from 2 to 65536"),
         ('tx = { at = "9" }', 'tx = { ball = "9" }', "unexpected keyword argument 'ball'"),
+        (
+            "[pins]",
+            '[pins]\nreset = { at = "2" }',
+            "pins are button, clock, led, reset, rx, tx; they",
+        ),
+        (
+            "[pins]",
+            'link = "usb.v"\n[pins]',
+            r"link is 'usb\.v'; it was not found next to mine\.toml",
+        ),
+        (
+            'at = "9"',
+            'at = "9", direction = "up"',
+            r"pins\.tx\.direction is 'up'; it must be in, out, inout",
+        ),
         (TEXT[TEXT.index("[config]") :], "", "config is missing"),
         ('part = "iCE40UP5K-SG48"', "", "missing 1 required positional argument: 'part'"),
         ("clock_hz = 12_000_000", "clock_hz = ", "is not TOML"),
@@ -56,6 +76,32 @@ def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, message: st
     write(tmp_path, TEXT.replace(old, new, 1))
     with pytest.raises(ConfigError, match=message):
         load("mine", tmp_path)
+
+
+def test_a_board_needs_neither_button_nor_led_nor_a_uart(tmp_path: Path) -> None:
+    pins = "".join(f"{name} = {{ {line} }}\n" for name, line in LINKED.items())
+    start, end = TEXT.index("[pins]"), TEXT.index("[config]")
+    write(tmp_path, f'{TEXT[:start]}link = "usb.v"\n[pins]\n{pins}{TEXT[end:]}')
+    (tmp_path / "usb.v").write_text("module qs_link (); endmodule", encoding="utf-8")
+    board = load("mine", tmp_path)
+    assert (board.link, list(board.pins)) == (tmp_path / "usb.v", list(LINKED))
+    assert files_around(board, board.config) == [tmp_path / "usb.v"]
+    module = around(board)
+    assert "cell \\qstep_device" in module
+    for way, pin in (("inout", "usb_dp"), ("input", "sense"), ("output", "pull")):
+        assert re.search(rf"wire width 1 {way} \d+ +\\{pin}\n", module)
+    with pytest.raises(
+        BuildError, match="no pin rx, tx, button; a lane alone needs rx, tx and but"
+    ):
+        around_lane(board, {})
+
+
+LINKED = {
+    "clock": 'at = "35"',
+    "usb_dp": 'at = "1", direction = "inout"',
+    "sense": 'at = "2"',
+    "pull": 'at = "3", direction = "out"',
+}
 
 
 @pytest.mark.parametrize("name", STREAMING)
@@ -117,7 +163,7 @@ def test_every_port_has_its_own_pin(board: Board) -> None:
     assert len(set(pins)) == len(pins)
     constraints = FAMILIES[board.family].constraints(board)
     for port, pin in ports(board):
-        assert f" {port}" in around(board)
+        assert re.search(rf"wire width 1 (in|out)put \d+ +\\{port}\n", around(board))
         assert any(port in line and pin.at in line for line in constraints.splitlines())
 
 
@@ -129,7 +175,7 @@ def around(board: Board) -> str:
 def test_each_bit_of_a_world_at_pins_has_a_pin_of_the_header(name: str, number: str) -> None:
     config = Config(8, 4, number, acting=Acting(world="pins"))
     board = led_out(load(name), config)
-    led = [line.split() for line in pins_text(board).splitlines()]
+    led = [line.split() for line in pins_text(board, config).splitlines()]
     assert sum(led_bits(config).values()) == 3 * 3 + 2 + config.format.width + 3 == len(led)
     assert led[:3] == [
         ["action_valid0", board.header[0]],
@@ -140,11 +186,11 @@ def test_each_bit_of_a_world_at_pins_has_a_pin_of_the_header(name: str, number: 
     module, constraints = around_device(board, config), FAMILIES[board.family].constraints(board)
     for port, at in led:
         flow = "output" if port.startswith("action") else "input"
-        assert f"  {flow} wire {port}" in module
+        assert re.search(rf"wire width 1 {flow} \d+ +\\{port}\n", module)
         lines = [line for line in constraints.splitlines() if at in line]
         assert any(port in line.split('"') + line.split() for line in lines)
-    bits = "{answer_next_state2, answer_next_state1, answer_next_state0}"
-    assert f".pin_answer_next_state_i({bits})" in module
+    bits = " ".join(f"\\answer_next_state{bit} [0]" for bit in (2, 1, 0))
+    assert f"connect \\pin_answer_next_state_i {{ {bits} }}" in module
 
 
 def test_families_differ_in_clocks_that_are_told_in_limits_of_blocks_and_in_plls() -> None:
@@ -162,14 +208,11 @@ def test_families_differ_in_clocks_that_are_told_in_limits_of_blocks_and_in_plls
 
 def test_what_is_around_a_device_or_a_lane_of_agents_is_between_the_pins_of_a_board() -> None:
     module = around_acting(load("icebreaker"))
-    assert "qs_acting_wrapper u_wrapper (" in module
-    assert ".clk_i(clock), .din_i(rx), .load_i(button), .dout_o(tx)" in module
-    for name, lines in (  # some pins are inverted, and some to be driven high
-        ("icebreaker", ("assign led = !lit;", ".button_i(!button)")),
-        ("ulx3s-85f", ("assign led = lit;", ".button_i(button)")),
-        ("ulx3s-12f", ("assign high0 = 1'b1;",)),
-    ):
-        assert all(line in around(load(name)) for line in lines)
+    for line in ("cell \\qs_acting_wrapper \\u_wrapper", "connect \\load_i \\button [0]"):
+        assert line in module
+    assert "connect \\led 1'0" in module
+    for name, high in (("icebreaker", False), ("ulx3s-12f", True)):  # some pins are driven high
+        assert ("connect \\high0 1'1" in around(load(name))) == high
 
 
 def test_only_a_world_at_pins_is_led_out() -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from tb.fpga.placements import BOARD, netlist, placement
+from tb.sw.command_line import invoke
 
 from qstep._io.workers import Threads
-from qstep.cli.build import command
 from qstep.errors import BuildError, FileFormatError
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
@@ -19,10 +18,9 @@ from qstep.spec.fixed import QFormat
 from qstep_fpga import fit, flow
 from qstep_fpga.board import Board, load
 from qstep_fpga.clocks import check_crossing, highest_clocks
-from qstep_fpga.farm.build import Farm
-from qstep_fpga.farm.island import PlacedIsland
+from qstep_fpga.families.ecp5.islands.build import Farm
+from qstep_fpga.families.ecp5.islands.island import PlacedIsland
 from qstep_fpga.fit import check_fit, check_table
-from qstep_fpga.netlist import write_board_source
 from qstep_fpga.pins import led_out, pins_text
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
@@ -205,11 +203,11 @@ def test_the_command_prints_the_report_and_where_the_bitstream_is(
 ) -> None:
     placed.append(placement(3, 43.0))
     words = ["icebreaker", "--out", str(tmp_path), "--jobs", "1"]
-    told = CliRunner().invoke(command, words)
+    told = invoke("build", *words)
     assert told.exit_code == 0, told.output
     assert "icebreaker (iCE40UP5K" in told.output
     assert told.output.endswith(f"{tmp_path / 'icebreaker.bin'}  1 bytes, from seed 3\n")
-    json_alone = CliRunner().invoke(command, [*words, "--json"])
+    json_alone = invoke("build", *words, "--json")
     assert json.loads(json_alone.stdout)["seed"] == 3
 
 
@@ -294,24 +292,9 @@ def test_pins_of_a_world_are_written_beside_the_bitstream(
     placed.append(placement(1, 31.0))
     config = replace(BOARD.config, states=8, format=QFormat(4, 4), acting=Acting(world="pins"))
     flow.build(BOARD, config, [1], Threads(1), tmp_path, lambda *a: None)
-    text = pins_text(led_out(BOARD, config))
+    text = pins_text(led_out(BOARD, config), config)
     assert (tmp_path / "icebreaker.pins").read_text() == text
     assert text.startswith("action_valid0 ")
-
-
-def test_a_board_has_the_parts_that_its_world_and_its_clocks_need(tmp_path: Path) -> None:
-    plain = BOARD.config
-    pins = replace(plain, states=8, format=QFormat(4, 4), acting=Acting(world="pins"))
-    clocks = with_two_clocks()[1]
-    texts = {
-        name: write_board_source(config, tmp_path).read_text()
-        for name, config in (("plain", plain), ("pins", pins), ("clocks", clocks))
-    }
-    assert {name for name, text in texts.items() if "module qs_pins" in text} == {"pins"}
-    left_out = {
-        name: {part for part in ("LANES", "PINS") if f"//{part} " in texts[name]} for name in texts
-    }
-    assert left_out == {"plain": {"LANES", "PINS"}, "pins": {"LANES"}, "clocks": {"PINS"}}
 
 
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from qstep.spec.agents import Acting
 from qstep_fpga import report as report_module
 from qstep_fpga.render import markdown, origins, render
 from qstep_fpga.report import BuildReport, LinkClock
-from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_rtl.sources import RTL
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
         ("clock_mhz", float("nan"), "a clock is nan"),
         ("resources", {"LUT4": [1]}, "not enough values"),
         ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
-        ("tools", {"yosys": 1}, "a version in tools is no text"),
-        ("part", 7, "part is no text"),
+        ("tools", {"yosys": 1}, "a version in tools is not text"),
+        ("part", 7, "part is not text"),
         ("agents", 16, "lanes, agents, updates_per_second do not follow from the rest"),
         ("updates_per_second", {"min": 1}, "do not follow from the rest"),
     ],
@@ -119,7 +119,7 @@ def test_tables_have_a_row_a_report(two_seeds: BuildReport) -> None:
 def test_a_report_names_the_commit_of_a_checkout_alone(
     two_seeds: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkout = INCLUDE_FOLDER.parent
+    checkout = RTL.parent
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=checkout, capture_output=True, text=True, check=True
     )
@@ -128,7 +128,7 @@ def test_a_report_names_the_commit_of_a_checkout_alone(
     assert head.stdout.startswith(commit)
     assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown(two_seeds)
     for folder in (tmp_path, tmp_path / "broken"):  # no checkout, and one that git cannot read
-        monkeypatch.setattr(report_module, "INCLUDE_FOLDER", folder / "rtl")
+        monkeypatch.setattr(report_module, "RTL", folder / "rtl")
         assert report_module._commit() == ""
         (tmp_path / "broken/.git").mkdir(parents=True, exist_ok=True)
 

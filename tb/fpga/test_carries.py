@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qstep_fpga.families.ecp5_carries import shorten_carries
+from qstep_fpga.families.ecp5.carries import shorten_carries
 
 Module = dict[str, Any]
 A, B, C, CARRY, END = 10, 11, 12, 20, 21

@@ -24,14 +24,14 @@ pytestmark = [pytest.mark.synth, pytest.mark.slow]
 BLOCKS = (
     "qs_hazard",
     "qs_max_tree",
-    "qs_stop",
+    "qs_chain_node",
     "qs_agent_bus",
     "qs_agent_choice",
     "qs_agent_explore",
     "qs_agent_slots",
 )
 IN_EACH_TEST_RUN = {
-    *(("qs_max_tree", "ecp5"), ("qs_stop", "ecp5"), ("qs_agent_bus", "gowin")),
+    *(("qs_max_tree", "ecp5"), ("qs_chain_node", "ecp5"), ("qs_agent_bus", "gowin")),
     *(("qs_agent_slots", "gowin"), ("qs_hazard", "ice40"), ("qs_agent_explore", "ice40")),
 }
 FARM = Config(25, 4, acting=Acting(agents=32), lanes=2)

@@ -14,7 +14,7 @@ import click.testing
 import pytest
 
 from qstep._io.workers import Cluster, Threads, Workers
-from qstep.cli.explore import command
+from qstep.cli import _qstep
 from qstep.errors import BuildError, ConfigError, FileFormatError
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load, names
@@ -274,7 +274,7 @@ def test_workers_of_a_scheduler_need_the_tools_of_the_boards() -> None:
 
 
 def invoke(*words: str) -> click.testing.Result:
-    return click.testing.CliRunner().invoke(command, [*words], terminal_width=200)
+    return click.testing.CliRunner().invoke(_qstep, ["explore", *words], terminal_width=200)
 
 
 def test_command_prints_table_and_writes_picture_and_file(stand_in: Tools, tmp_path: Path) -> None:

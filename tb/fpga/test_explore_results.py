@@ -1,12 +1,13 @@
 """The result of a sweep: its front, its table and its picture."""
 
+from functools import partial
 from pathlib import Path
 
 import matplotlib.image
 import pytest
 from rich.console import Console
 
-from qstep._io.pictures import write_picture
+from qstep._io.pictures import write_pictures
 from qstep_fpga.board import load
 from qstep_fpga.explore.grid import Point, grid
 from qstep_fpga.explore.plot import draw
@@ -64,7 +65,7 @@ def test_table_has_every_result_and_fits_a_terminal() -> None:
 
 @pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
 def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
-    write_picture(draw(exploration), tmp_path / "new" / "front.png")
+    write_pictures({tmp_path / "new" / "front.png": partial(draw, exploration)})
     image = matplotlib.image.imread(tmp_path / "new" / "front.png")
     colours = {tuple(row) for row in (image[..., :3] * 255).round().astype(int).reshape(-1, 3)}
     assert (0x00, 0x72, 0xB2) in colours

@@ -17,16 +17,16 @@ from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.base import PLACED
-from qstep_fpga.families.ecp5_ports import quiet_ports
-from qstep_fpga.farm import __main__ as command
-from qstep_fpga.farm import build
-from qstep_fpga.farm.around import Around, Lane
-from qstep_fpga.farm.bands import Band
-from qstep_fpga.farm.build import Farm, copy_lanes
-from qstep_fpga.farm.check import check_farm, problems
-from qstep_fpga.farm.island import outside
-from qstep_fpga.farm.layout import Layout, layout
-from qstep_fpga.farm.ties import tied
+from qstep_fpga.families.ecp5.islands import __main__ as command
+from qstep_fpga.families.ecp5.islands import build
+from qstep_fpga.families.ecp5.islands.around import Around, Lane
+from qstep_fpga.families.ecp5.islands.bands import Band
+from qstep_fpga.families.ecp5.islands.build import Farm, copy_lanes
+from qstep_fpga.families.ecp5.islands.check import check_farm, problems
+from qstep_fpga.families.ecp5.islands.island import outside
+from qstep_fpga.families.ecp5.islands.layout import Layout, layout
+from qstep_fpga.families.ecp5.islands.ties import tied
+from qstep_fpga.families.ecp5.ports import quiet_ports
 from qstep_fpga.placement import pack
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow]

@@ -12,16 +12,16 @@ import pytest
 from qstep._io.workers import Here
 from qstep.errors import BuildError, ToolMissingError
 from qstep_fpga.board import load
-from qstep_fpga.families.ecp5_limits import highest_clocks, timing_model
-from qstep_fpga.families.ecp5_ports import quiet_ports
-from qstep_fpga.farm import island
-from qstep_fpga.farm.around import Around, Lane, Original, clock_of, net_outside
-from qstep_fpga.farm.grid import Bel, Grid, parse
-from qstep_fpga.farm.island import PlacedIsland, place_islands
-from qstep_fpga.farm.layout import layout
-from qstep_fpga.farm.seeds import with_seeds
-from qstep_fpga.farm.sites import Site, near
-from qstep_fpga.farm.ties import tied
+from qstep_fpga.families.ecp5.islands import island
+from qstep_fpga.families.ecp5.islands.around import Around, Lane, Original, clock_of, net_outside
+from qstep_fpga.families.ecp5.islands.grid import Bel, Grid, parse
+from qstep_fpga.families.ecp5.islands.island import PlacedIsland, place_islands
+from qstep_fpga.families.ecp5.islands.layout import layout
+from qstep_fpga.families.ecp5.islands.seeds import with_seeds
+from qstep_fpga.families.ecp5.islands.sites import Site, near
+from qstep_fpga.families.ecp5.islands.ties import tied
+from qstep_fpga.families.ecp5.limits import highest_clocks, timing_model
+from qstep_fpga.families.ecp5.ports import quiet_ports
 
 MEMORY, DSP = "block RAM", "DSP"
 LANE = {"LUT4": 30, "FF": 30, MEMORY: 2, DSP: 1}
@@ -176,7 +176,7 @@ def test_a_site_knows_its_tiles() -> None:
     assert sorted(one) == [(2, 3), (3, 3), (3, 4)]
     assert Site(7, 2, one.shape).beyond(one) == (5, -1)
     assert parse("X4/Y22/EBR0").moved((9, -1)) == Bel(13, 21, "EBR0")
-    with pytest.raises(ValueError, match=r"'R2C3' is no place on an ECP5"):
+    with pytest.raises(ValueError, match=r"'R2C3' is not a place on an ECP5"):
         parse("R2C3")
     assert near([(2, 3)], 1) == set(itertools.product((1, 2, 3), (2, 3, 4)))
 

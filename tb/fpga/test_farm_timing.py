@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qstep_fpga.farm.around import Lane, Original
-from qstep_fpga.farm.sites import Site
-from qstep_fpga.farm.timing import between, with_lanes
+from qstep_fpga.families.ecp5.islands.around import Lane, Original
+from qstep_fpga.families.ecp5.islands.sites import Site
+from qstep_fpga.families.ecp5.islands.timing import between, with_lanes
 
 SITE = Site(0, 0, frozenset({(0, 0)}))
 

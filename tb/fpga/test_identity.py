@@ -13,9 +13,10 @@ from tb.generated import generated
 from qstep.device.lane import LinkDevice
 from qstep.spec.config import Config, Link
 from qstep_fpga import netlist, pll, tools
-from qstep_fpga.board import Board, load
-from qstep_fpga.families.ecp5 import ECP5
+from qstep_fpga.board import Board, Pin, load
+from qstep_fpga.families.ecp5.family import ECP5
 from qstep_fpga.families.gowin import Gowin
+from qstep_fpga.pin_wrapper import around_device, generated_top
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
 from qstep_sim.build import compile_library
@@ -23,11 +24,26 @@ from qstep_sim.port import SimPort
 
 BUILD = "0123456789abcdef"
 
-BENCH = f"""
-module bench (input logic clk, rst, rx, output logic tx);
-  qs_board #(.Build(64'h{bytes.fromhex(BUILD)[::-1].hex()})) u_board (
-      .clk_i(clk), .locked_i(1'b1), .button_i(rst), .rx_i(rx), .tx_o(tx), .led_o()
-  );
+PLL = """
+module pll (input clock_in, output clock_out, output locked);
+  assign clock_out = clock_in;
+  assign locked = 1'b1;
+endmodule
+"""
+
+BENCH = """
+module bench (input clk, rst, PORTS);
+  board u_board (.clock(clk), .led(), CONNECTED);
+endmodule
+"""
+
+LINK = """
+module qs_link (
+    input clk, rst,
+    output rx_valid, output [7:0] rx_data, input rx_ready,
+    input tx_valid, input [7:0] tx_data, output tx_ready,
+    PADS
+);
 endmodule
 """
 
@@ -70,7 +86,7 @@ def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
     board, without = load("ulx3s-85f-agents"), load("ulx3s-85f").config
     assert board.config.acting is not None
     farm = replace(board.config, lanes=2, acting=replace(board.config.acting, agents=32))
-    refining = {"ecp5_multipliers.py", "ecp5_carries.py", "ecp5_ports.py"}
+    refining = {"multipliers.py", "carries.py", "ports.py"}
     for config, expected in (
         (without, {*()}),
         (board.config, refining),
@@ -78,7 +94,7 @@ def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
     ):
         read.clear()
         netlist.identity(board, config)
-        assert "ecp5_registers.py" in read
+        assert "registers.py" in read
         assert read & {*refining, *FARM} == expected
 
 
@@ -111,7 +127,7 @@ EDITS = {
     "*.sv": ("// module none\n/* assign a = b; */", set()),
     "qs_update.sv": ("`define ANY", LANE),
     "qs_agent_update.sv": ("`define ANY", AGENTS | FARMS),
-    "qs_stop.sv": ("`define ANY", FARMS),
+    "qs_chain_node.sv": ("`define ANY", FARMS),
     "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS),
     "qs_assert.svh": ("`define ANY", LANE | AGENTS | FARMS),
 }
@@ -127,12 +143,12 @@ def wrong_boards(folder: Path, edited: Iterable[str] = EDITS) -> dict[str, set[s
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(netlist, "generate", write_top)
-        shutil.copytree(sources.INCLUDE_FOLDER, folder)
-        patch.setattr(sources, "INCLUDE_FOLDER", folder)
+        shutil.copytree(sources.RTL, folder)
+        patch.setattr(sources, "RTL", folder)
         before = identities()
         for pattern in edited:
             line, expected = EDITS[pattern]
-            kept = {path: path.read_text(encoding="utf-8") for path in folder.glob(pattern)}
+            kept = {path: path.read_text(encoding="utf-8") for path in folder.rglob(pattern)}
             for path, text in kept.items():
                 path.write_text(f"{line}\n{text}", encoding="utf-8")
             changed = {name for name, build in identities().items() if build != before[name]}
@@ -167,15 +183,14 @@ def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
 ) -> None:
     write_top(board.config, tmp_path)
     files = [*sources.rtl_files(board.config), *sources.includes(), tmp_path / "qstep_top.v"]
-    top = netlist.write_board_source(board.config, tmp_path)
     names = []
-    for path, text in sources.hierarchy("qs_board", [*files, top]).items():
+    for path, text in sources.hierarchy("qstep_top", files).items():
         if path.parent != tmp_path:
             shutil.copy(path, tmp_path)
         if path.suffix != ".svh":
             names.append(path.name)
         assert text
-    tools.yosys(f"read_slang --threads 1 --top qs_board {' '.join(names)}", tmp_path)
+    tools.yosys(f"read_slang --threads 1 --top qstep_top {' '.join(names)}", tmp_path)
     others = {path.name for path in files} - {path.name for path in tmp_path.iterdir()}
     lane = {"qs_hazard.sv", "qs_lane.sv", "qs_noise.sv", "qs_update.sv"}
     assert others == (lane if board.name in AGENTS | FARMS else set())
@@ -219,14 +234,78 @@ def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, True]
 
 
+def simulated(board: Board, config: Config, folder: Path, ports: str, connected: str) -> Path:
+    """Compile a board's whole design around a PLL that does nothing, with these ports of a bench."""
+    generate(config, folder)
+    bench = BENCH.replace("PORTS", ports).replace("CONNECTED", connected)
+    (folder / "bench.v").write_text(PLL + bench, encoding="utf-8")
+    (folder / "board.il").write_text(around_device(board, config, BUILD), encoding="utf-8")
+    tools.yosys("read_rtlil board.il; proc; write_verilog -noattr board.v", folder)
+    names = (f"{generated_top(board)}.v", "board.v", "bench.v")
+    files = [*sources.rtl_files(config), *(folder / name for name in names)]
+    link = [board.link] if board.link else []
+    return compile_library([*files, *link], "bench", uart=not link, optimise=False)
+
+
 @pytest.mark.rtl
 @pytest.mark.slow
-def test_board_says_its_build_over_the_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "button"), [("icebreaker", ".button(!rst)"), ("ulx3s-12f", ".button(rst)"), ("", "")]
+)
+def test_board_says_its_build_over_the_line(name: str, button: str, tmp_path: Path) -> None:
     config = Config(25, 4, link=Link(clock_hz=12_000_000, baud=1_000_000))
-    generate(config, tmp_path)
-    shutil.copy(Path(netlist.__file__).with_name("qs_board.sv"), tmp_path)
-    (tmp_path / "bench.sv").write_text(BENCH, encoding="utf-8")
-    own = [tmp_path / name for name in ("qstep_top.v", "qs_board.sv", "bench.sv")]
-    library = compile_library([*sources.rtl_files(), *own], "bench", uart=True, optimise=False)
+    board = load(name or "icebreaker")
+    if not name:  # a board without a button starts with a reset
+        pins = {role: pin for role, pin in board.pins.items() if role != "button"}
+        board = replace(board, pins=pins)
+    pads = ", ".join(filter(None, (".rx(rx), .tx(tx)", button)))
+    library = simulated(board, config, tmp_path, "rx, output tx", pads)
     with LinkDevice(SimPort(config, uart=True, library=library), config) as device:
+        assert device.build == BUILD
+
+
+STREAMS = {
+    "rx_valid": ("in", 1),
+    "rx_ready": ("out", 1),
+    "rx_data": ("in", 8),
+    "tx_valid": ("out", 1),
+    "tx_ready": ("in", 1),
+    "tx_data": ("out", 8),
+}
+
+
+@pytest.mark.rtl
+@pytest.mark.slow
+def test_a_board_with_a_link_of_its_own_answers_through_it(tmp_path: Path) -> None:
+    """The link leads each bit of the device's streams to a pin."""
+    config = Config(25, 4, link=Link(clock_hz=12_000_000, baud=1_000_000))
+    bits = [
+        (f"pad_{name}{bit}", way, f"{name}[{bit}]" if width > 1 else name)
+        for name, (way, width) in STREAMS.items()
+        for bit in range(width)
+    ]
+    ways = {"in": "input", "out": "output"}
+    pads = ", ".join(f"{ways[way]} {pad}" for pad, way, _ in bits)
+    assigned = "\n".join(
+        f"assign {net} = {pad};" if way == "in" else f"assign {pad} = {net};"
+        for pad, way, net in bits
+    )
+    link = tmp_path / "mine.v"
+    text = LINK.replace("PADS", pads).replace("endmodule", f"{assigned}\nendmodule")
+    link.write_text(text, encoding="utf-8")
+    board = load("icebreaker")
+    pins = {pad: Pin(str(at), direction=way) for at, (pad, way, _) in enumerate(bits)}
+    pins |= {role: board.pins[role] for role in ("clock", "led")}
+    ports = ", ".join(
+        f"{ways[way]} [{width - 1}:0] {name}" for name, (way, width) in STREAMS.items()
+    )
+    connected = ", ".join(f".{pad}({net})" for pad, _, net in bits)
+    library = simulated(
+        replace(board, pins=pins, link=link),
+        config,
+        tmp_path,
+        f"{ports}, output [15:0] divisor",
+        connected,
+    )
+    with LinkDevice(SimPort(config, library=library), config) as device:
         assert device.build == BUILD

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tb.fpga.test_carries import made
 
-from qstep_fpga.families.ecp5_inverters import remove_inverters
+from qstep_fpga.families.ecp5.inverters import remove_inverters
 
 Module = dict[str, Any]
 A, B, OTHER = 10, 11, 12

@@ -19,7 +19,8 @@ from qstep.device.link.session import PATIENCE, Session
 from qstep.device.registers import Access
 from qstep.golden.agents_fast import FastActingModel
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.protocol import ALL_LANES, ARGUMENTS, LEAST_DIVISOR, Region, Request
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ALL_LANES, ARGUMENTS, LEAST_DIVISOR, Request
 from qstep.spec.settings import AgentSettings
 from qstep_fpga.board import Board, load, names
 from qstep_fpga.netlist import copies_lanes, identity

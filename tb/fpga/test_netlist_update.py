@@ -17,6 +17,7 @@ from tb.verilated import shared_library
 from qstep.golden.lane import exact_value
 from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, coefficients
 from qstep_fpga.families import FAMILIES
+from qstep_rtl.sources import source
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
@@ -32,7 +33,13 @@ LANES, CLOCKS = 4096, 64
 RELEASE = -(-10_000_000 // (LANES * CLOCKS))
 """Stretches of at least 10 million operands."""
 
-FLAGS = ("terminated", "take_far", "take_near", "join_far", "join_near")
+FLAGS = (
+    "terminated",
+    "far_replaces_entry",
+    "near_replaces_entry",
+    "far_joins_max",
+    "near_joins_max",
+)
 HALF = 1 << (COEFFICIENT_BITS - 1)
 STEPS = (0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE - 1, COEFFICIENT_ONE)
 TABLE = re.compile(r"(LUT4 #\(\s*\.(?:LUT_)?INIT\(16'h)([0-9a-f]{4})(?=\)\s*\) max_product_q)")
@@ -96,10 +103,10 @@ def expected(c: Coefficients, width: int, depth: int, given: Arrays) -> Arrays:
     for clock in range(CLOCKS):
         now = {name: values[clock] for name, values in given.items()}
         far, near = value[clock - depth - 1], value[clock - depth]
-        entry = np.where(now["take_far"], far, now["entry"])
-        entry = np.where(now["take_near"], near, entry)
-        raised = np.where(now["join_far"], np.maximum(now["maximum"], far), now["maximum"])
-        maximum[clock] = np.where(now["join_near"], np.maximum(raised, near), raised)
+        entry = np.where(now["far_replaces_entry"], far, now["entry"])
+        entry = np.where(now["near_replaces_entry"], near, entry)
+        raised = np.where(now["far_joins_max"], np.maximum(now["maximum"], far), now["maximum"])
+        maximum[clock] = np.where(now["near_joins_max"], np.maximum(raised, near), raised)
         bootstrap: Any = np.where(now["terminated"], 0, maximum[clock])
         operands: Any = entry, now["reward"], bootstrap, now["bias"]
         exact[clock] = exact_value(c, *operands)
@@ -186,7 +193,7 @@ def test_synthesised_update_is_exact_for_all_operands_of_eight_bits(family: str)
 
 
 def test_update_is_exact_for_all_operands_of_eight_bits() -> None:
-    files = [RTL / "qs_pkg.sv", RTL / "qs_update.sv"]
+    files = [source("qs_pkg.sv"), source("qs_update.sv")]
     check(files, 8, every_operand(EXHAUSTED), ["-GWidth=8", f"-GLoopDepth={SHAPES[8]}"])
 
 

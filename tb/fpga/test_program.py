@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from tb.sw.command_line import invoke
 
-from qstep.cli.program import command
 from qstep.errors import BuildError, FileFormatError, ToolMissingError
 from qstep_fpga.board import load
 from qstep_fpga.program import program
@@ -87,7 +86,7 @@ def test_the_command_says_what_to_do_with_a_programmed_board(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitstream: Path
 ) -> None:
     loader(tmp_path, monkeypatch, "exit 0")
-    answer = CliRunner().invoke(command, ["tang-nano-9k", "--bitstream", str(bitstream)])
+    answer = invoke("program tang-nano-9k --bitstream", bitstream)
     assert answer.exit_code == 0, answer.output
     config = bitstream.with_suffix(".toml")
     assert answer.output.startswith(f"{BOARD.title} is programmed; try: qstep train gridworld ")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qstep_fpga.families.ecp5_registers import absorb_registers
+from qstep_fpga.families.ecp5.registers import absorb_registers
 
 CLOCK, ENABLE, RESULTS, QS = 2, 3, (10, 11), (20, 21)
 Module = dict[str, Any]
@@ -51,6 +51,13 @@ def block_ram() -> Module:
     return module(cell("DP16KD", ram_parameters(18), inputs, outputs), None)
 
 
+def unwritten_block_ram() -> Module:
+    """Return a block RAM whose port A reads; port B is idle."""
+    inputs = {"CLKA": CLOCK, "CEA": "1", "OCEA": "1", "RSTA": "0", "CLKB": "0", "CEB": "0"}
+    outputs = {"DOA0": RESULTS[0], "DOA1": RESULTS[1]}
+    return module(cell("DP16KD", ram_parameters(18), inputs, outputs), None)
+
+
 def wide_block_ram() -> Module:
     """Return a block RAM that is read 36 bits at a time, through both ports."""
     inputs = {"CLKB": CLOCK, "CEB": "1", "OCEB": "1", "RSTB": "0"}
@@ -79,6 +86,15 @@ def test_a_block_ram_takes_its_flip_flops() -> None:
     assert taken["connections"]["DOB1"] == [21]
 
 
+def test_a_block_ram_that_nothing_writes_takes_the_flip_flops_of_its_first_port() -> None:
+    netlist = unwritten_block_ram()
+    absorb_registers(netlist)
+    assert list(netlist["cells"]) == ["first"]
+    taken = netlist["cells"]["first"]
+    assert taken["parameters"].items() >= {"REGMODE_A": "OUTREG", "REGMODE_B": "NOREG"}.items()
+    assert taken["connections"]["DOA1"] == [21]
+
+
 def test_a_wide_block_ram_takes_the_flip_flops_of_both_ports() -> None:
     netlist = wide_block_ram()
     absorb_registers(netlist)
@@ -100,7 +116,7 @@ def also_out(bit: int) -> Callable[[Module], None]:
     return lambda netlist: netlist["ports"]["out"]["bits"].append(bit)
 
 
-@pytest.mark.parametrize("make", [multiplier, block_ram, wide_block_ram])
+@pytest.mark.parametrize("make", [multiplier, block_ram, unwritten_block_ram, wide_block_ram])
 @pytest.mark.parametrize(
     "change",
     [
@@ -135,6 +151,9 @@ def test_flip_flops_that_do_more_or_less_stay(
         (block_ram, connect("first", "CEB", 9)),
         (block_ram, connect("first", "RSTB", 9)),
         (block_ram, connect("first", "CLKB", 9)),
+        (unwritten_block_ram, set_parameter("first", "REGMODE_A", "OUTREG")),
+        (unwritten_block_ram, connect("first", "OCEA", 9)),
+        (unwritten_block_ram, connect("first", "CEB", 9)),
         (wide_block_ram, set_parameter("first", "REGMODE_A", "OUTREG")),
         (wide_block_ram, connect("first", "CEA", 9)),
         (wide_block_ram, connect("first", "RSTA", 9)),

@@ -20,10 +20,10 @@ extern "C" void run(long clocks, int valid, int alpha, int kappa, const std::int
         top.max_i = maximum[clock];
         top.bias_i = bias[clock];
         top.terminated_i = flags[clock] & 1;
-        top.take_far_i = flags[clock] >> 1 & 1;
-        top.take_near_i = flags[clock] >> 2 & 1;
-        top.join_far_i = flags[clock] >> 3 & 1;
-        top.join_near_i = flags[clock] >> 4 & 1;
+        top.far_replaces_entry_i = flags[clock] >> 1 & 1;
+        top.near_replaces_entry_i = flags[clock] >> 2 & 1;
+        top.far_joins_max_i = flags[clock] >> 3 & 1;
+        top.near_joins_max_i = flags[clock] >> 4 & 1;
         top.clk_i = 0;
         top.eval();
         value[clock] = top.value_o;

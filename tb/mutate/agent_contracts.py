@@ -3,7 +3,7 @@
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held, in_the_past
 
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import Region
 
 __all__ = [
     "agent_bus",
@@ -45,13 +45,13 @@ def agent_update(run: Run) -> Contract:
     width = run.parameters["Width"]
     return Contract(
         declare=f"reg [15:0] alpha = 0; reg [{5 * width - 1}:0] entries = 0; reg [4:0] keeps = 0;"
-        " always @(posedge clk_i) begin alpha <= s2_alpha_i; keeps <= {keeps, s0_keep_i};"
-        " entries <= {entries, s0_entry_i}; end",
+        " always @(posedge clk_i) begin alpha <= alpha_coeff_i; keeps <= {keeps, entry_keep_i};"
+        " entries <= {entries, entry_value_i}; end",
         assume=(
-            "s2_alpha_i <= 16'd32768",
-            "s3_kappa_i <= alpha",
-            f"s3_target_i[{width}] == s3_target_i[{width - 1}]",
-            f"keeps[4] ? s5_zero_i : s5_entry_i == entries[{5 * width - 1}:{4 * width}]",
+            "alpha_coeff_i <= 16'd32768",
+            "target_kappa_i <= alpha",
+            f"target_value_i[{width}] == target_value_i[{width - 1}]",
+            f"keeps[4] ? again_zero_i : again_value_i == entries[{5 * width - 1}:{4 * width}]",
         ),
     )
 
@@ -100,7 +100,7 @@ def budget(run: Run) -> Contract:
         ),
         seen={
             "budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0",
-            "budget_rest_o": "0",  # a register inside, which the bench looks at between its changes
+            "budget_remaining_o": "0",  # a register inside, which the bench looks at between its changes
         },
         own="budget_",
         reset=8,

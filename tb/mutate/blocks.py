@@ -150,7 +150,7 @@ BLOCKS = {
             ),
             _agents(*OWNING),
         ),
-        Block("stop", ("qs_stop.sv",), _with(chain_contract.stop, [chain_run(FARMS[0])])),
+        Block("node", ("qs_chain_node.sv",), _with(chain_contract.node, [chain_run(FARMS[0])])),
         _link("cobs-decoder", CobsDecoder, "cobs", "decoder", contract=link_contracts.COBS_DECODER),
         _link("cobs-encoder", CobsEncoder, "cobs", "encoder", contract=link_contracts.COBS_ENCODER),
         _link("crc", Crc32, "crc", "crc"),

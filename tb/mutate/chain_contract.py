@@ -3,19 +3,20 @@
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held
 
-from qstep.spec.protocol import ALL_LANES, Region
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ALL_LANES
 from qstep_rtl.chain_head import DOWN, UP
 
-__all__ = ["stop"]
+__all__ = ["node"]
 
 _LANES = 3
 """Of the bench, as it is."""
 
 
-def stop(_: Run) -> Contract:
+def node(_: Run) -> Contract:
     """The head gets one request at a time, and lanes answer only what they are asked.
 
-    At power-up, no frame is in a stop (in simulation, as on the FPGAs, its flip-flops are 0 then), and a
+    At power-up, no frame is in a node (in simulation, as on the FPGAs, its flip-flops are 0 then), and a
     reset lasts 16 clocks. A lane that is in reset obeys nothing.
     """
     declare, same = held(
@@ -68,12 +69,12 @@ _OF_A_STOP = {
     **dict.fromkeys(("up_q", "up_o"), UP.size),
     **dict.fromkeys(("taking_q", "passing_q", "rst_q", "rst_o"), 1),
 }
-"""Nets of a stop, and their widths."""
+"""Nets of a node, and their widths."""
 
 _INSIDE = {
-    f"{name}_{k}": (f"gen_stop[{k}].u_stop.{name}", width)
+    f"{name}_{k}": (f"gen_node[{k}].u_node.{name}", width)
     for k in range(_LANES)
     for name, width in _OF_A_STOP.items()
     if name not in ("down_o", "rst_o") or k < _LANES - 1
 }
-"""The registers of the stops."""
+"""The registers of the nodes."""

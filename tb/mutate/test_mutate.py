@@ -78,8 +78,8 @@ def test_outcomes_count_until_hardware_or_bench_change(
     bench, before = made(RTL, tmp_path / "kept")
     kept = outcomes(bench, before)
     rtl = tmp_path / "rtl"
-    shutil.copytree(RTL, rtl, ignore=shutil.ignore_patterns("qstep_rtl", "bench", "worlds"))
-    block = rtl / "qs_max_tree.sv"
+    shutil.copytree(RTL, rtl, ignore=shutil.ignore_patterns("qstep_rtl", "bench"))
+    block = rtl / "common/qs_max_tree.sv"
     source = block.read_text(encoding="utf-8")
     block.write_text(f"// A comment.\n{source}", encoding="utf-8")
     assert made(rtl, tmp_path / "kept")[1] == before

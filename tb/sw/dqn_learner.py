@@ -1,12 +1,16 @@
-"""A small DQN learner for tests."""
+"""A small DQN learner for tests, and runs with a whole configuration."""
+
+from dataclasses import fields
+from typing import Any
 
 import torch
 
 from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
+from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 
-__all__ = ["CPU", "SMALL", "learner", "play_on"]
+__all__ = ["CPU", "SMALL", "learner", "play_on", "run_of"]
 
 CPU = torch.device("cpu")
 SMALL = DqnConfig(
@@ -28,3 +32,9 @@ def play_on(made: Dqn, steps: int) -> Dqn:
     while made.steps < steps:
         made.step()
     return made
+
+
+def run_of(name: str, algorithm: str, config: Any, **settings: Any) -> NetworkRun:
+    """Return a run with every field of a configuration."""
+    every = {field.name: getattr(config, field.name) for field in fields(config)}
+    return NetworkRun(name, algorithm, **every, **settings)

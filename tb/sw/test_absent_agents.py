@@ -12,16 +12,8 @@ from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config, Link
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
-from qstep.spec.protocol import (
-    AGENT_BITS,
-    ALL_LANES,
-    COMMON,
-    FIRST_AGENT_BIT,
-    WORD_BYTES,
-    Request,
-    StatusCode,
-    arguments_of,
-)
+from qstep.spec.memory_map import INDEX, Region
+from qstep.spec.protocol import ALL_LANES, COMMON, WORD_BYTES, Request, StatusCode, arguments_of
 from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 
@@ -65,11 +57,12 @@ def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(confi
     hello = decode_frame(exchange(port, encode_frame(Request.HELLO, 0, 0, b"last"), 1)[0])
     assert hello is not None
     epoch = hello.epoch
-    for region, first in FIRST_AGENT_BIT.items():
-        for agent in range(config.lane_agents, 1 << AGENT_BITS):
-            for word in range(1 << min(first, 4)):
+    for region in (Region.SETTINGS, Region.CONTEXT, Region.COUNTERS, Region.TABLE):
+        index = INDEX[region]
+        for agent in range(config.lane_agents, 1 << index.widths["agent"]):
+            for word in range(1 << min(index.offsets["agent"], 4)):
                 lane = [config.lanes - 1] if config.lanes > 1 else []
-                where = (region, agent << first | word, 1, 0, 1)
+                where = (region, index.pack(agent=agent) | word, 1, 0, 1)
                 got = ask(Request.FETCH, layouts[Request.FETCH].pack(*where, *lane))
                 assert len(got) == WORD_BYTES
                 lanes = [ALL_LANES] if lane else []

@@ -16,7 +16,7 @@ from qstep.golden.agents_fast import FastActingModel
 from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config
 from qstep.spec.epsilon import KINDS, UNITS, Epsilon
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import QFormat, Rounding, greatest_coefficient
 from qstep.spec.settings import AgentSettings
 
 ACTIONS = 3  # one loop is compiled for each number and algorithm
@@ -54,9 +54,12 @@ def pairs(draw: st.DrawFn) -> Pair:
         QFormat.parse(draw(st.sampled_from(["Q4.4", "Q8.8", "Q16.16"]))),
         rounding=draw(st.sampled_from(Rounding)),
         acting=acting,
+        coefficient_bits=draw(st.sampled_from([15, 16, 22, 24])),
     )
+    most = greatest_coefficient(config.coefficient_bits) / (1 << config.coefficient_bits)
+    alpha = st.sampled_from([0.1 * most, 0.5 * most, most])
     own = [
-        AgentSettings(draw(st.sampled_from([0.1, 0.5, 1.0])), 0.95, draw(epsilons()), draw(SEEDS))
+        AgentSettings(draw(alpha), 0.95, draw(epsilons()), draw(SEEDS))
         for _ in range(acting.agents)
     ]
     world = random_world(config, draw(st.sampled_from([0, 1, 7])), draw(SEEDS))
@@ -78,6 +81,7 @@ def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) ->
     for steps in (first, second):
         lived = list(plain.run(steps))
         traced = fast.run(steps, trace=True)
+        assert traced is not None
         assert list(zip(*(column.tolist() for column in traced), strict=True)) == lived
         assert_equal(plain, fast)
 
@@ -116,7 +120,7 @@ def test_compiled_model_is_reconfigured(pair: Pair, changes: list[tuple[Epsilon,
         list(plain.run(13))
         fast.run(13)
         own = [
-            replace(old, alpha=0.3, gamma=0.5, epsilon=old.epsilon if keep else epsilon)
+            replace(old, alpha=0.3 * old.alpha, gamma=0.5, epsilon=old.epsilon if keep else epsilon)
             for old in plain.settings
         ]
         states = plain.states
@@ -161,6 +165,29 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
         thread.submit(fast.run, 12_500).result()
     assert_equal(plain, fast)
     assert all(count.saturations and count.truncations for count in fast.counters)
+
+
+@pytest.mark.parametrize("rounding", Rounding)
+@pytest.mark.parametrize(("bits", "number_format"), [(16, "Q4.4"), (22, "Q8.8"), (24, "Q16.16")])
+def test_models_are_equal_after_100000_steps_with_more_bits(
+    bits: int, number_format: str, rounding: Rounding
+) -> None:
+    config = Config(
+        40,
+        ACTIONS,
+        number_format,
+        rounding,
+        acting=Acting(agents=16, outcomes=2),
+        coefficient_bits=bits,
+    )
+    own = [AgentSettings((1 + n) * 2.0 ** (11 - bits), 0.95, seed=n) for n in range(16)]
+    world = random_world(config, 50, 7)
+    plain, fast = ActingModel(config, world, own), FastActingModel(config, world, own)
+    for _ in plain.run(6_500):
+        pass
+    fast.run(6_500)
+    assert_equal(plain, fast)
+    assert np.unique(fast.table).size > 100
 
 
 def test_every_number_of_agents_equals_the_plain_model() -> None:

@@ -93,7 +93,7 @@ def replayed(
                 target = row[later.action]
             case _:
                 target = tables[1 - step.table, step.next_state, row.argmax()]
-        c = own[step.agent].coefficients
+        c = own[step.agent].coefficients_for(config)
         entry = tables[step.table, step.state]
         acc = c.beta * entry[step.action] + c.alpha * step.reward
         acc += c.kappa * target * (not step.terminated)
@@ -187,9 +187,9 @@ def test_rounding_is_the_configurations(rounding: str) -> None:
     config = acting(rounding=rounding)
     model = ActingModel(config, ring(config), settings(1))
     step = next(model.run(1))
-    c = settings(1)[0].coefficients
+    c = settings(1)[0].coefficients_for(config)
     drawn = draw(advanced(advanced(first_word(5, 0))))
-    bias = {"floor": 0, "nearest": 1 << 14, "stochastic": drawn.rounding}[rounding]
+    bias = {"floor": 0, "nearest": 1 << 14, "stochastic": drawn.rounding >> 16}[rounding]
     assert model.table[step.state, step.action] == (c.alpha * step.reward + bias) >> 15
 
 

@@ -50,6 +50,19 @@ def test_the_vectorised_loop_refuses_values_that_its_sums_do_not_hold() -> None:
         VectorYardstick(model)
 
 
+@pytest.mark.parametrize("kind", [ActingYardstick, VectorYardstick])
+def test_the_loops_refuse_other_coefficients(
+    kind: type[ActingYardstick] | type[VectorYardstick],
+) -> None:
+    named = World.named("gridworld")
+    config = Config(named.states, named.actions, acting=named.acting(), coefficient_bits=16)
+    model = FastActingModel(config, named.table(config), [AgentSettings()])
+    with pytest.raises(
+        ConfigError, match="coefficient_bits is 16; it must be 15 for the loops in C"
+    ):
+        kind(model)
+
+
 def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ActingYardstick.run
     monkeypatch.setattr(ActingYardstick, "run", lambda self, steps: whole(self, steps - 1))

@@ -100,7 +100,7 @@ LUCKY, FAILED, FIRST, WIDER = (
 
 
 def advice_of(*trials: Trial) -> dict[str, Any]:
-    return judged([dict(trial) for trial in trials], 0.5, 0.9, 1, 0.0)
+    return judged([dict(trial) for trial in trials], 0.5, 0.9, 15, 1, 0.0)
 
 
 def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:

@@ -31,11 +31,16 @@ from qstep.errors import (
     SessionLostError,
     WorldSilentError,
 )
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config, Link
 from qstep.spec.epsilon import Epsilon
+from qstep.spec.integer_worlds import CART_POLE
+from qstep.spec.memory_map import NUMBERS, Region
 from qstep.spec.protocol import Request
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
+from qstep.spec.tiles import Tiles
 
 CONFIG = Config(
     *(9, 3),
@@ -44,6 +49,8 @@ CONFIG = Config(
 )
 WORLD = random_world(CONFIG, 20, 1)
 SETTINGS = [AgentSettings(seed=seed) for seed in range(2)]
+TILED = Config(81, 2, acting=Acting(agents=2, world="CartPole-v1"), planes=8, link=CONFIG.link)
+COARSE = Tiles.from_dict({**CART_POLE.tiles.to_dict(), "tiles": 7})
 
 
 def opened(reference: ReferenceDevice, port: type[DirectPort] = DirectPort) -> LinkAgents:
@@ -52,8 +59,36 @@ def opened(reference: ReferenceDevice, port: type[DirectPort] = DirectPort) -> L
 
 def opened_in(own: str, world: Any) -> LinkAgents:
     """Open agents whose configuration has a world of its `own` kind."""
-    config = replace(CONFIG, acting=Acting(agents=2, world=own))
+    wanted = TILED if own == CART_POLE.env_id else CONFIG
+    config = replace(wanted, acting=Acting(agents=2, world=own))
     return LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
+
+
+def opened_tiled(config: Config = TILED, **changed: Any) -> LinkAgents:
+    """Open agents whose configuration or world differs from CartPole with its own tiles."""
+    world = TiledWorld(replace(CART_POLE, **changed), config)
+    return LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
+
+
+def test_a_world_seen_through_tiles_opens_its_model() -> None:
+    world = TiledWorld(CART_POLE, TILED)
+    with open_agents("model:", TILED, world, SETTINGS) as model:
+        assert isinstance(model, FastTiledModel)
+
+
+def test_the_numbers_of_a_state_are_words_of_the_world() -> None:
+    reference = ReferenceAgents(TILED)
+    world = TiledWorld(CART_POLE, TILED)
+    device = LinkAgents(DirectPort(reference), TILED, world, SETTINGS, PATIENCE)
+    assert [own.state for own in device.states] == [(0,) * 4] * 2
+    states = [
+        replace(own, state=tuple(limits[agent] for limits in CART_POLE.limits), begun=True)
+        for agent, own in enumerate(device.states)
+    ]
+    device.restore(device.table, states, device.counters)
+    assert device.states == states
+    least = CART_POLE.limits[3][0]
+    assert reference.words[Region.WORLD, NUMBERS.pack(word=3, agent=0)] == least & 0xFFFFFFFF
 
 
 def opened_model() -> object:
@@ -85,6 +120,14 @@ def cleared() -> None:
         (lambda: opened_in("a.sv", WORLD), ConfigError, "world is a table; the device's is 'a.sv'"),
         (lambda: opened_in("table", 0), ConfigError,
          "world is a limit of steps; the device's is a table"),
+        (lambda: opened_in("CartPole-v1", 0), ConfigError,
+         "world is a limit of steps; the device's is 'CartPole-v1' seen through tiles, which must"),
+        (lambda: opened_tiled(replace(TILED, acting=Acting(agents=2))), ConfigError,
+         "world is CartPole-v1; the device's is 'table'"),
+        (lambda: opened_tiled(tiles=COARSE), ConfigError,
+         "world is CartPole-v1 with other tiles or numbers than the device's 'CartPole-v1'; use"),
+        (lambda: opened_tiled(max_episode_steps=65536), ConfigError,
+         "max_episode_steps is 65536; it must be an integer from 0 to 65535"),
         (lambda: opened_in("a.sv", 65536), ConfigError,
          "max_episode_steps is 65536; it must be an integer from 0 to 65535"),
         (opened_model, ConfigError, "device is 'model', which has worlds from tables only"),
@@ -108,7 +151,7 @@ def test_opening_ends_a_job_and_loads_world_settings_and_agents() -> None:
     assert reference.left == 0
     writes = [
         *world_writes(CONFIG, WORLD),
-        *(write for number, own in enumerate(SETTINGS) for write in settings_writes(number, own)),
+        *(one for at, own in enumerate(SETTINGS) for one in settings_writes(CONFIG, at, own)),
     ]
     for region, place, data in writes:
         assert reference.words[region, place] == data
@@ -138,7 +181,8 @@ def test_other_settings_write_those_words_only() -> None:
     device.configure(own)
     assert device.states == [states[0], replace(states[1], epsilon=1 << 23, epsilon_count=0)]
     written = {where for where, word in reference.words.items() if before.get(where) != word}
-    asked = {(write.region, write.place) for n in range(2) for write in settings_writes(n, own[n])}
+    writes = [write for n in range(2) for write in settings_writes(CONFIG, n, own[n])]
+    asked = {(write.region, write.place) for write in writes}
     assert written < asked | {(write.region, write.place) for write in epsilon_writes(1, states[1])}
     assert device.settings == tuple(own)
 

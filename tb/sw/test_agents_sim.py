@@ -23,15 +23,8 @@ from qstep.spec.agents import Acting, Algorithm
 from qstep.spec.config import Config, Link
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
-from qstep.spec.protocol import (
-    ARGUMENTS,
-    COMMON,
-    WORD_BYTES,
-    Region,
-    Request,
-    StatusCode,
-    max_words,
-)
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ARGUMENTS, COMMON, WORD_BYTES, Request, StatusCode, max_words
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 from qstep_rtl import sources
 from qstep_sim.build import compile_library

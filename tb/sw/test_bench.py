@@ -10,6 +10,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tb.sw.counting_device import CountingDevice
 from tb.sw.made_up_board import made_up_build
 
 from qstep._io.files import json_text
-from qstep._io.pictures import write_picture
+from qstep._io.pictures import write_pictures
 from qstep.errors import FileFormatError, ToolMissingError
 from qstep.spec.config import Config, Link
 from qstep_bench import report, systems, tables
@@ -42,7 +43,7 @@ HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
 
 
 def write_plot(report: BenchReport, path: Path) -> None:
-    write_picture(draw(report), path)
+    write_pictures({path: partial(draw, report)})
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -204,9 +205,12 @@ def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: B
 
 
 def test_the_plot_is_written_for_one_workload(quick_report: BenchReport, tmp_path: Path) -> None:
-    write_picture(draw(quick_report), tmp_path / "new" / "both.png")
-    write_picture(
-        draw(replace(quick_report, systems=quick_report.systems[1:])), tmp_path / "one.png"
+    one_system = replace(quick_report, systems=quick_report.systems[1:])
+    write_pictures(
+        {
+            tmp_path / "new" / "both.png": partial(draw, quick_report),
+            tmp_path / "one.png": partial(draw, one_system),
+        }
     )
     both, one = (tmp_path / "new" / "both.png").read_bytes(), (tmp_path / "one.png").read_bytes()
     assert both.startswith(b"\x89PNG")

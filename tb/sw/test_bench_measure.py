@@ -2,7 +2,6 @@
 
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -206,8 +205,7 @@ def test_a_training_that_only_counts_is_caught(kind: str, rate: float, message: 
     torch = pytest.importorskip("torch")
     from qstep_bench.training import Training
 
-    training = Training("cartpole", kind, torch.device("cpu"))
-    training.config = replace(training.config, learning_rate=rate)
+    training = Training("cartpole", kind, torch.device("cpu"), learning_rate=rate)
     entry = training.form("a", "b", None)
     entry.run(max(64, training.least))
     with pytest.raises(WrongTableError, match=message):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,7 +35,7 @@ def refuse(folder: Path) -> Path:
 
 
 def entries(folder: Path) -> list[Path]:
-    return [entry for entry in folder.iterdir() if entry.name != "lock"]
+    return list(folder.iterdir())
 
 
 def test_entry_is_made_once_and_nothing_else_is_left(empty_cache: Path) -> None:
@@ -157,41 +157,27 @@ def test_folder_that_others_may_write_is_refused(empty_cache: Path, mode: int) -
         cache.fetch("ab", ".so", refuse)
 
 
-def test_two_builds_at_once_get_the_same_whole_entry(empty_cache: Path) -> None:
-    both = threading.Barrier(2, timeout=30)
-    number = iter(range(2))
+@pytest.mark.parametrize("damaged", [False, True])
+def test_two_that_build_at_once_get_the_same_whole_entry(empty_cache: Path, damaged: bool) -> None:
+    if damaged:
+        half(cache.fetch("ab", ".so", write))
+    building = threading.Event()
 
-    def write_together(folder: Path) -> Path:
-        made = write(folder)
-        made.write_bytes(b"build %d" % next(number))  # a compiler may write the date
-        both.wait()
-        return made
-
-    with ThreadPoolExecutor() as pool:
-        futures = [pool.submit(cache.fetch, "ab", ".so", write_together) for _ in range(2)]
-        kept = [future.result() for future in futures]
-    assert kept[0] == kept[1]
-    assert entries(empty_cache) == [kept[0]]
-
-
-def test_two_that_find_the_same_damaged_entry_both_get_one_that_stays(empty_cache: Path) -> None:
-    entry = cache.fetch("ab", ".so", write)
-    half(entry)
-    slow_has_looked, fast_has_ended = threading.Event(), threading.Event()
-
-    def write_late(folder: Path) -> Path:
-        slow_has_looked.set()
-        assert fast_has_ended.wait(30)
+    def write_slowly(folder: Path) -> Path:
+        building.set()
+        waiting.result(timeout=30)
         return write(folder)
 
     with ThreadPoolExecutor() as pool:
-        slow = pool.submit(cache.fetch, "ab", ".so", write_late)
-        assert slow_has_looked.wait(30)
-        fast = cache.fetch("ab", ".so", write)
-        before = fast.stat().st_ino
-        fast_has_ended.set()
-        assert slow.result() == fast
-    assert fast.stat().st_ino == before
+        waiting: Future[None] = Future()
+        slow = pool.submit(cache.fetch, "ab", ".so", write_slowly)
+        assert building.wait(30)
+        other = pool.submit(cache.fetch, "ab", ".so", refuse)
+        with pytest.raises(TimeoutError):
+            other.result(timeout=0.2)
+        waiting.set_result(None)
+        assert slow.result() == other.result()
+    assert entries(empty_cache) == [slow.result()]
 
 
 BUILDER = """
@@ -211,19 +197,21 @@ cache.fetch("ab", ".so", killed)
 def test_what_a_killed_build_left_is_removed_and_a_running_one_stays(empty_cache: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", BUILDER, "kill"], check=False)
     assert killed.returncode == -signal.SIGKILL
-    (left,) = entries(empty_cache)
+    left = entries(empty_cache)
+    assert sorted(path.name[:9] for path in left) == ["ab.lock", "build-ab-"]
     with subprocess.Popen(
         [sys.executable, "-c", BUILDER, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == b"building\n"
-        (scratch,) = entries(empty_cache)
-        assert scratch != left
+        lock, scratch = sorted(entries(empty_cache))
+        assert lock.name == "ab.lock"
+        assert scratch not in left
         cache.fetch("cd", ".so", write)
-        assert scratch.is_dir()
+        assert (lock.exists(), scratch.is_dir()) == (True, True)
         running.communicate()
         assert running.returncode == 0
-    assert len(entries(empty_cache)) == 2
+    assert sorted(path.name[:3] for path in entries(empty_cache)) == ["ab-", "cd-"]
 
 
 def test_read_only_cache_still_serves(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +221,7 @@ def test_read_only_cache_still_serves(empty_cache: Path, monkeypatch: pytest.Mon
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("qstep._io.cache.tempfile.mkdtemp", read_only)
-    monkeypatch.setattr("qstep._io.cache.lock", read_only)
+    monkeypatch.setattr("qstep._io.cache.locked", read_only)
     assert cache.fetch("ab", ".so", refuse) == entry
     with pytest.raises(QStepError, match=r"cache cannot be written; set QSTEP_CACHE: .*Read-only"):
         cache.fetch("cd", ".so", refuse)

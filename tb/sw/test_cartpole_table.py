@@ -12,7 +12,7 @@ from qstep import Config, Hyperparameters, Rounding, Transitions
 from qstep.device.model import ModelDevice
 from qstep.envs import make, table_size
 from qstep.envs.cartpole_table import LIMITS, CartPoleTable, row_of
-from qstep.learn.host import Learner, Plan
+from qstep.learn.host import HostRun, Plan
 from qstep.spec.epsilon import Epsilon
 
 
@@ -103,7 +103,8 @@ class Blind(ModelDevice):
 def test_table_that_does_not_see_the_angular_speed_does_not_learn_to_balance() -> None:
     plan = Plan("cartpole", 3000, Epsilon(1.0, 0.0, "linear", 0.5, "run"), 1024, 500, num_envs=4)
     device = Blind(Config(2048, 2, rounding=Rounding.STOCHASTIC))
-    learner = Learner(device, plan, Hyperparameters(0.1, 0.99))
-    for _ in learner:
+    run = HostRun("", plan, Hyperparameters(0.1, 0.99), device.config)
+    run.start(device)
+    for _ in run:
         pass
-    assert 20 < learner.result.evaluations[-1].mean_return < LEAST
+    assert 20 < run.final.evaluations[-1].mean_return < LEAST

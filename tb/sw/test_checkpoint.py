@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tb.sw.checkpoints import load_checkpoint
 from tb.verify.figures import Count
 
 from qstep._io import checkpoint as module
-from qstep._io.checkpoint import Checkpoint, load_checkpoint, read_checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
 from qstep.errors import CheckpointError, FileFormatError
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
@@ -205,7 +206,7 @@ def head(**parts: Any) -> Any:
             {"head": np.array([34, 0x110000, 34], np.uint32).view("U3").reshape(())},
             "no checkpoint, .*UnicodeDecodeError",
         ),
-        ({"head": head(identity=3)}, "no checkpoint, .*identity or head is no dictionary"),
+        ({"head": head(identity=3)}, "no checkpoint, .*identity or head is not a dictionary"),
         ({"head": head(), "x": np.array([{}], object)}, "no checkpoint, .*unpickled"),
         ({"head": head(kind="qstep checkpoint 1")}, "is a 'qstep checkpoint 1'; this version reads"),
         ({"head": head(), "x": np.zeros(1_000_000), "compression": zipfile.ZIP_DEFLATED},
@@ -239,7 +240,10 @@ def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
         (set_array("table", np.zeros((2, 2), np.int32)), r"table has shape \(2, 2\)"),
         (set_array("table", np.full((3, 2), 1 << 20)), r"table\[0, 0\] is 1048576"),
         (set_array("episodes_0", [2, 1]), "not numbered from 1"),
-        (set_array("episodes_3", [1.5, 2.5]), "column of episodes is float64"),
+        (
+            set_array("episodes_3", [1.5, 2.5]),
+            "episodes_3 of the checkpoint is float64 of shape .* must be int64",
+        ),
         (set_array("pending_0", np.zeros(2, np.int32)), "columns of pending are not equally long"),
     ],
 )

@@ -183,8 +183,8 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
         agents=3,
         number_format="Q8.8",
     )
-    assert plan.world is not None
-    table = plan.world.table(plan.config)
+    assert plan.solvable is not None
+    table = plan.solvable.table(plan.config)
     if not known:
         table = replace(table, max_episode_steps=0)
     model = FastActingModel(plan.config, table, plan.settings)
@@ -201,7 +201,7 @@ def test_a_device_is_opened_with_its_table_or_else_with_the_limit_of_steps() -> 
 def test_a_circuit_takes_the_settings_of_each_agent() -> None:
     each = [AgentSettings(seed=seed) for seed in range(3)]
     plan = planned("worlds/gridworld.sv", budget=Budget(1), settings=each, config=GRID)
-    assert (plan.world, plan.settings) == (None, tuple(each))
+    assert (plan.solvable, plan.settings) == (None, tuple(each))
 
 
 @pytest.mark.parametrize("port", [DROWSY], indirect=True)

@@ -45,7 +45,7 @@ def test_json_on_stdout_stands_alone_and_a_file_leaves_the_words() -> None:
 
 def test_json_has_null_for_a_number_that_is_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
     report = {"mean": math.nan, "range": (-math.inf, [np.float64(np.nan), 1.5]), "ok": True}
-    JsonOutput(on_stdout=True, file=Path("a.json")).tell(report, lambda: None)
+    JsonOutput(on_stdout=True, file=Path("a.json")).tell(report)
     printed = capsys.readouterr().out
     assert json.loads(printed, parse_constant=pytest.fail) == {
         "mean": None,

@@ -121,6 +121,44 @@ def test_code_that_cannot_be_kept_runs(package: Path) -> None:
     assert run(package) == "22.0 0"
 
 
+RACE = """\
+import sys, time
+from numba.core.caching import IndexDataCacheFile
+from qstep._io.compiled import compiled
+before, after = map(float, sys.argv[2:])
+plain = IndexDataCacheFile._save_index
+def slow(self, overloads):
+    time.sleep(before)
+    plain(self, overloads)
+    time.sleep(after)
+IndexDataCacheFile._save_index = slow
+@compiled
+def length(values):
+    return len(values)
+print(length((1,) * int(sys.argv[1])), flush=True)
+"""
+"""Slow between the choice of a file's name, its entry in the index, and its writing."""
+
+
+def test_two_processes_that_compile_at_once_do_not_mix_up_their_code(package: Path) -> None:
+    (package / "race.py").write_text(RACE, encoding="utf-8")
+
+    def started(length: float, before: float = 0, after: float = 0) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "qstep.race", f"{length:g}", str(before), str(after)],
+            cwd=package.parent,
+            env={**os.environ, "PYTHONPATH": str(package.parent)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    at_once: list[tuple[float, ...]] = [(2, 0.5, 2.0), (3, 1.0, 0.0)]
+    for lengths in (at_once, [(2,), (3,)]):
+        processes = [started(*given) for given in lengths]
+        answers = [process.communicate()[0].strip() for process in processes]
+        assert answers == ["2", "3"]
+
+
 def test_cache_of_compiled_is_where_the_machine_code_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "")
     assert cache_of_compiled() == PACKAGE / "_io/__pycache__"

@@ -24,6 +24,7 @@ from qstep.golden.lane import Model
 from qstep.golden.lane_fast import FastModel
 from qstep.learn.table import save_table
 from qstep.spec.agents import SWITCHES, Acting
+from qstep.spec.settings import AgentSettings
 
 
 def config(**fields: Any) -> Config:
@@ -60,9 +61,9 @@ def config(**fields: Any) -> Config:
         (lambda: Link(clock_hz=12_000_000, baud=1_450_000),
          "link.baud is 1450000; .* misses it by"),
         (lambda: Acting(world="live.txt"),
-         "acting.world is 'live.txt'; it must be 'table', 'live', 'pins' or a file that ends"),
+         "acting.world is 'live.txt'; it must be 'table', 'live', .*, 'CartPole-v1' or a file that end"),
         (lambda: Acting(world=None),  # type: ignore[arg-type]
-         "acting.world is None; it must be 'table', 'live', 'pins' or a file that ends"),
+         "acting.world is None; it must be 'table', 'live', .*, 'CartPole-v1' or a file that ends"),
         (lambda: Acting(world="a.sv", outcomes=4),
          "acting.outcomes is 4; it must be 1 where acting.world is"),
         (lambda: Acting(world="a.sv", starts=2),
@@ -83,8 +84,16 @@ def config(**fields: Any) -> Config:
         (lambda: Hyperparameters(gamma="high"), "gamma is 'high'; it must be a number from 0 to 1"),  # type: ignore[arg-type]
         (lambda: Hyperparameters(alpha=True), "alpha is True; it must be a number from 0 to 1"),
         (lambda: Hyperparameters(alpha=10**400), "alpha is 1000.*; it must be from 0 to 1"),
-        (lambda: Hyperparameters(alpha=0.00001),
+        (lambda: Hyperparameters(alpha=0.00001).coefficients_for(config()),
          "alpha is 1e-05, which 15 fractional bits round to 0; .* 1.52587890625e-05"),
+        (lambda: AgentSettings(1e-8).coefficients_for(config(coefficient_bits=24)),
+         "alpha is 1e-08, which 24 fractional bits round to 0; .* 2.98023223876953"),
+        (lambda: Hyperparameters(alpha=0.5).coefficients_for(config(coefficient_bits=17)),
+         "alpha is 0.5, which 16 bits do not hold where 17 are .* be 0 to 0.49999237060546875"),
+        (lambda: config(coefficient_bits=14),
+         "coefficient_bits is 14; it must be an integer from 15 to 24"),
+        (lambda: config(coefficient_bits=25),
+         "coefficient_bits is 25; it must be an integer from 15 to 24"),
         (lambda: Hyperparameters(rounding="up"), "rounding is 'up'"),
         (lambda: Hyperparameters(rounding=[]), r"rounding is \[\]; it must be one of nearest"),  # type: ignore[arg-type]
         (lambda: Hyperparameters(seed=1.0), "seed is 1.0; it must be an integer"),  # type: ignore[arg-type]
@@ -253,8 +262,34 @@ def test_the_spaces_of_an_environment_make_a_config() -> None:
 
 
 def test_smallest_alpha_is_the_one_that_the_message_names() -> None:
-    assert Hyperparameters(alpha=1.52587890625e-05).coefficients.alpha == 1
-    assert Hyperparameters(alpha=0.0).coefficients.alpha == 0
+    assert Hyperparameters(alpha=1.52587890625e-05).coefficients_for(config()).alpha == 1
+    assert Hyperparameters(alpha=0.0).coefficients_for(config()).alpha == 0
+
+
+def test_a_device_of_the_usual_coefficients_keeps_its_digest() -> None:
+    usual, finer = config(), config(coefficient_bits=22)
+    assert "coefficient_bits" not in usual.to_dict()
+    assert usual == config(coefficient_bits=15)
+    assert usual.digest == "eaf238c010d9b16fee56452710b0657cc7770f233d7de99f69d86cc5e102e93c"
+    assert Config.from_dict(finer.to_dict()) == finer != usual
+    assert finer.digest != usual.digest
+
+
+@pytest.mark.parametrize(("bits", "alpha"), [(15, 0.5), (16, 0.5), (17, 65535 / 2**17)])
+def test_a_device_begins_with_an_alpha_that_fits(bits: int, alpha: float) -> None:
+    assert Hyperparameters.first_for(config(coefficient_bits=bits)) == Hyperparameters(alpha)
+
+
+@pytest.mark.parametrize("make", [Model, FastModel, ModelDevice], ids=lambda kind: kind.__name__)
+def test_alpha_that_does_not_fit_changes_nothing(make: Any) -> None:
+    user = make(config(coefficient_bits=22))
+    user.configure(Hyperparameters(2**-10, 0.5))
+    moves = Transitions.from_arrays(user.config, [1], [2], [100.0], [3], [True])
+    with pytest.raises(ConfigError, match=r"alpha is 0\.5, which 16 bits do not hold"):
+        user.configure(Hyperparameters(0.5))
+    user.apply(moves)
+    table = user.read() if isinstance(user, ModelDevice) else user.table
+    assert table[1, 2] == 25  # 100 * 256 / 1024
 
 
 @pytest.mark.parametrize("make", [Model, FastModel, ModelDevice], ids=lambda kind: kind.__name__)

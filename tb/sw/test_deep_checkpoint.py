@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tb.sw.checkpoints import load_checkpoint
+from tb.sw.dqn_learner import run_of
 
-from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.algorithms import preset_of
 from qstep.deep.config import DqnConfig, PqnConfig
@@ -24,14 +26,13 @@ from qstep.errors import CheckpointError, ConfigError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-CPU = torch.device("cpu")
 CONFIG = DqnConfig(
     3_000, hidden=(16,), batch_size=16, gradient_steps=2, buffer_size=700, learning_starts=64
 )  # fmt: skip
 
 
 def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> NetworkRun:
-    return NetworkRun(name, "dqn", config, CPU, evaluate_every=40)
+    return run_of(name, "dqn", config, evaluate_every=40)
 
 
 def everything(run: NetworkRun) -> dict[str, Any]:
@@ -51,13 +52,13 @@ def pqn(name: str, num_envs: int) -> NetworkRun:
     config = PqnConfig(
         20 * 8 * num_envs, hidden=(16,), num_steps=8, update_epochs=2, num_minibatches=4
     )
-    return NetworkRun(name, "pqn", config, CPU, evaluate_every=200)
+    return run_of(name, "pqn", config, evaluate_every=200)
 
 
 def snake() -> NetworkRun:
     config = replace(preset_of("snake").settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
-    return NetworkRun("snake", "dqn", config, CPU, evaluate_every=400, episodes=1200)
+    return run_of("snake", "dqn", config, evaluate_every=400, episodes=1200)
 
 
 @pytest.mark.parametrize(
@@ -241,8 +242,6 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
 
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
-    run = NetworkRun(
-        "cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), CPU, evaluate_every=10
-    )
+    run = run_of("cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), evaluate_every=10)
     with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
         _ = run.checkpoint

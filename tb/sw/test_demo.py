@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,18 +16,25 @@ from rich.console import Console
 
 from qstep.device.base import Counters
 from qstep.envs import GridWorld
-from qstep.learn.agents_result import played
+from qstep.learn.evaluate import Evaluation, played
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
-from qstep_bench import demo, demo_agents, demo_picture, measure
+from qstep_bench import demo, demo_agents, demo_picture, demo_pole, measure
 from qstep_bench.cli.demo import _show_speed, command
 from qstep_bench.measure import Benchmark, Spread
 
 MODEL, GREEDY, _ = demo_agents.on_model()
 ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY, 400e6)
 SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", rate=Spread.of([138e6]))])
+
+
+@cache
+def on_pole() -> demo_pole.OnPole:
+    model = demo_pole.on_model()  # compiled for this: not while tests are collected
+    played = [Evaluation(0, float(mean), None, 0.0, float(mean)) for mean in range(470, 486)]
+    return demo_pole.OnPole(2_000_123, 2.5, model.table, model, played)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +61,16 @@ def run(
 ) -> Callable[..., Result]:
     """Return the command, which gets what the simulated device and the agents on the chip learnt."""
 
-    def shown(simulated: demo.Trained = trained, on_chip: demo_agents.OnChip = ON_CHIP) -> Result:
+    def shown(
+        simulated: demo.Trained = trained,
+        on_chip: demo_agents.OnChip = ON_CHIP,
+        pole: demo_pole.OnPole | None = None,
+    ) -> Result:
         tables = {"sim:": simulated, "model": trained}
         monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
         monkeypatch.setattr("qstep_bench.cli.demo._show_speed", lambda _: SPEED)
         monkeypatch.setattr(demo_agents, "on_chip", lambda: on_chip)
+        monkeypatch.setattr(demo_pole, "on_chip", lambda _: pole or on_pole())
         return CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
 
     return shown
@@ -71,7 +84,7 @@ def test_plan_is_enough_to_learn_the_best_way(trained: demo.Trained) -> None:
 
 def test_every_episode_is_announced() -> None:
     seen: list[int] = []
-    demo.train("model", lambda episode: seen.append(episode.number))
+    demo.train("model", seen.append)
     assert seen == list(range(1, demo.PLAN.episodes + 1))
 
 
@@ -97,13 +110,21 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
     assert result.exit_code == 0
     assert "All 100 table entries are equal, bit for bit." in result.output
     assert "this is the best way\nat gamma 0.9." in result.output
-    light, dark = (imread(tmp_path / f"result-{theme}.png") for theme in ("light", "dark"))
-    assert light.shape == dark.shape
-    shown = light[..., 3] > 0.99  # the rest is transparent
-    assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
+    for name in ("result", "cartpole"):
+        light, dark = (imread(tmp_path / f"{name}-{theme}.png") for theme in ("light", "dark"))
+        assert light.shape == dark.shape
+        shown = light[..., 3] > 0.99  # the rest is transparent
+        assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
     assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
     assert "All 1,600 table entries are the model's, bit for bit." in result.output
     assert "16 of 16 agents found the best way." in result.output
+    assert (
+        "1,600,000 steps in 2,000,123 clocks of the chip, simulated here in 2.5 s." in result.output
+    )
+    assert "All 20,736 weights are the model's, bit for bit." in result.output
+    assert "11 of 16 agents solve it" in result.output
+    assert "keeps the pole up for 477.5." in result.output
+    assert "qstep_action" in (tmp_path / "cartpole.h").read_text(encoding="utf-8")
     clocks = [float(word) for word in re.findall(r"(\S+) MHz +\S+ ms", result.output)]
     assert len(clocks) == len(demo_agents.boards_with_agents()) > 1
     assert clocks == sorted(clocks, reverse=True)
@@ -146,9 +167,12 @@ def test_different_tables_end_with_status_1(
     table, of_agents = trained.result.table.copy(), ON_CHIP.table.copy()
     table[0, 0] += 1
     of_agents[[0, 3, 15], 7, 2] ^= 1
+    of_pole = on_pole().table.copy()
+    of_pole[1, 2, 40, 1] ^= 4
     for result, said in (
         (run(with_table(trained, table)), "1 of 100 table entries differ."),
         (run(on_chip=replace(ON_CHIP, table=of_agents)), "3 of 1600 table entries differ."),
+        (run(pole=replace(on_pole(), table=of_pole)), "1 of 20736 weights differ."),
     ):
         assert result.exit_code == 1
         assert said in result.output
@@ -178,6 +202,18 @@ def test_agents_learn_on_the_simulated_chip() -> None:
     # A step a clock, and the clocks until the host learns that all are made.
     assert found.steps == demo_agents.AGENTS * demo_agents.STEPS
     assert found.steps <= found.clocks < 1.3 * found.steps
+
+
+@pytest.mark.rtl
+@pytest.mark.slow
+def test_agents_balance_the_pole_on_the_simulated_chip() -> None:
+    seen: list[int] = []
+    found = demo_pole.on_chip(seen.append)
+    assert seen[-1] == demo_pole.STEPS
+    assert found.differing == 0
+    assert found.solved > demo_pole.AGENTS // 2
+    steps = demo_pole.AGENTS * demo_pole.STEPS
+    assert steps <= found.clocks < 1.4 * steps
 
 
 def test_agent_that_ends_without_the_best_way_is_not_counted() -> None:

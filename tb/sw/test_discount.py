@@ -1,7 +1,8 @@
-"""Which discount is learned with 15 fractional bits, and that every front end says so."""
+"""Which discount is learned with 15 fractional bits or more, and that every front end says so."""
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,22 @@ from qstep.device import Device, open_agents, open_live
 from qstep.device.lane import LinkDevice
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.learn.advise import advise
+from qstep.learn.advise_views import render as render_advice
+from qstep.learn.advise_views import sentence
 from qstep.learn.agents_result import AgentsResult
-from qstep.learn.host import Learner, Plan
+from qstep.learn.host import HostRun, Plan
 from qstep.learn.plan import Budget, fitting_format, planned
 from qstep.learn.sweep_views import render
+from qstep.learn.table import load_table
 from qstep.mdp.solve import best_start_value, solve, start_value
 from qstep.spec.agents import Acting
-from qstep.spec.discount import differs, learned_discount, nearest_alpha, warn_of_discounts
+from qstep.spec.discount import (
+    differs,
+    learned_discount,
+    least_bits,
+    nearest_alpha,
+    warn_of_discounts,
+)
 from qstep.spec.fixed import Rounding
 
 OFF: dict[str, Any] = {"alpha": 1 / 4096, "gamma": 0.9}
@@ -33,7 +43,7 @@ LOST: dict[str, Any] = {"alpha": 1 / 1024, "gamma": 0.99}
 SAID = (
     "alpha is 0.000244140625 and gamma is 0.9, but the discount learned is 0.875, since alpha and "
     "alpha gamma have 15 fractional bits; use another gamma, or alpha 0.000305176, the nearest that "
-    "learns gamma 0.9"
+    "learns gamma 0.9, or coefficient_bits 21"
 )
 REFUSED = (
     "alpha is 0.0009765625 and gamma is 0.99, but the discount learned is 1, since .* use another "
@@ -59,7 +69,8 @@ def options(values: dict[str, float]) -> list[str]:
 )
 def test_learned_discount_is_the_coefficients(alpha: float, gamma: float, learned: float) -> None:
     assert learned_discount(alpha, gamma) == learned
-    assert AgentSettings(alpha, gamma).discount == Hyperparameters(alpha, gamma).discount == learned
+    for kind in (AgentSettings, Hyperparameters):
+        assert kind(alpha, gamma).discount_for(Config(4, 2)) == learned
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0])
@@ -74,7 +85,7 @@ def test_nearest_alpha_is_the_nearest_that_learns_gamma(gamma: float) -> None:
     [
         (2**-10, 0.99, REFUSED),
         (2**-15, 0.4, "discount learned is 0, since .* alpha 0.000152588, the nearest that learns"),
-        (1.0, 0.99999, "discount learned is 1, since .*; use gamma 1, or at most 0.999969"),
+        (1.0, 0.99999, "discount learned is 1, since .*; use gamma 1, or at most 0.999969$"),
     ],
 )
 def test_gamma_learned_as_0_or_1_is_refused(alpha: float, gamma: float, message: str) -> None:
@@ -89,6 +100,51 @@ def test_many_pairs_are_told_in_one_line() -> None:
     assert len(said) == 1
     # No gamma that is learned to 1 % is remarked.
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "bits"),
+    [
+        (0.5, 0.9, 15),
+        (2**-12, 0.9, 21),
+        (2**-12, 0.95, 22),
+        (2**-10, 0.99, 22),
+        (0.5, 0.99999, None),  # from 17 bits on, alpha has no room
+        (2**-20, 0.9, None),
+    ],
+)
+def test_least_bits_learn_gamma_and_fewer_do_not(
+    alpha: float, gamma: float, bits: int | None
+) -> None:
+    assert least_bits(alpha, gamma) == bits
+    for fewer in range(15, bits or 25):
+        if 0.5 <= alpha * 2**fewer < 2**16 - 0.5 or alpha * 2**fewer <= 2**15:
+            assert alpha * 2**fewer < 0.5 or differs(alpha, gamma, fewer)
+    if bits is not None:
+        assert not differs(alpha, gamma, bits)
+
+
+@pytest.mark.parametrize(("later", "best"), [(1.55, 1), (1.8, 0)])
+def test_small_alpha_with_more_bits_learns_the_policy_of_its_gamma(later: float, best: int) -> None:
+    """0.95^10 is 0.5987: `later` in ten steps is worth 0.93 or 1.08 now, and 1 can be had at once."""
+    world = World.from_arrays(
+        state=[*range(10), *range(10)],
+        action=[0] * 10 + [1] * 10,
+        next_state=[*range(1, 10), 0, 0, *range(2, 10), 0],
+        probability=[1.0] * 20,
+        reward=[0.0] * 9 + [later, 1.0] + [0.0] * 8 + [later],
+        terminated=[False] * 9 + [True] * 2 + [False] * 8 + [True],
+        start_state=[0],
+    )
+    own = AgentSettings(alpha=1 / 4096, gamma=0.95, epsilon=qstep.Epsilon(1.0))
+    with pytest.raises(ConfigError, match=r"discount learned is 1, .* or coefficient_bits 22"):
+        qstep.train(world, steps=9, settings=own)
+    result = qstep.train(
+        world, steps=1 << 21, agents=2, settings=own, number_format="Q4.20", coefficient_bits=22
+    )
+    assert result.summary()["discount"] == [973 / 1024] * 2
+    assert [policy[0] for policy in result.policies] == [best, best]
+    assert solve(world, 0.95).optimal[0].tolist() == [best == 0, best == 1]
 
 
 def configured(device: Device, hyper: Hyperparameters) -> object:
@@ -111,9 +167,6 @@ FRONTS: dict[str, Callable[[float, float], object]] = {
     "train": lambda *own: qstep.train("gridworld", steps=200, settings=AgentSettings(*own)),
     "sweep": lambda alpha, gamma: qstep.sweep(
         *("gridworld",), alphas=[alpha], gammas=[gamma], seeds=[0], steps=200, workers=Here()
-    ),
-    "advise": lambda alpha, gamma: advise(
-        World.named("gridworld"), alpha=alpha, gamma=gamma, steps=200, most_width=8
     ),
     "model": lambda *own: configured(qstep.open("model", Config(4, 2)), Hyperparameters(*own)),
     "link": lambda *own: configured(
@@ -170,20 +223,28 @@ def test_advice_is_by_default_for_an_alpha_that_learns_gamma() -> None:
             assert advice["discount"] == learned_discount(advice["alpha"], gamma)
 
 
-def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
-    now_or_later = World.from_arrays(  # 1 at once, or 3.3 after ten steps
-        state=[*range(11), *range(11)],
-        action=[0] * 11 + [1] * 11,
-        next_state=[*range(1, 11), 0, 0, *range(2, 11), 0],
-        probability=[1.0] * 22,
-        reward=[0.0] * 10 + [3.3, 1.0] + [0.0] * 9 + [3.3],
-        terminated=[False] * 10 + [True] * 2 + [False] * 9 + [True],
-        start_state=[0],
+@pytest.mark.parametrize(("alpha", "gamma", "bits"), [(0.5, 0.9, 15), (2**-12, 0.9, 21)])
+def test_advice_names_the_bits_that_learn_gamma(alpha: float, gamma: float, bits: int) -> None:
+    given: dict[str, Any] = {"steps": 200, "most_width": 8, "roundings": [Rounding.FLOOR]}
+    advice = advise(World.named("gridworld"), alpha=alpha, gamma=gamma, **given)
+    assert advice["coefficient_bits"] == bits
+    assert advice["discount"] == learned_discount(alpha, gamma, bits)
+    advice["narrowest"] = advice["trials"][0]
+    assert (f" --coefficient-bits {bits} " in sentence(advice, "gridworld")) == (bits > 15)
+    assert (f"{bits} fractional bits" in str(render_advice(advice, "gridworld").title)) == (
+        bits > 15
     )
-    assert solve(now_or_later, 0.9).optimal[0].tolist() == [True, False]
-    with pytest.warns(PrecisionWarning, match=SAID):
-        advice = advise(now_or_later, **OFF, steps=1 << 16, roundings=[Rounding.NEAREST])
-    assert advice["narrowest"] is not None
+
+
+def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
+    """No number of bits learns 0.9999 with alpha 0.3: with 15 it is 0.999898, so the optimum is less."""
+    world = World.named("gridworld")
+    with pytest.warns(
+        PrecisionWarning, match=r"alpha is 0\.3 and gamma is 0\.9999, but the discount"
+    ):
+        advice = advise(world, alpha=0.3, gamma=0.9999, steps=200, most_width=12)
+    assert advice["coefficient_bits"] == 15
+    assert advice["discount"] == learned_discount(0.3, 0.9999) != 0.9999
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
@@ -220,11 +281,41 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
     assert f"warning: {SAID}" in result.stderr
     assert json.loads(result.stdout)["discount"] == 0.875
     assert isinstance(invoke(*words, *options(LOST)).exception, ConfigError)
+    result = invoke(*words, *options(OFF), "--coefficient-bits=22", "--json")
+    assert not result.stderr
+    assert json.loads(result.stdout)["discount"] == 922 / 1024
+    saved = load_table(tmp_path / "table.npz")
+    assert saved.config.coefficient_bits == 22
+    too_great = invoke(*words, "--coefficient-bits=22").exception
+    assert "alpha is 0.5, which 16 bits do not hold where 22 are" in str(too_great)
 
 
-def test_a_learner_configures_a_discount_as_a_device_does() -> None:
-    with qstep.open("model", Config(25, 4)) as device:
-        learner = Learner(device, Plan("gridworld", episodes=1), Hyperparameters())
+@pytest.mark.parametrize("act", ["device", "host"])
+def test_train_takes_the_bits_of_coefficients(act: str, tmp_path: Path) -> None:
+    words = f"train gridworld --act {act} --episodes 20 --coefficient-bits 22 --out {tmp_path}/run"
+    result = invoke(words, *options(LOST), "--json", tmp_path / "run.json")
+    assert result.exit_code == 0, result.output
+    assert "discount" not in result.stderr + result.stdout
+    report = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert np.unique(report["discount"]).tolist() == [4055 / 4096]
+    (tmp_path / "a.toml").write_text(Config(25, 4).to_toml(), encoding="utf-8")
+    said = "--config was given together with coefficient_bits"
+    refused(f"{words} --overwrite --config {tmp_path}/a.toml", ConfigError, said)
+
+
+def test_sweep_takes_the_bits_of_coefficients(tmp_path: Path) -> None:
+    words = f"sweep gridworld --coefficient-bits 22 --seeds 1 --steps 200 --out {tmp_path}/run"
+    result = invoke(words, *options(OFF), "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert " --coefficient-bits 22 --alpha 0.000244140625" in result.stdout.replace("\n", " ")
+    loaded = qstep.load(tmp_path / "run").summary()
+    assert loaded["coefficient_bits"] == 22
+    assert loaded["points"][0]["discount"] == 922 / 1024
+
+
+def test_a_run_of_the_host_configures_a_discount_as_a_device_does() -> None:
+    plan = Plan("gridworld", episodes=1)
+    with closing(HostRun("model", plan, Hyperparameters(), Config(25, 4))) as run:
+        run.open(None)
         with pytest.raises(ConfigError, match=REFUSED):
-            learner.configure(replace(learner.hyper, **LOST), learner.plan.epsilon)
-        assert learner.hyper == Hyperparameters()
+            run.configure(replace(run.hyper, **LOST), plan.epsilon)

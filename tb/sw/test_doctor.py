@@ -199,9 +199,9 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     check_what_is_told(monkeypatch)
 
 
-def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], None]:
+def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], list[Any]]:
     """Return a way to show findings, with these fields wrong in each."""
-    show = doctor._show
+    show = doctor._in_words
     return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)
 
 
@@ -211,9 +211,9 @@ def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], None]:
         ("asdict", lambda finding: {**asdict(finding), "remedy": "buy one"}),
         ("asdict", lambda finding: {**asdict(finding), "found": "1.2.3"}),
         ("is_ready", lambda findings: True),
-        ("_show", lambda findings, ready: None),
-        ("_show", shown_with(found="1.2.3")),
-        ("_show", shown_with(remedy="buy one")),
+        ("_in_words", lambda findings, ready: []),
+        ("_in_words", shown_with(found="1.2.3")),
+        ("_in_words", shown_with(remedy="buy one")),
     ],
     ids=["remedy-json", "found-json", "ready", "table", "found-table", "remedy-table"],
 )

@@ -19,6 +19,7 @@ from qstep.deep.algorithms import preset_of
 from qstep.errors import QStepError
 from qstep.spec.agents import CIRCUITS, Acting
 from qstep.spec.config import Config
+from qstep.spec.integer_worlds import INTEGER_WORLDS
 from qstep_bench import systems
 from qstep_fpga import board
 from qstep_rtl import sources
@@ -99,7 +100,7 @@ def check_world(name: str) -> None:
     """Raise an error unless there is a circuit or an environment of that name."""
     if name.endswith(CIRCUITS):
         sources.circuit(Config(2, 2, acting=Acting(world=name)))
-    else:
+    elif name not in INTEGER_WORLDS:
         envs.make(name, 0)
 
 
@@ -108,7 +109,7 @@ def wrong_names(params: dict[str, Any]) -> str:
     boards = [*params.get("boards", ()), params.get("board")]
     checks: list[tuple[Any, Callable[[str], object]]] = [
         *((name, board.load) for name in boards),
-        (params.get("env_id"), check_world),
+        (params.get("env_id"), envs.make_any if params.get("tiles") else check_world),
         (params.get("environment"), preset_of),
         (params.get("backend"), systems.find),
     ]

@@ -9,13 +9,14 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from tb.sw.dqn_learner import CPU, SMALL, learner, play_on
+from tb.sw.dqn_learner import CPU, SMALL, learner, play_on, run_of
 from tb.sw.vector_steps import poles, stepped
 
+from qstep.deep import dqn_plain
 from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
-from qstep.deep.dqn_plain import PlainDqn, PlainReplay
+from qstep.deep.dqn_plain import Batch, PlainDqn, stacked
 from qstep.deep.fast.network import Adam, Greedy, Stack
 from qstep.deep.network import modules, play
 from qstep.deep.replay import Replay
@@ -93,13 +94,11 @@ def test_fast_form_does_not_learn_from_actions_of_another_environment(
 
 
 def test_plain_form_needs_the_next_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without(
-        replay: PlainReplay, seen: Any, action: int, reward: float, following: Any, ended: bool
-    ) -> None:
-        push(replay, seen, action, reward, seen, ended)
+    def without(transitions: Any, device: torch.device) -> Batch:
+        batch = stacked(transitions, device)
+        return batch._replace(next_observation=batch.observation)
 
-    push = PlainReplay.push
-    monkeypatch.setattr(PlainReplay, "push", without)
+    monkeypatch.setattr(dqn_plain, "stacked", without)
     assert np.mean(plain_returns()[-5:]) < LEAST_PLAIN  # 46
 
 
@@ -107,7 +106,7 @@ def test_plain_form_explores_and_replays_by_independent_generators() -> None:
     made = PlainDqn(gym.make("CartPole-v1"), SMALL, CPU, num_envs=8)
     explore, replay = (
         [generator.random() for _ in range(1000)]
-        for generator in (made._random, made.replay._random)
+        for generator in (made._exploring, made._replaying)
     )
     # 1000 independent pairs: the standard deviation of their correlation is 0.03.
     assert abs(np.corrcoef(explore, replay)[0, 1]) < 0.15
@@ -221,9 +220,7 @@ def test_no_exploration_is_greedy() -> None:
 
 def test_evaluation_leaves_a_run_alone() -> None:
     runs = [
-        NetworkRun(
-            "cartpole", "dqn", replace(SMALL, total_timesteps=1000), CPU, evaluate_every=every
-        )
+        run_of("cartpole", "dqn", replace(SMALL, total_timesteps=1000), evaluate_every=every)
         for every in (20, 1 << 30)
     ]
     for run in runs:
@@ -236,7 +233,7 @@ def test_evaluation_leaves_a_run_alone() -> None:
 
 
 def test_run_ends_after_its_episodes() -> None:
-    run = NetworkRun("cartpole", "dqn", SMALL, CPU, evaluate_every=10, episodes=20)
+    run = run_of("cartpole", "dqn", SMALL, evaluate_every=10, episodes=20)
     for _ in run:
         assert run.learner.steps < SMALL.total_timesteps
     assert 20 <= run.learner.episodes < 20 + run.learner.num_envs

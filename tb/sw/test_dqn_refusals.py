@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete, MultiBinary
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from tb.sw.dqn_learner import CPU, SMALL, learner
+from tb.sw.dqn_learner import CPU, SMALL, learner, run_of
 
 from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.network import Spaces
 from qstep.deep.pqn import Pqn
-from qstep.deep.run import NetworkRun
 from qstep.errors import ConfigError, EnvironmentSpaceError
 
 BOX = Box(-1, 1, (4,), np.float32)
@@ -136,7 +135,7 @@ def test_another_error_of_pytorch_comes_through(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("qstep.deep.algorithms.Dqn", fails)
     with pytest.raises(RuntimeError, match="no kernel"):
-        NetworkRun("cartpole", "dqn", SMALL, CPU, evaluate_every=50)
+        run_of("cartpole", "dqn", SMALL, evaluate_every=50)
 
 
 def test_environments_that_keep_no_state_are_not_resumable() -> None:

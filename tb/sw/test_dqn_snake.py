@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from tb.sw.command_line import ran, told
+from tb.sw.dqn_learner import run_of
 
 from qstep.cli._networks import interval
 from qstep.deep.algorithms import preset_of
@@ -21,7 +22,6 @@ from qstep.deep.run import Evaluation, NetworkRun
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-CPU = torch.device("cpu")
 FORMS = ("dqn plain", "dqn")
 
 
@@ -30,7 +30,7 @@ def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> N
     config = preset_of(name).settings[form].config
     if form == "dqn":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
-    return NetworkRun(name, form, config, CPU, evaluate_every=400, episodes=episodes)
+    return run_of(name, form, config, evaluate_every=400, episodes=episodes)
 
 
 @pytest.mark.parametrize(("name", "inputs"), [("snake", 14), ("snake-features", 11)])
@@ -72,7 +72,7 @@ def test_plain_form_learns_as_often_as_documented() -> None:
 
 def test_fast_form_learns_as_often_as_documented() -> None:
     config, _, _ = astuple_of("dqn")
-    run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=10**9)
+    run = run_of("snake", "dqn", config, evaluate_every=10**9)
     for _ in islice(run, 12):
         pass
     steps = 12 - config.learning_starts // 256 + 1  # the first one is in the step that fills it
@@ -87,7 +87,7 @@ def test_fast_form_learns_as_often_as_documented() -> None:
 def score_after_600_episodes() -> float:
     """Return the greedy score: 31; below 1 before the first."""
     config = preset_of("snake").settings["dqn"].config
-    run = NetworkRun("snake", "dqn", config, CPU, evaluate_every=600, episodes=600)
+    run = run_of("snake", "dqn", config, evaluate_every=600, episodes=600)
     for _ in run:
         pass
     return run.evaluations[-1].greedy_score

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from qstep._io import pictures as drawing
-from qstep._io.pictures import write_picture, write_pictures
+from qstep._io.pictures import write_pictures
 from qstep.envs.rendering import GridMap
 from qstep.errors import DrawingError, FileFormatError
 from qstep.learn.plots import draw_policy
@@ -49,7 +49,7 @@ def test_the_process_draws_the_same(begun: list[subprocess.Popen[bytes]], tmp_pa
     with drawing.drawing():
         pass
     assert begun[1].returncode == -signal.SIGKILL
-    write_picture(draw(), tmp_path / "here.png")
+    write_pictures({tmp_path / "here.png": draw})
     assert there.read_bytes() == (tmp_path / "here.png").read_bytes()
 
 

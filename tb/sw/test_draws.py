@@ -23,7 +23,7 @@ AGENTS = 16
 UNLIKELY = 5.5
 """In standard deviations: a thousand statistics are computed."""
 
-WIDTHS = (16, 16, 16, 16, 15, 1)
+WIDTHS = (16, 16, 16, 16, 31, 1)
 ACTION = 3
 MAZE = "gridworld-16x16"
 STEPS = 1 << 20
@@ -48,7 +48,7 @@ def ours(agent: int, count: int = COUNT) -> Parts:
 def split(word: NDArray[np.uint64]) -> Parts:
     """Return the parts of a draw that takes the word itself, without rounds."""
     parts = (word >> np.uint64(shift) & np.uint64(0xFFFF) for shift in (48, 32, 16, 0))
-    return (*parts, word >> np.uint64(49), word & np.uint64(1))
+    return (*parts, word >> np.uint64(33), word & np.uint64(1))
 
 
 def plain_xorshift(agent: int, count: int = COUNT) -> Parts:

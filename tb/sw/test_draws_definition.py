@@ -48,7 +48,9 @@ def test_draw_is_a_permutation_of_the_word(word: int) -> None:
     drawn = draw(word)
     high = drawn.outcome << 16 | drawn.start
     low = drawn.explore << 16 | drawn.action
-    assert drawn.rounding << 1 | drawn.table == (low ^ draws._mixing(high)) >> 16
+    extra = low ^ draws._mixing(high)
+    assert drawn.noise(15) << 1 | drawn.table == extra >> 16
+    assert drawn.noise(24) == (extra >> 17) << 9 | (extra & 0xFFFF) >> 7
     for _ in range(ROUNDS):
         high, low = low, high ^ draws._mixing(low)
     assert high << 32 | low == word

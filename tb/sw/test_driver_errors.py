@@ -107,7 +107,7 @@ def device():
         ),
         (np.zeros((25, 4)), "table has dtype float64; raw values are integers"),
         (np.full((25, 4), 40000), r"table\[0, 0\] is 40000; Q8\.8 holds -32768 to 32767"),
-        ([[0, 1, 2, 3], [4]], "table is no array: setting an array element"),
+        ([[0, 1, 2, 3], [4]], "table is not an array: setting an array element"),
     ],
     ids=["shape", "dtype", "range", "ragged"],
 )

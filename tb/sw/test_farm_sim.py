@@ -17,7 +17,8 @@ from qstep.spec.agents import Acting
 from qstep.spec.config import Config, Link
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
-from qstep.spec.protocol import ALL_LANES, Region, Request
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ALL_LANES, Request
 from qstep.spec.settings import AgentSettings
 from qstep_rtl import sources
 from qstep_sim.build import compile_library

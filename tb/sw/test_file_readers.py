@@ -22,14 +22,15 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nst
 from tb.planted import plant_python
+from tb.sw.checkpoints import load_checkpoint
 
 from qstep._io import checkpoint, npz
 from qstep._io.checkpoint import Checkpoint
 from qstep.errors import QStepError
 from qstep.learn.evaluate import Evaluation
 from qstep.learn.host_checkpoint import PENDING_TYPES, Episode, TableCheckpoint
-from qstep.mdp import sources as world_file
 from qstep.mdp import transitions
+from qstep.mdp import world as world_file
 from qstep.mdp.world import World
 from qstep.spec import config as config_module
 from qstep.spec.agents import Acting
@@ -179,7 +180,7 @@ def configs(draw: st.DrawFn) -> bytes:
 def read_checkpoint(path: Path) -> None:
     identity, found = checkpoint.read_checkpoint(path)
     checkpoint.save_checkpoint(path, found, identity)
-    again = checkpoint.load_checkpoint(path, identity)
+    again = load_checkpoint(path, identity)
     assert again.head == found.head
     assert again.arrays.keys() == found.arrays.keys()
     for name, part in found.arrays.items():
@@ -241,7 +242,7 @@ READERS = {
     ),
     "world": Reader(
         read_world,
-        archives(world_file.file_arrays(WORLD)),
+        archives(WORLD._arrays),
         lambda: planted(npz, _ALL, _LISTED, world_file, "load_arrays"),
     ),
     "config": Reader(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from qstep._io import files
-from qstep._io.files import is_linked, make_room, write_atomically
+from qstep._io.files import make_room, write_atomically
 from qstep.errors import FileFormatError
 
 HEX = "0123456789abcdef"
@@ -167,6 +167,7 @@ def test_a_new_file_that_another_writer_removes_before_it_is_locked_is_made_agai
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linked: list[bool] = []
+    is_linked = files._is_linked
 
     def first_gone(descriptor: int) -> bool:
         if not linked:
@@ -175,7 +176,7 @@ def test_a_new_file_that_another_writer_removes_before_it_is_locked_is_made_agai
         linked.append(is_linked(descriptor))
         return linked[-1]
 
-    monkeypatch.setattr(files, "is_linked", first_gone)
+    monkeypatch.setattr(files, "_is_linked", first_gone)
     write_atomically(tmp_path / "file", b"whole")
     assert linked == [False, True]
     assert (tmp_path / "file").read_bytes() == b"whole"

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qstep.errors import ConfigError, TransitionError
-from qstep.spec.fixed import COEFFICIENT_ONE, QFormat, Rounding, coefficients
+from qstep.spec.fixed import QFormat, Rounding, coefficients
 from qstep.spec.random import NoiseState
 
 
@@ -47,7 +47,7 @@ def test_a_single_number_is_quantised_too(value: float) -> None:
         (["one"], "reward has dtype <U3; it must be real numbers"),
         (500.0, r"reward is 500.0; Q8.8 holds"),
         ([[0.0, 0.0], [0.0, -300]], r"reward\[1, 1\] is -300.0; Q8.8 holds"),
-        ([[1.0], [2.0, 3.0]], "reward is no array of real numbers: .* inhomogeneous"),
+        ([[1.0], [2.0, 3.0]], "reward is not an array of real numbers: .* inhomogeneous"),
     ],
 )
 def test_a_reward_that_does_not_fit_is_refused(values: list[object], message: str) -> None:
@@ -55,19 +55,31 @@ def test_a_reward_that_does_not_fit_is_refused(values: list[object], message: st
         QFormat(8, 8).quantise(values)  # type: ignore[arg-type]
 
 
-@given(st.just(0.0) | st.floats(2.0**-16, 1), st.floats(0, 1))
-def test_coefficients_keep_the_accumulator_in_range(alpha: float, gamma: float) -> None:
-    c = coefficients(alpha, gamma)
-    assert c.alpha + c.beta == COEFFICIENT_ONE
-    assert 0 <= c.kappa <= c.alpha <= COEFFICIENT_ONE
+BITS = st.integers(15, 24)
 
 
-@given(st.integers(0, 1000), st.integers(0, 1000))
-def test_coefficients_round_the_real_numbers_half_up(a: int, g: int) -> None:
-    alpha, gamma = a / 1000, g / 1000
-    c = coefficients(alpha, gamma)
-    assert c.alpha == math.floor(Fraction(a, 1000) * COEFFICIENT_ONE + Fraction(1, 2))
-    assert c.kappa == math.floor(Fraction(a * g, 10**6) * COEFFICIENT_ONE + Fraction(1, 2))
+@given(st.floats(0, 1), st.floats(0, 1), BITS)
+def test_coefficients_keep_the_accumulator_in_range(share: float, gamma: float, bits: int) -> None:
+    alpha = share * min(1, (2**16 - 1) / 2**bits)
+    alpha *= alpha >= 0.5 / 2**bits
+    c = coefficients(alpha, gamma, bits)
+    assert c.alpha + c.beta == 1 << bits
+    assert 0 <= c.kappa <= c.alpha <= min(1 << bits, 2**16 - 1)
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000), BITS)
+def test_coefficients_round_the_real_numbers_half_up(a: int, g: int, bits: int) -> None:
+    alpha, gamma, one = a / (1000 << (bits - 15)), g / 1000, 1 << 15
+    assume(round(a * one / 1000) < 2**16)
+    c = coefficients(alpha, gamma, bits)
+    assert c.alpha == math.floor(Fraction(a, 1000) * one + Fraction(1, 2))
+    assert c.kappa == math.floor(Fraction(a * g, 10**6) * one + Fraction(1, 2))
+
+
+def test_greatest_alpha_is_the_one_that_the_message_names() -> None:
+    assert coefficients((2**16 - 1) / 2**24, 1.0, 24).alpha == 2**16 - 1
+    with pytest.raises(ConfigError, match=r"where 24 are fractional; it must be 0 to 0\.00390619"):
+        coefficients(2**-8, 1.0, 24)
 
 
 def test_rounding_codes_are_those_of_the_link() -> None:
@@ -78,7 +90,7 @@ def test_noise_draws_are_uniform_and_differ_between_seeds() -> None:
     state = NoiseState.from_seed(1)
     draws = []
     for _ in range(32768):
-        draws.append(state.draw)
+        draws.append(state.draw(15))
         state = state.advance()
     counts = np.bincount(np.array(draws) >> 10, minlength=32)
     # 32 bins of 1024 expected draws; 5 standard deviations of a binomial count, fixed seed.
@@ -90,7 +102,9 @@ def test_noise_draws_are_uniform_and_differ_between_seeds() -> None:
 def test_noise_follows_its_documented_recurrence(number: Any) -> None:
     # Worked by hand: x = 1 gives 1 ^ 1<<13 = 0x2001, >>17 nothing, ^ <<5 = 0x42021.
     state = NoiseState(number(1), number(0xFFFFFFFF))
-    assert state.draw == 0
+    assert state.draw(32) == 0
+    top = NoiseState(number(1), number(0xFFFFFF7E))
+    assert [top.draw(bits) for bits in (15, 24)] == [(1 << 15) - 1, (1 << 24) - 1]
     assert state.advance() == NoiseState(0x42021, 0x9E3779B8)
     assert type(state.x) is type(state.advance().x) is int
 

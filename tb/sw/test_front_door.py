@@ -125,6 +125,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "QFormat.parse": (QFormat.parse, {}),
     "QFormat.quantise": (lambda values: QFormat(8, 8).quantise(values), {}),
     "Rounding.parse": (Rounding.parse, {}),
+    "Tiles": (qstep.Tiles, {"low": [0.0], "high": [1.0]}),
+    "Tiles.raw": (qstep.Tiles([0.0], [1.0]).raw, {}),
     "Transitions.from_arrays": (Transitions.from_arrays, ONE),
     "Transitions.load": (Transitions.load, {"path": "absent.npz", "config": CONFIG}),
     "World.from_arrays": (World.from_arrays, COIN),

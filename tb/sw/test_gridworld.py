@@ -110,8 +110,8 @@ def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) 
     ("text", "message"),
     [
         ("", "map, line 1, column 1: the map is empty"),
-        ("S.\n.x\n.G", "map, line 2, column 2: 'x' is no cell"),
-        ("S. \n..G", "map, line 1, column 3: ' ' is no cell"),
+        ("S.\n.x\n.G", "map, line 2, column 2: 'x' is not a cell"),
+        ("S. \n..G", "map, line 1, column 3: ' ' is not a cell"),
         ("S..\n.S.\n..G", "map, line 2, column 2: a second start"),
         ("S..\n..\n..G", "map, line 2, column 3: the line has 2 cells and line 1 has 3"),
         ("S..\n....\n..G", "map, line 2, column 4: the line has 4 cells and line 1 has 3"),
@@ -131,7 +131,7 @@ def test_bad_map_is_refused_with_line_and_column(text: str, message: str) -> Non
 def test_only_a_line_feed_or_a_carriage_return_ends_a_line(separator: str) -> None:
     with pytest.raises(WorldError) as caught:
         GridWorld(f"S.{separator}.G")
-    assert str(caught.value).startswith(f"map, line 1, column 3: {separator!r} is no cell")
+    assert str(caught.value).startswith(f"map, line 1, column 3: {separator!r} is not a cell")
     for end in ("\n", "\r", "\r\n"):
         assert GridWorld(f"S.{end}.G{end}").rows == ("S.", ".G")
 
@@ -153,7 +153,7 @@ def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> N
     [
         (None, FileFormatError, r"board\.txt: cannot be read as a map"),
         (b"\xff\xff", FileFormatError, r"board\.txt: cannot be read as a map"),
-        (b"S?\n", WorldError, r"board\.txt, line 1, column 2: '\?' is no cell"),
+        (b"S?\n", WorldError, r"board\.txt, line 1, column 2: '\?' is not a cell"),
     ],
     ids=["absent", "no-text", "no-cell"],
 )

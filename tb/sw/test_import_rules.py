@@ -39,8 +39,11 @@ DESCRIPTION = {
     "qstep.errors",
     "qstep._io.files",
     "qstep.spec.fixed",
+    "qstep.spec.integer_worlds",
+    "qstep.spec.memory_map",
     "qstep.spec.random",
     "qstep.spec.protocol",
+    "qstep.spec.tiles",
 }
 """What the hardware package may know of the software: the accelerator, and how to write a file."""
 

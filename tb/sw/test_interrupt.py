@@ -25,14 +25,14 @@ AT_WORK = {
     "build": ("icebreaker", "qstep_fpga.flow.build", TO_RESUME),
     "demo": ("", "qstep_bench.demo.train", ""),
     "doctor": ("", "qstep.cli.doctor.examine", ""),
-    "dqn": ("cartpole", "qstep.deep.run.network_run", ""),
+    "dqn": ("cartpole", "qstep.deep.run.NetworkRun", ""),
     "explore": ("ulx3s-85f --states 64,128", "qstep_fpga.explore.sweep.explore", TO_RESUME),
     "export": ("table.npz --format csv --out t.csv", "qstep.cli.export.load_table", ""),
     "generate": (f"{SIZE} --out verilog", "qstep_rtl.generate.generate", ""),
     "live": ("gridworld --no-browser", "qstep.live.server.serve", ""),
     "matmul": ("--sizes 8,16", "qstep_bench.matmul.compare", ""),
     "play": ("table.npz", "qstep.cli.play.load_table", ""),
-    "pqn": ("cartpole", "qstep.deep.run.network_run", ""),
+    "pqn": ("cartpole", "qstep.deep.run.NetworkRun", ""),
     "profile": ("dictionary", "qstep_bench.cli.profile.profile", ""),
     "program": ("icebreaker", "qstep_fpga.program.program",
                 "the bitstream on the board is incomplete; repeat with: "),
@@ -94,7 +94,7 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
         ("device", "qstep.learn.agents.open_agents", "; the checkpoint is unchanged"),
         ("device", "qstep.learn.agents.AgentsRun.__iter__", " after 128 steps of each agent"),
         ("host", "qstep.learn.host.open_device", "; the checkpoint is unchanged"),
-        ("host", "qstep.learn.host.Learner.__iter__", " after episode 3"),
+        ("host", "qstep.learn.host.HostRun.__iter__", " after episode 3"),
     ],
 )
 def test_signal_while_a_run_is_resumed_says_that_the_checkpoint_is_there(
@@ -219,3 +219,16 @@ def test_a_second_signal_is_not_held_back() -> None:
     with pytest.raises(KeyboardInterrupt):
         work()
     assert reached == [True]
+
+
+def test_a_second_signal_ends_a_command_with_its_own_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def work() -> None:
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            ends_by(signal.SIGTERM)
+
+    monkeypatch.setattr("qstep.cli.doctor.examine", work)
+    result = invoke("doctor")
+    assert (result.exit_code, result.stderr) == (143, "stopped; nothing is kept\n")

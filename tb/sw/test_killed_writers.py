@@ -65,9 +65,8 @@ def test_every_writer_is_killed() -> None:
 
 WRITE = {
     "cache.py": "entries are whole by the checksum in their name",
-    "files.py": "the writer of all other files",
+    "files.py": "the writer of all other files, and locks",
     "metrics.py": "rows of a log",
-    "run_folder.py": "the lock",
 }
 """Modules that write files themselves, and what they write."""
 

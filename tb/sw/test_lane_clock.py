@@ -1,7 +1,9 @@
 """A whole device equals the model when its lanes' clock is unrelated to the link's."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tb.equal_agents import go_on_after_a_reset, run_alike, stop_midway
 from tb.generated import generated
@@ -44,6 +46,21 @@ module clocks (input clk, input rst, input rx, output tx);
   );
 endmodule
 """
+
+
+@pytest.mark.slow
+def test_an_access_waits_for_a_stop_that_found_no_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QSTEP_TRACE", str(tmp_path / "waves.fst"))  # which checks assertions, too
+    config = replace(CONFIG, lanes=1)
+    with LinkAgents(SimPort(config), config, WORLD, SETTINGS) as device:
+        model = FastActingModel(config, WORLD, SETTINGS)
+        run_alike(device, model, 10)
+        device.stop()
+        assert device.states == model.states
+        device.stop()
+        np.testing.assert_array_equal(device.table, model.table)
 
 
 @pytest.mark.slow

@@ -5,8 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tb.planted import plant, plant_file
+from tb.planted import plant
 from tools import lint_rtl
+
+from qstep_fpga.board import load
+from qstep_fpga.pin_wrapper import around_device
+from qstep_rtl.sources import source
 
 pytestmark = pytest.mark.rtl
 
@@ -42,15 +46,18 @@ def test_illegal_parameters_end_the_elaboration(parameter: dict[str, int], messa
     assert message in lint_rtl.lint_acting(parameter)
 
 
-def test_fault_around_a_device_with_two_clocks_is_reported(tmp_path: Path) -> None:
-    line = "//LANES input logic lanes_clk_i"
-    planted = plant_file(tmp_path, lint_rtl.BOARD, line, line.replace("logic", "logic [1:0]"))
-    assert "%Warning-WIDTHTRUNC" in lint_rtl.lint_two_clocks(planted)
-
-
 def test_fault_in_the_lane_on_axi_is_reported(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_bus_stream.sv", "32'(greedy)", "31'(greedy)")
     assert "%Warning-WIDTH" in lint_rtl.lint_axi_lane(lint_rtl.AXI_CORNERS[0], rtl)
+
+
+def test_fault_in_a_boards_top_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = load("icebreaker")
+    made = around_device(board, board.config)
+    assert "connect \\rx " in made
+    wrong = made.replace("connect \\rx ", "connect \\ry ")
+    monkeypatch.setattr("tools.lint_rtl.around_device", lambda *_: wrong)
+    assert "%Error" in lint_rtl.lint_board(board)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +74,8 @@ def test_style_is_reported(body: str, message: str, tmp_path: Path) -> None:
     assert message in lint_rtl.lint_style(sample)
 
 
-def test_fault_around_the_device_is_reported(tmp_path: Path) -> None:
-    board = plant(
-        tmp_path, "qs_board.sv", "output logic tx_o", "output logic [1:0] tx_o", [lint_rtl.BOARD]
-    )
-    assert "%Warning-WIDTHTRUNC" in lint_rtl.lint_board(12_000_000, board / "qs_board.sv")
-
-
 def test_narrow_assignment_is_reported(tmp_path: Path) -> None:
-    shutil.copy(lint_rtl.RTL / "qs_pkg.sv", tmp_path)
+    shutil.copy(source("qs_pkg.sv"), tmp_path)
     (tmp_path / "sample.sv").write_text(
         "module sample (input logic [7:0] a_i, output logic [3:0] y_o);\n"
         "  assign y_o = a_i;\nendmodule\n",
@@ -85,5 +85,5 @@ def test_narrow_assignment_is_reported(tmp_path: Path) -> None:
 
 
 def test_missing_module_is_reported(tmp_path: Path) -> None:
-    shutil.copy(lint_rtl.RTL / "qs_pkg.sv", tmp_path)
+    shutil.copy(source("qs_pkg.sv"), tmp_path)
     assert "%Error" in lint_rtl.lint("absent", {}, rtl=tmp_path)

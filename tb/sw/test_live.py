@@ -193,11 +193,11 @@ def test_browser_is_opened_unless_it_is_not_wanted(monkeypatch: pytest.MonkeyPat
 def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def served(controller: Controller, grid: Any, headline: str, *_: Any) -> None:
+    def served(controller: Controller, grid: Any, tiles: Any, headline: str, *_: Any) -> None:
         own, q = controller.view.settings, controller.view.q
         seen.append((own.alpha, own.gamma, headline, q.shape[1]))
         page = Document()
-        Page(controller, grid, headline).fill(page)
+        Page(controller, grid, headline, tiles=tiles).fill(page)
         has_map = page.select_one({"name": "map"}) is not None
         assert has_map == headline.startswith("FrozenLake")
 
@@ -207,12 +207,14 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
     run("FrozenLake-v1", "--env-kwargs", "map_name=8x8")
     run("cartpole")
     run("Blackjack-v1", "--env-kwargs", "natural=true")
+    run("CartPole-v1")
     assert seen == [
         (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14", 16),
         (0.5, 0.99, "FrozenLake-v1 on model: 1 agent, q-learning, Q2.14", 16),
         (0.0305, 0.99, "FrozenLake-v1 on model: 8 agents, q-learning, Q2.14", 64),
         (0.1, 0.99, "cartpole on model: the host acts, Q8.8", 2048),
         (0.5, 0.9, "Blackjack-v1 on model: the host acts, Q8.8", 704),
+        (0.1, 0.99, "CartPole-v1 on model: 8 agents, q-learning, Q8.8", 8),
     ]
 
 
@@ -220,4 +222,4 @@ def test_device_that_fails_ends_the_program_with_its_error() -> None:
     with watched(stand_in=Failing) as (controller, _):
         controller.play()
         with pytest.raises(LinkError, match="the port is gone"):
-            serve(controller, None, "a failure", None, 0, lambda address: None)
+            serve(controller, None, None, "a failure", None, 0, lambda address: None)

@@ -105,6 +105,7 @@ def test_every_command_takes_verbose(name: str) -> None:
     assert sum("-v" in parameter.opts for parameter in command.params) == 1  # type: ignore[union-attr]
 
 
+@verbose_option
 @click.command("talk")
 def talk() -> None:
     """Log a message at every level."""
@@ -116,10 +117,7 @@ def talk() -> None:
     ("words", "levels"),
     [("", []), ("-v", [20, 30]), ("-vv", [10, 20, 30]), ("-v -v -v", [10, 20, 30])],
 )
-def test_verbosity_decides_what_is_said_on_stderr(
-    words: str, levels: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(talk, "params", [verbose_option()])
+def test_verbosity_decides_what_is_said_on_stderr(words: str, levels: list[int]) -> None:
     result = CliRunner().invoke(talk, words.split())
     lines = result.stderr.splitlines()
     assert [int(line.split()[-1]) for line in lines] == levels

@@ -17,8 +17,8 @@ from tensorboard.util.tensor_util import make_ndarray
 
 import qstep
 from qstep.errors import FileFormatError, ToolMissingError
+from qstep.learn.agents_result import Point
 from qstep.learn.metrics import CsvMetrics, write_metrics
-from qstep.learn.point import Point
 
 Told = dict[str, list[tuple[int, float]]]
 
@@ -89,7 +89,7 @@ def test_table_goes_on_after_the_checkpoint(after: int, kept: int, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("time,loss\n1,2\n", r"run\.csv: is no table of metrics: it begins with 'time,loss'"),
+        ("time,loss\n1,2\n", r"run\.csv: is not a table of metrics: it begins with 'time,loss'"),
         ("step,name,value\n1,a,2.0\nx,a,2.0\n", r"run\.csv: line 3 does not begin with a step"),
     ],
 )

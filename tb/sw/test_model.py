@@ -1,5 +1,7 @@
 """The golden model: hand-worked updates, and the compiled form against the interpreter, bit for bit."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -119,7 +121,7 @@ def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding:
             )
         )
         assert np.array_equal(
-            model.table[256:].ravel(), contract(hyper.coefficients, q, r, m, bias)
+            model.table[256:].ravel(), contract(hyper.coefficients_for(config), q, r, m, bias)
         )
 
 
@@ -178,7 +180,7 @@ def test_models_are_exact_on_all_pairs_of_8_bits(
             )
         )
         found = model.table[256:].ravel()
-        assert np.array_equal(found, contract(hyper.coefficients, q, r, m, bias))
+        assert np.array_equal(found, contract(hyper.coefficients_for(config), q, r, m, bias))
     assert model.noise == noise
 
 
@@ -187,15 +189,25 @@ def test_models_are_exact_on_all_pairs_of_8_bits(
     states=st.integers(2, 40),
     actions=st.sampled_from([2, 3, 4, 6]),
     width=st.integers(8, 32),
+    bits=st.integers(15, 24),
     rounding=st.sampled_from(list(Rounding)),
     alpha=st.just(0.0) | st.floats(2.0**-16, 1),
     gamma=st.floats(0, 1),
     seed=st.integers(0, 2**32),
 )
 def test_compiled_model_equals_the_interpreter(
-    states: int, actions: int, width: int, rounding: Rounding, alpha: float, gamma: float, seed: int
+    states: int,
+    actions: int,
+    width: int,
+    bits: int,
+    rounding: Rounding,
+    alpha: float,
+    gamma: float,
+    seed: int,
 ) -> None:
-    config = Config(states, actions, QFormat(width // 2, width - width // 2))
+    number_format = QFormat(width // 2, width - width // 2)
+    config = Config(states, actions, number_format, coefficient_bits=bits)
+    alpha *= min(1, (2**16 - 1) / 2**bits)
     hyper = Hyperparameters(alpha, gamma, rounding, seed)
     slow, fast = Model(config), FastModel(config)
     for part in (0, 1):  # the second part continues table and noise
@@ -206,6 +218,39 @@ def test_compiled_model_equals_the_interpreter(
             model.apply(stream)
         assert np.array_equal(slow.table, fast.table)
         assert slow.noise == fast.noise
+
+
+def referee(config: Config, hyper: Hyperparameters, moves: Transitions) -> NDArray[np.int64]:
+    """The table after these moves, written independently, with products by beta."""
+    f, q = config.coefficient_bits, np.zeros((config.states, config.actions), np.int64)
+    alpha = math.floor(hyper.alpha * 2**f + 0.5)
+    kappa = math.floor(hyper.alpha * hyper.gamma * 2**f + 0.5)
+    noise, low, high = hyper.noise, config.format.minimum, config.format.maximum
+    for state, action, reward, next_state, terminated in zip(*moves.columns, strict=True):
+        bias = 2 ** (f - 1) if hyper.rounding is Rounding.NEAREST else 0
+        if hyper.rounding is Rounding.STOCHASTIC:
+            bias = (noise.x + noise.w) % 2**32 // 2 ** (32 - f)
+            noise = noise.advance()
+        future = 0 if terminated else int(q[next_state].max())
+        acc = (2**f - alpha) * int(q[state, action]) + alpha * int(reward) + kappa * future
+        q[state, action] = min(max((acc + bias) // 2**f, low), high)
+    return q
+
+
+@pytest.mark.parametrize("rounding", Rounding)
+@pytest.mark.parametrize(("bits", "number_format"), [(16, "Q4.4"), (22, "Q8.8"), (24, "Q16.16")])
+def test_both_models_are_exact_with_more_fractional_bits(
+    bits: int, number_format: str, rounding: Rounding
+) -> None:
+    config = Config(7, 3, number_format, coefficient_bits=bits)
+    hyper = Hyperparameters(0.7 * 2.0 ** (16 - bits), 0.95, rounding, 5)
+    moves = random_transitions(config, 20_000, 4)
+    tables = []
+    for model in (Model(config), FastModel(config)):
+        model.configure(hyper)
+        model.apply(moves)
+        tables.append(model.table.tolist())
+    assert tables[0] == tables[1] == referee(config, hyper, moves).tolist()
 
 
 @MODELS

@@ -1,5 +1,6 @@
 """Pictures: written as PNG, with something on them that depends on what was learnt."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from matplotlib.image import imread
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 
-from qstep._io.pictures import write_picture
+from qstep._io.pictures import write_pictures
 from qstep.envs import GridWorld, make, table_size
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
@@ -59,15 +60,15 @@ def test_learning_curve_of_any_length_and_scale(
     tmp_path: Path, count: int, total: float, looks: int
 ) -> None:
     path, seen = tmp_path / "curve.png", (0.0, 1.0)[:looks]
-    write_picture(draw_learning_curve("run", history(count, total, *seen)), path)
+    write_pictures({path: partial(draw_learning_curve, "run", history(count, total, *seen))})
     picture(path)
 
 
 def test_learning_curve_shows_the_evaluations(tmp_path: Path) -> None:
     one, other = tmp_path / "one.png", tmp_path / "other.png"
     for path, last in ((one, 0.9), (other, 0.1)):
-        figure = draw_learning_curve("run", history(30, -5.0, 0.2, last))
-        write_picture(figure, path)
+        curve = history(30, -5.0, 0.2, last)
+        write_pictures({path: partial(draw_learning_curve, "run", curve)})
     assert (picture(one) != picture(other)).any()
 
 
@@ -79,7 +80,7 @@ def test_policy_picture_shows_the_greedy_action(tmp_path: Path, env_id: str) -> 
     turned[2] = np.roll(q[2], 1)
     paths = [tmp_path / "one.png", tmp_path / "other.png", tmp_path / "none.png"]
     for path, table in zip(paths, (q, turned, np.zeros_like(q)), strict=True):
-        write_picture(draw_policy(env_id, grid_map(env), table), path)
+        write_pictures({path: partial(draw_policy, env_id, grid_map(env), table)})
     one, other = picture(paths[0]), picture(paths[1])
     assert one.shape == other.shape
     assert (one != other).any()
@@ -105,7 +106,7 @@ def test_same_run_gives_the_same_picture_without_states_that_the_map_lacks(tmp_p
     pictures = []
     for number, table in enumerate((q, q[:25], q[:25])):
         path = tmp_path / f"{number}.png"
-        write_picture(draw_policy("gridworld", grid_map(env), table), path)
+        write_pictures({path: partial(draw_policy, "gridworld", grid_map(env), table)})
         pictures.append(path.read_bytes())
     assert pictures[0] == pictures[1] == pictures[2]
 

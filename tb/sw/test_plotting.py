@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from qstep._io.pictures import picture_format, write_picture
+from qstep._io.pictures import picture_format, write_pictures
 from qstep.errors import FileFormatError
 
 PNG = b"\x89PNG"
@@ -17,7 +17,7 @@ PNG = b"\x89PNG"
      ("a.jpg", b"\xff\xd8\xff")],
 )  # fmt: skip
 def test_a_picture_is_what_its_name_says(name: str, start: bytes, tmp_path: Path) -> None:
-    write_picture(Figure(), tmp_path / "new" / name)
+    write_pictures({tmp_path / "new" / name: Figure})
     assert (tmp_path / "new" / name).read_bytes().startswith(start)
 
 

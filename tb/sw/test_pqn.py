@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 import torch
+from tb.sw.checkpoints import load_checkpoint
+from tb.sw.dqn_learner import run_of
 from tb.sw.vector_steps import poles, stepped
 from torch import Tensor, nn
 
-from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import save_checkpoint
 from qstep.deep import pqn, torch_device
 from qstep.deep.algorithms import preset_of
 from qstep.deep.config import PqnConfig
 from qstep.deep.network import Envs, modules, play
 from qstep.deep.pqn import Pqn, lambda_returns, pqn_loss
-from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake_vector import SnakeVectorEnv
 from qstep.errors import CheckpointError, ConfigError
@@ -178,9 +179,7 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
 
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     configs = (replace(SMALL, total_timesteps=5120), SMALL)
-    run, other = (
-        NetworkRun("cartpole", "pqn", config, CPU, evaluate_every=200) for config in configs
-    )
+    run, other = (run_of("cartpole", "pqn", config, evaluate_every=200) for config in configs)
     save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, run.identity)
     with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", other.identity)

@@ -12,8 +12,8 @@ from qstep.deep.config import VARIANTS, Variant
 from qstep.deep.dqn_plain import Batch, q_loss
 from qstep.deep.fast import q_loss as fast
 from qstep.deep.fast.network import Stack
-from qstep.deep.fast.q_loss import CompiledHead, TorchHead
 from qstep.deep.network import modules
+from qstep.deep.replay import Batches
 from qstep.errors import ConfigError
 
 CPU = torch.device("cpu")
@@ -25,7 +25,7 @@ SHAPES = [((4, 64, 64, 2), 64), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
 TOLERANCE = 1e-5
 
 
-def sample(sizes: tuple[int, ...], size: int) -> tuple[fast.Batches, list[Batch]]:
+def sample(sizes: tuple[int, ...], size: int) -> tuple[Batches, list[Batch]]:
     """Return K random batches in both layouts; a third of the transitions terminate."""
     draw = torch.Generator().manual_seed(5)
     inputs, actions = sizes[0], sizes[-1]
@@ -35,7 +35,8 @@ def sample(sizes: tuple[int, ...], size: int) -> tuple[fast.Batches, list[Batch]
     reward = 4 * torch.randn(COUNT, size, generator=draw)
     terminated = torch.rand(COUNT, size, generator=draw) < 1 / 3
     weight = torch.full((COUNT, size), 1 / size)
-    batches = fast.Batches(seen, action, reward, GAMMA * (~terminated).float(), weight)
+    columns = (seen, action, reward, GAMMA * (~terminated).float(), weight)
+    batches = Batches(*(part.numpy() for part in columns))
     plain = [
         Batch(s[:size, :-1], a, r, s[size:, :-1], t)
         for s, a, r, t in zip(seen, action, reward, terminated, strict=True)
@@ -61,15 +62,8 @@ def gradient_of(online: torch.nn.Sequential) -> torch.Tensor:
     return flat.flat
 
 
-@pytest.mark.parametrize("head", [CompiledHead, TorchHead])
 @pytest.mark.parametrize(("variant", "shape"), list(product(VARIANTS, SHAPES)))
-def test_fast_loss_equals_autograd(
-    variant: Variant,
-    shape: tuple[tuple[int, ...], int],
-    head: type,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fast, "head", head)
+def test_fast_loss_equals_autograd(variant: Variant, shape: tuple[tuple[int, ...], int]) -> None:
     sizes, size = shape
     batches, plain = sample(sizes, size)
     online, target, stack = networks(sizes)
@@ -97,12 +91,13 @@ def test_the_comparison_notices_another_variant() -> None:
 def test_weights_multiply_each_transition() -> None:
     batches, plain = sample(*SHAPES[0])
     online, target, stack = networks(SHAPES[0][0])
-    batches.weight[0] = torch.linspace(0, 1, SHAPES[0][1]) / SHAPES[0][1]
+    weight = torch.linspace(0, 1, SHAPES[0][1]) / SHAPES[0][1]
+    batches.weight[0] = weight.numpy()
     _, error = q_loss("target", online, target, plain[0], GAMMA)
     zeros = torch.zeros_like(error)
     each = torch.nn.functional.smooth_l1_loss(error, zeros, reduction="none")
     found = fast.QLoss("target", stack, batches).forward()
-    torch.testing.assert_close(found, (each * batches.weight[0]).sum(), rtol=TOLERANCE, atol=0)
+    torch.testing.assert_close(found, (each * weight).sum(), rtol=TOLERANCE, atol=0)
 
 
 def test_batches_and_networks_are_read_again_at_each_call() -> None:
@@ -110,7 +105,7 @@ def test_batches_and_networks_are_read_again_at_each_call() -> None:
     _, _, stack = networks(SHAPES[0][0])
     loss = fast.QLoss("double", stack, batches)
     before = loss.forward().item()
-    batches.reward.add_(1)
+    batches.reward[:] += 1
     changed = loss.forward().item()
     stack[1].flat.zero_()
     assert len({before, changed, loss.forward().item()}) == 3
@@ -134,12 +129,8 @@ def places(tree: Any) -> set[int]:
     return {tensor.untyped_storage().data_ptr() for tensor in tensors}
 
 
-@pytest.mark.parametrize("head", [CompiledHead, TorchHead])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_calls_allocate_nothing(
-    variant: Variant, head: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fast, "head", head)
+def test_calls_allocate_nothing(variant: Variant) -> None:
     batches, _ = sample(*SHAPES[0])
     _, _, stack = networks(SHAPES[0][0])
     loss = fast.QLoss(variant, stack, batches)

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tb.reference_device import ReferenceDevice
+from tb.sw.command_line import ran
 from tb.sw.lossy_port import DirectPort
 
 from qstep import Config, Hyperparameters, Transitions
-from qstep.cli import main, train
+from qstep.cli import main
 from qstep.cli import replay as replay_module
 from qstep.cli.replay import command
 from qstep.device.link.records import extend_digest
@@ -67,9 +68,7 @@ def test_table_is_the_models(folder):
 
 
 def test_trace_of_an_agent_is_replayed_to_its_table(folder):
-    words = ["gridworld-8x8", "--agents", "1", "--steps", "3000", "--out", "run"]
-    words += ["--trace", "moves.npz"]
-    assert CliRunner().invoke(train.command, words, catch_exceptions=False).exit_code == 0
+    ran("train gridworld-8x8 --agents 1 --steps 3000 --out run --trace moves.npz")
     assert replay(file="moves.npz", geometry=("--states", "64", "--actions", "4")).exit_code == 0
     assert np.array_equal(np.load("table.npz")["q_raw"], np.load("run/table.npz")["q_raw"])
 

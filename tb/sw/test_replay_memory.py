@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from qstep.deep.dqn_plain import PlainReplay
-from qstep.deep.replay import Replay, Sample
+from qstep.deep.dqn_plain import stacked
+from qstep.deep.replay import Batches, Replay
 
 
 def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
@@ -16,7 +16,7 @@ def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
     return seen, n % 2, reward, seen + 0.5, discount
 
 
-def numbers(sample: Sample) -> np.ndarray:
+def numbers(sample: Batches) -> np.ndarray:
     """Return the numbers of a sample, shape (K, B), once its parts are found to agree."""
     size = sample.action.shape[1]
     n = sample.seen[:, :size, 0]
@@ -27,6 +27,7 @@ def numbers(sample: Sample) -> np.ndarray:
     assert np.array_equal(sample.action, n % 2)
     assert np.array_equal(sample.reward, 10 * n)
     assert np.array_equal(sample.discount, 100 * n)
+    assert (sample.weight == np.float32(1 / size)).all()
     return n
 
 
@@ -74,16 +75,13 @@ def test_restored_replay_goes_on_alike() -> None:
         assert np.array_equal(array, other.checkpoint()[name]), name
 
 
-def test_plain_replay_drops_the_oldest_and_stacks_what_it_draws() -> None:
-    memory = PlainReplay(4, seed=0)
-    for k in range(6):
-        seen = np.full(2, k, np.float32)
-        memory.push(seen, k % 2, float(k), seen + 0.5, k == 5)
-    assert len(memory) == 4
-    batch = memory.sample(4, torch.device("cpu"))
-    n = batch.observation[:, 0]
-    assert sorted(n.tolist()) == [2, 3, 4, 5]
+def test_plain_form_stacks_the_transitions_of_a_batch() -> None:
+    seen = [np.full(2, k, np.float32) for k in range(4)]
+    transitions = [(seen[k], k % 2, float(k), seen[k] + 0.5, k == 3) for k in (2, 3, 1)]
+    batch = stacked(transitions, torch.device("cpu"))
+    n = torch.tensor([2.0, 3.0, 1.0])
+    assert torch.equal(batch.observation, n[:, None].expand(-1, 2))
     assert torch.equal(batch.next_observation, batch.observation + 0.5)
     assert torch.equal(batch.action, n.long() % 2)
     assert torch.equal(batch.reward, n)
-    assert torch.equal(batch.terminated, n == 5)
+    assert torch.equal(batch.terminated, n == 3)

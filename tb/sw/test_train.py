@@ -1,4 +1,4 @@
-"""The learner: it learns, its stream is the golden model's, and a resumed run is the same run."""
+"""A run of the host: it learns, its stream is the golden model's, and a resumed run is the same run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
+from tb.sw.checkpoints import load_checkpoint
 from tb.verify.figures import Count
 
 from qstep import Config, Hyperparameters, QFormat, Rounding, Transitions
-from qstep._io.checkpoint import load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import save_checkpoint
 from qstep.device.model import ModelDevice
 from qstep.envs import make, table_size
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, TransitionError
 from qstep.golden.lane import Model
 from qstep.learn.evaluate import epsilon_greedy, greedy, is_success
-from qstep.learn.host import Learner, Plan
+from qstep.learn.host import HostRun, Plan
 from qstep.learn.host_checkpoint import TableCheckpoint
 from qstep.mdp.solve import solve
 from qstep.spec.epsilon import Epsilon
@@ -47,24 +48,36 @@ def config_of(env_id: str, number_format: str = "Q8.8") -> Config:
     return Config(*table_size(make(env_id, 0)), format=QFormat.parse(number_format))
 
 
-class Spied(Learner):
+class Spied(HostRun):
     device: Spy
 
 
-def trained(plan: Plan, hyper: Hyperparameters | None = None, **options: Any) -> Spied:
-    device = options.pop("device", None) or Spy(config_of(plan.env_id))
-    learner = Spied(device, plan, hyper or Hyperparameters(), **options)
-    for _ in learner:
+def started(
+    device: Spy, plan: Plan, hyper: Hyperparameters, resume: TableCheckpoint | None = None
+) -> Spied:
+    run = Spied("", plan, hyper, device.config)
+    run.start(device, resume)
+    return run
+
+
+def trained(
+    plan: Plan,
+    hyper: Hyperparameters | None = None,
+    resume: TableCheckpoint | None = None,
+    device: Spy | None = None,
+) -> Spied:
+    run = started(device or Spy(config_of(plan.env_id)), plan, hyper or Hyperparameters(), resume)
+    for _ in run:
         pass
-    return learner
+    return run
 
 
 LONGER = replace(SHORT, episodes=SHORT.episodes + 10)
 
 
-def loaded(path: Path, learner: Learner) -> TableCheckpoint:
-    checkpoint = load_checkpoint(path, learner.identity)
-    return TableCheckpoint.unpacked(checkpoint, learner.device.config)
+def loaded(path: Path, run: HostRun) -> TableCheckpoint:
+    checkpoint = load_checkpoint(path, run.identity)
+    return TableCheckpoint.unpacked(checkpoint, run.device.config)
 
 
 def equal(one: TableCheckpoint, other: TableCheckpoint) -> bool:
@@ -77,40 +90,40 @@ def equal(one: TableCheckpoint, other: TableCheckpoint) -> bool:
     ("env_id", "episodes"), [("gridworld", 600), ("gridworld-8x8", 600), ("CliffWalking-v1", 200)]
 )
 def test_greedy_policy_becomes_optimal(env_id: str, episodes: int) -> None:
-    learner = trained(Plan(env_id, episodes))
-    assert learner.world is not None
-    table = learner.result.table
+    run = trained(Plan(env_id, episodes))
+    assert run.world is not None
+    table = run.final.table
     chosen = np.zeros(table.shape, np.bool_)
     chosen[np.arange(len(table)), table.argmax(axis=1)] = True
-    visited = learner.world.visited(chosen)
+    visited = run.world.visited(chosen)
     assert visited.sum() >= 8
-    optimal = solve(learner.world, 0.9).optimal
+    optimal = solve(run.world, 0.9).optimal
     assert (chosen & optimal)[visited].any(axis=1).all()
-    assert learner.result.evaluations[-1].success == 1.0
+    assert run.final.evaluations[-1].success == 1.0
 
 
 def test_nothing_is_learnt_with_learning_rate_0() -> None:
-    learner = trained(SHORT, Hyperparameters(alpha=0.0))
-    assert not learner.result.table.any()
-    assert learner.result.evaluations[-1].success == 0.0
+    run = trained(SHORT, Hyperparameters(alpha=0.0))
+    assert not run.final.table.any()
+    assert run.final.evaluations[-1].success == 0.0
 
 
 def test_same_seed_gives_the_same_run_and_another_seed_another() -> None:
-    first, again = trained(SHORT).result, trained(SHORT).result
+    first, again = trained(SHORT).final, trained(SHORT).final
     assert equal(first, again)
-    assert not equal(first, trained(SHORT, Hyperparameters(seed=1)).result)
+    assert not equal(first, trained(SHORT, Hyperparameters(seed=1)).final)
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))
 def test_table_is_the_interpreter_s_after_the_same_transitions(rounding: Rounding) -> None:
     hyper = Hyperparameters(rounding=rounding, seed=7)
-    learner = trained(SHORT, hyper)
-    model = Model(learner.device.config)
+    run = trained(SHORT, hyper)
+    model = Model(run.device.config)
     model.configure(hyper)
-    for batch in learner.device.batches:
+    for batch in run.device.batches:
         model.apply(batch)
-    assert (learner.result.table == model.table).all()
-    assert learner.result.noise == model.noise
+    assert (run.final.table == model.table).all()
+    assert run.final.noise == model.noise
 
 
 @pytest.mark.parametrize("sync_steps", [1, 64])
@@ -125,17 +138,17 @@ def test_policy_acts_on_the_table_as_last_read(sync_steps: int) -> None:
 
 
 def test_batches_are_as_long_as_asked_and_nothing_is_lost() -> None:
-    learner = trained(replace(SHORT, sync_steps=50))
-    ends = sum(int(batch.terminated.sum()) for batch in learner.device.batches)
-    assert ends == sum(episode.terminated for episode in learner.result.episodes) > 0
-    lengths = [len(batch) for batch in learner.device.batches]
+    run = trained(replace(SHORT, sync_steps=50))
+    ends = sum(int(batch.terminated.sum()) for batch in run.device.batches)
+    assert ends == sum(episode.terminated for episode in run.final.episodes) > 0
+    lengths = [len(batch) for batch in run.device.batches]
     assert set(lengths[:-1]) == {50}
     assert 1 <= lengths[-1] <= 50
-    assert sum(lengths) == sum(episode.length for episode in learner.result.episodes)
+    assert sum(lengths) == sum(episode.length for episode in run.final.episodes)
 
 
 def test_evaluation_does_not_change_the_training() -> None:
-    often, rarely = (trained(replace(SHORT, evaluate_every=k)).result for k in (1, 1000))
+    often, rarely = (trained(replace(SHORT, evaluate_every=k)).final for k in (1, 1000))
     assert (often.table == rarely.table).all()
     assert [e.episode for e in often.evaluations] == list(range(1, 61))
     assert [e.episode for e in rarely.evaluations] == [60]
@@ -144,14 +157,12 @@ def test_evaluation_does_not_change_the_training() -> None:
 def test_truncated_episodes_bootstrap_and_tell_no_success(tmp_path: Path) -> None:
     path = tmp_path / "walled.txt"
     path.write_text("S#G\n", encoding="utf-8")
-    learner = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
-    assert not any(batch.terminated.any() for batch in learner.device.batches)
-    assert {(e.length, e.terminated, e.success) for e in learner.result.episodes} == {
-        (12, False, None)
-    }
+    run = trained(Plan(str(path), episodes=100), Hyperparameters(gamma=0.5))
+    assert not any(batch.terminated.any() for batch in run.device.batches)
+    assert {(e.length, e.terminated, e.success) for e in run.final.episodes} == {(12, False, None)}
     # If truncation counted as termination, the value would stay above -1 / (1 - gamma).
-    assert learner.result.table[0].max() == pytest.approx(-2 * 256, abs=3)
-    assert learner.result.evaluations[-1].terminated == 0.0
+    assert run.final.table[0].max() == pytest.approx(-2 * 256, abs=3)
+    assert run.final.evaluations[-1].terminated == 0.0
 
 
 class Rich(gym.Env[Any, Any]):
@@ -178,11 +189,9 @@ def rich() -> Iterator[str]:
 
 
 def test_without_a_transition_table_no_termination_counts_as_success(rich: str) -> None:
-    learner = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
-    assert [(e.total, e.length, e.success) for e in learner.result.episodes] == [
-        (2000.0, 6, None)
-    ] * 3
-    assert learner.result.evaluations[-1].success is None
+    run = trained(Plan(rich, 3), device=Spy(config_of(rich, "Q16.8")))
+    assert [(e.total, e.length, e.success) for e in run.final.episodes] == [(2000.0, 6, None)] * 3
+    assert run.final.evaluations[-1].success is None
 
 
 COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
@@ -204,7 +213,7 @@ COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
           for kind, unit in (("exponential", "run"), ("linear", "steps"), ("linear", "episodes"))),
         (lambda: trained(SHORT, device=Spy(Config(24, 4))), EnvironmentSpaceError,
          r"25 states and 4 actions; .* has 24 and 4"),
-        (lambda: trained(replace(SHORT, episodes=2), resume=trained(SHORT).checkpoint),
+        (lambda: trained(replace(SHORT, episodes=2), resume=trained(SHORT).latest),
          CheckpointError, rf"has {SHORT.episodes} episodes already; .* is 2 and"),
     ],
 )  # fmt: skip
@@ -248,15 +257,15 @@ def test_run_resumed_after_an_interrupt_is_the_uninterrupted_run(
         if batch == cut:
             raise KeyboardInterrupt
 
-    learner = Learner(Spy(whole.device.config, before), plan, hyper)
+    run = started(Spy(whole.device.config, before), plan, hyper)
     with pytest.raises(KeyboardInterrupt):
-        for _ in learner:
+        for _ in run:
             pass
-    assert learner.checkpoint.episode < plan.episodes
+    assert run.latest.episode < plan.episodes
     path = tmp_path / "checkpoint.npz"
-    save_checkpoint(path, learner.checkpoint.packed(), learner.identity)
-    resumed = trained(plan, hyper, resume=loaded(path, learner))
-    assert equal(resumed.result, whole.result)
+    save_checkpoint(path, run.checkpoint, run.identity)
+    resumed = trained(plan, hyper, resume=loaded(path, run))
+    assert equal(resumed.final, whole.final)
     assert len(resumed.device.batches) < len(whole.device.batches) or cut == 0
 
 
@@ -268,14 +277,14 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
     hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
     whole = trained(plan, hyper)
     path = tmp_path / "checkpoint.npz"
-    learner = Learner(Spy(whole.device.config), plan, hyper)
-    while learner.checkpoint.episode < plan.episodes:
-        next(iter(learner))
-        save_checkpoint(path, learner.checkpoint.packed(), learner.identity)
-        resume = loaded(path, learner)
-        learner = Learner(Spy(whole.device.config), plan, hyper, resume)
-    assert all(False for _ in learner)
-    assert equal(learner.result, whole.result)
+    run = started(Spy(whole.device.config), plan, hyper)
+    while run.latest.episode < plan.episodes:
+        next(iter(run))
+        save_checkpoint(path, run.checkpoint, run.identity)
+        resume = loaded(path, run)
+        run = started(Spy(whole.device.config), plan, hyper, resume)
+    assert all(False for _ in run)
+    assert equal(run.final, whole.final)
     record_property("cuts", episodes)
 
 
@@ -284,15 +293,15 @@ def test_run_that_goes_on_for_longer_is_the_longer_run(tmp_path: Path, first: in
     plan = replace(SHORT, episodes=33, evaluate_every=4, sync_steps=17, epsilon_episodes=40)
     whole, short = trained(plan), trained(replace(plan, episodes=first))
     path = tmp_path / "checkpoint.npz"
-    save_checkpoint(path, short.checkpoint.packed(), short.identity)
-    assert equal(trained(plan, resume=loaded(path, whole)).result, whole.result)
-    assert not equal(trained(plan, resume=short.result).result, whole.result)
+    save_checkpoint(path, short.checkpoint, short.identity)
+    assert equal(trained(plan, resume=loaded(path, whole)).final, whole.final)
+    assert not equal(trained(plan, resume=short.final).final, whole.final)
 
 
 def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path) -> None:
-    short, longer = trained(SHORT), Learner(Spy(config_of("gridworld")), LONGER, Hyperparameters())
+    short, longer = trained(SHORT), started(Spy(config_of("gridworld")), LONGER, Hyperparameters())
     path = tmp_path / "checkpoint.npz"
-    save_checkpoint(path, short.checkpoint.packed(), short.identity)
+    save_checkpoint(path, short.checkpoint, short.identity)
     message = (
         rf"another run: epsilon_episodes is {SHORT.episodes} in it and {LONGER.episodes} here$"
     )
@@ -302,8 +311,8 @@ def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path)
 
 def test_interrupted_evaluation_rolls_back_to_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(SHORT)
-    learner = Learner(Spy(whole.device.config), SHORT, Hyperparameters())
-    evaluate = learner._evaluate
+    run = started(Spy(whole.device.config), SHORT, Hyperparameters())
+    evaluate = run._evaluate
 
     def interrupted(number: int) -> Any:
         result = evaluate(number)
@@ -311,19 +320,19 @@ def test_interrupted_evaluation_rolls_back_to_its_episode(monkeypatch: pytest.Mo
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(learner, "_evaluate", interrupted)
+    monkeypatch.setattr(run, "_evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        for _ in learner:
+        for _ in run:
             pass
-    assert learner.checkpoint.episode == 30
-    assert equal(trained(SHORT, resume=learner.checkpoint).result, whole.result)
+    assert run.latest.episode == 30
+    assert equal(trained(SHORT, resume=run.latest).final, whole.final)
 
 
 def test_finished_run_has_nothing_left_to_do() -> None:
     whole = trained(SHORT)
-    resumed = trained(SHORT, resume=whole.checkpoint)
+    resumed = trained(SHORT, resume=whole.latest)
     assert len(resumed.device.batches) == 1  # what the checkpoint says is pending
-    assert equal(resumed.result, whole.result)
+    assert equal(resumed.final, whole.final)
 
 
 def test_epsilon_falls_linearly_over_its_share_then_stays() -> None:

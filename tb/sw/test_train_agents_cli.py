@@ -17,7 +17,6 @@ import qstep
 from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep._io.npz import load_arrays
 from qstep.cli import _drive
-from qstep.device import open_agents
 from qstep.errors import (
     CheckpointError,
     ConfigError,
@@ -29,8 +28,9 @@ from qstep.errors import (
 )
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_kernel import run
-from qstep.learn.agents import Training
-from qstep.learn.agents_result import AgentsResult, played
+from qstep.learn.agents import AgentsRun
+from qstep.learn.agents_result import AgentsResult
+from qstep.learn.evaluate import played
 from qstep.learn.plan import Budget, fitting_format, planned
 from qstep.learn.table import load_table
 from qstep.mdp.solve import solve
@@ -80,8 +80,8 @@ def plain_table(name: str, **options: Any) -> NDArray[np.int32]:
         settings=AgentSettings(0.5, 0.9, epsilon),
         **options,
     )
-    assert plan.world is not None
-    model = ActingModel(plan.config, plan.world.table(plan.config), plan.settings)
+    assert plan.solvable is not None
+    model = ActingModel(plan.config, plan.solvable.table(plan.config), plan.settings)
     for _ in model.run(4000):
         pass
     return model.table
@@ -120,13 +120,12 @@ def test_a_call_without_a_budget_is_of_2000_episodes() -> None:
 
 
 def test_a_checkpoint_that_a_run_cannot_continue_from_is_refused() -> None:
-    plan = planned("gridworld", budget=Budget(200), agents=1)
-    device = open_agents("model", plan.config, plan.loaded, plan.settings)
-    training = Training(device, plan.world, [0.9], plan.budget)
-    assert training.advance()
-    checkpoint = training.checkpoint
-    training.restore(checkpoint)
-    table = device.table.copy()
+    run = AgentsRun("gridworld", "model", planned("gridworld", budget=Budget(200), agents=1))
+    run.open(None)
+    assert run.advance()
+    checkpoint = run.checkpoint
+    run.restore(checkpoint)
+    table = run.device.table.copy()
     for name, value, message in (
         ("counters", -1, "ConfigError: steps of agent 0 is -1; it must be an integer from 0 to"),
         ("states", 0, "ConfigError: word of agent 0 is 0; it must be an integer from 1 to"),
@@ -134,26 +133,25 @@ def test_a_checkpoint_that_a_run_cannot_continue_from_is_refused() -> None:
         wrong = {**checkpoint.arrays, name: checkpoint.arrays[name].copy(), "table": table + 1}
         wrong[name][0, 0] = value
         with pytest.raises(CheckpointError, match=message):
-            training.restore(replace(checkpoint, arrays=wrong))
-        assert np.array_equal(device.table, table)
+            run.restore(replace(checkpoint, arrays=wrong))
+        assert np.array_equal(run.device.table, table)
     del checkpoint.arrays["states"]
     with pytest.raises(
         CheckpointError, match=r"does not hold a run of agents \(KeyError: 'states'\)"
     ):
-        training.restore(checkpoint)
+        run.restore(checkpoint)
 
 
 def test_a_failing_device_is_no_wrong_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = planned("gridworld", budget=Budget(200), agents=1)
-    device = open_agents("model", plan.config, plan.loaded, plan.settings)
-    training = Training(device, plan.world, [0.9], plan.budget)
+    run = AgentsRun("gridworld", "model", planned("gridworld", budget=Budget(200), agents=1))
+    run.open(None)
 
     def fails(*parts: object) -> None:
         raise DeadlineError("no answer")
 
-    monkeypatch.setattr(device, "restore", fails)
+    monkeypatch.setattr(run.device, "restore", fails)
     with pytest.raises(DeadlineError, match="no answer"):
-        training.restore(training.checkpoint)
+        run.restore(run.checkpoint)
 
 
 def test_at_most_8_calls_lead_from_main_to_the_kernel(

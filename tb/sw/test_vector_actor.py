@@ -19,7 +19,7 @@ from qstep.envs.cartpole_table import row_of
 from qstep.envs.splitmix import SplitMix64
 from qstep.errors import CheckpointError, ConfigError
 from qstep.learn.evaluate import Evaluation, greedy
-from qstep.learn.host import Learner, Plan
+from qstep.learn.host import HostRun, Plan
 from qstep.learn.host_checkpoint import Episode, TableCheckpoint
 from qstep.spec.epsilon import Epsilon
 
@@ -124,20 +124,28 @@ def config_of(plan: Plan) -> Config:
     return Config(*table_size(make(plan.env_id, 0)))
 
 
+def started(
+    device: Spy, plan: Plan, hyper: Hyperparameters, resume: TableCheckpoint | None = None
+) -> HostRun:
+    run = HostRun("", plan, hyper, device.config)
+    run.start(device, resume)
+    return run
+
+
 def trained(
     plan: Plan,
     hyper: Hyperparameters | None = None,
     device: Spy | None = None,
     resume: TableCheckpoint | None = None,
-) -> tuple[Learner, Spy]:
+) -> tuple[HostRun, Spy]:
     device = device or Spy(config_of(plan))
-    learner = Learner(device, plan, hyper or Hyperparameters(), resume)
-    for _ in learner:
+    run = started(device, plan, hyper or Hyperparameters(), resume)
+    for _ in run:
         pass
-    return learner, device
+    return run, device
 
 
-def differences(learner: Learner, device: Spy, plain: Plain) -> Iterator[str]:
+def differences(run: HostRun, device: Spy, plain: Plain) -> Iterator[str]:
     """Yield the differences between what a device was sent and the plain loop on the same tables."""
     for number, (batch, table) in enumerate(zip(device.batches, device.tables, strict=False)):
         rows = [plain.step(table) for _ in range(len(batch))]
@@ -145,17 +153,17 @@ def differences(learner: Learner, device: Spy, plain: Plain) -> Iterator[str]:
         for mine, other in zip(batch.columns, expected.columns, strict=True):
             if not np.array_equal(mine, other):
                 yield f"batch {number}"
-    if list(learner.result.episodes) != plain.episodes:
+    if list(run.final.episodes) != plain.episodes:
         yield "episodes"
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_compiled_actor_goes_as_a_plain_loop(plan: Plan) -> None:
-    learner, device = trained(plan, Hyperparameters(seed=5))
-    assert list(differences(learner, device, Plain(plan, 5))) == []
+    run, device = trained(plan, Hyperparameters(seed=5))
+    assert list(differences(run, device, Plain(plan, 5))) == []
     assert {len(batch) for batch in device.batches[:-1]} == {plan.sync_steps}
     assert len(device.batches) > 20
-    assert len(plain := learner.result.episodes) == plan.episodes
+    assert len(plain := run.final.episodes) == plan.episodes
     assert {episode.number for episode in plain} == set(range(1, plan.episodes + 1))
 
 
@@ -170,16 +178,16 @@ def test_compiled_actor_goes_as_a_plain_loop(plan: Plan) -> None:
     ids=["environments", "epsilon", "horizon", "seed"],
 )
 def test_comparison_notices_another_plan_or_seed(other: dict[str, Any], seed: int) -> None:
-    learner, device = trained(PLANS[0])
-    assert list(differences(learner, device, Plain(replace(PLANS[0], **other), seed)))
+    run, device = trained(PLANS[0])
+    assert list(differences(run, device, Plain(replace(PLANS[0], **other), seed)))
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_evaluation_goes_as_plain_greedy_episodes(plan: Plan) -> None:
-    learner, _ = trained(plan)
-    table = learner.result.table
+    run, _ = trained(plan)
+    table = run.final.table
     evaluating = np.random.Generator(np.random.PCG64(np.random.SeedSequence(0).spawn(2)[1]))
-    for _ in learner.result.evaluations:
+    for _ in run.final.evaluations:
         first = int(evaluating.integers(1 << 31))
     rows = []
     for i in range(plan.evaluate_episodes):
@@ -199,7 +207,7 @@ def test_evaluation_goes_as_plain_greedy_episodes(plan: Plan) -> None:
         float(np.mean(terminations)),
         float(np.mean(lengths)),
     )
-    assert learner.result.evaluations[-1] == expected
+    assert run.final.evaluations[-1] == expected
 
 
 def parts(run: TableCheckpoint) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -220,18 +228,18 @@ def stored(run: TableCheckpoint, config: Config) -> TableCheckpoint:
 def test_run_of_many_resumed_at_every_checkpoint_is_the_uninterrupted_run(plan: Plan) -> None:
     hyper = Hyperparameters(rounding=Rounding.STOCHASTIC)
     whole, device = trained(plan, hyper)
-    learner = Learner(Spy(device.config), plan, hyper)
+    run = started(Spy(device.config), plan, hyper)
     stops = 0
-    while learner.checkpoint.episode < plan.episodes:
-        next(iter(learner))
+    while run.latest.episode < plan.episodes:
+        next(iter(run))
         stops += 1
-        resume = stored(learner.checkpoint, device.config)
-        learner = Learner(Spy(device.config), plan, hyper, resume)
-    for _ in learner:
+        resume = stored(run.latest, device.config)
+        run = started(Spy(device.config), plan, hyper, resume)
+    for _ in run:
         pass
     assert stops > 10
-    assert parts(learner.result) == parts(whole.result)
-    assert parts(learner.checkpoint) == parts(whole.checkpoint)
+    assert parts(run.final) == parts(whole.final)
+    assert parts(run.latest) == parts(whole.latest)
 
 
 @pytest.mark.parametrize("cut", [0, 3, 20])
@@ -241,25 +249,25 @@ def test_run_of_many_resumed_after_an_interrupt_is_the_uninterrupted_run(cut: in
             raise KeyboardInterrupt
 
     whole, device = trained(PLANS[0])
-    learner = Learner(Spy(device.config, interrupted), PLANS[0], Hyperparameters())
+    run = started(Spy(device.config, interrupted), PLANS[0], Hyperparameters())
     with pytest.raises(KeyboardInterrupt):
-        for _ in learner:
+        for _ in run:
             pass
-    resumed, _ = trained(PLANS[0], resume=stored(learner.checkpoint, device.config))
-    assert parts(resumed.result) == parts(whole.result)
+    resumed, _ = trained(PLANS[0], resume=stored(run.latest, device.config))
+    assert parts(resumed.final) == parts(whole.final)
 
 
 def test_run_of_many_that_goes_on_for_longer_is_the_longer_run() -> None:
     longer = replace(PLANS[1], episodes=120, epsilon_episodes=90)
     whole, _ = trained(longer)
     short, _ = trained(replace(longer, episodes=90))
-    resumed, _ = trained(longer, resume=short.checkpoint)
-    assert parts(resumed.result) == parts(whole.result)
-    assert parts(short.result) != parts(whole.result)
+    resumed, _ = trained(longer, resume=short.latest)
+    assert parts(resumed.final) == parts(whole.final)
+    assert parts(short.final) != parts(whole.final)
 
 
 def test_how_often_many_are_evaluated_does_not_change_the_training() -> None:
-    often, rarely = (trained(replace(PLANS[0], evaluate_every=k))[0].result for k in (7, 1000))
+    often, rarely = (trained(replace(PLANS[0], evaluate_every=k))[0].final for k in (7, 1000))
     assert (often.table == rarely.table).all()
     assert list(often.episodes) == list(rarely.episodes)
     assert [e.episode for e in often.evaluations] == [*range(7, 150, 7), 150]
@@ -268,7 +276,7 @@ def test_how_often_many_are_evaluated_does_not_change_the_training() -> None:
 def test_table_with_more_rows_than_states_is_learnt_alike() -> None:
     device = Spy(Config(4096, 3))
     wide, _ = trained(PLANS[0], device=device)
-    assert (wide.result.table[:2048] == trained(PLANS[0])[0].result.table).all()
+    assert (wide.final.table[:2048] == trained(PLANS[0])[0].final.table).all()
 
 
 @pytest.mark.parametrize(
@@ -283,12 +291,12 @@ def test_table_with_more_rows_than_states_is_learnt_alike() -> None:
 def test_checkpoint_of_other_environments_is_refused(
     spoil: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
-    learner, device = trained(PLANS[0])
-    run = stored(learner.checkpoint, device.config)
-    spoil(run.actor)
+    run, device = trained(PLANS[0])
+    resume = stored(run.latest, device.config)
+    spoil(resume.actor)
     fresh = Spy(device.config)
     with pytest.raises(CheckpointError, match=message):
-        Learner(fresh, PLANS[0], Hyperparameters(), run)
+        started(fresh, PLANS[0], Hyperparameters(), resume)
     assert fresh.status().applied == 0
 
 

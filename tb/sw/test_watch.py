@@ -19,7 +19,7 @@ from qstep.errors import ClosedError, ConfigError, LinkError
 from qstep.golden.agents_fast import FastActingModel
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
-from qstep.learn.host import HostRun, Learner, Plan
+from qstep.learn.host import HostRun, Plan
 from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.learn.train import train
 from qstep.live import controller as controlled
@@ -68,7 +68,7 @@ def watched(
     """Steer a device, which is also yielded."""
     view, run = agents_run(plan or plan_of(), url, stand_in)
     with closing(run), Controller(view, speed) as controller:
-        yield controller, run.training.device
+        yield controller, run.device
 
 
 def assert_trained(view: View, steps: int, plan: AgentsPlan) -> None:
@@ -438,8 +438,11 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
         evaluate_episodes=2,
         num_envs=num_envs,
     )
-    learner = Learner(plain, plan, host.hyper)
-    episodes = list(learner)
+    whole = HostRun("", plan, host.hyper, host.config)
+    whole.start(plain)
+    for _ in whole:
+        pass
+    episodes = whole.final.episodes
     steps = plain.status().applied
     with Controller(run, 0) as controller:
         controller.step(5)
@@ -451,7 +454,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
         again = controller.step(steps).result()
     assert view.counters[0].episodes == len(episodes) == 40
     assert view.counters[0].terminations == sum(one.terminated for one in episodes)
-    values = host.config.format.to_float(learner.checkpoint.table)
+    values = host.config.format.to_float(whole.latest.table)
     for seen in (view, again):
         assert np.array_equal(seen.q, values[None])
         assert (seen.states, seen.optimum) == ((), None)

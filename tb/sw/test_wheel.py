@@ -27,9 +27,9 @@ def test_the_wheel_holds_all_of_the_package_and_what_is_left_out_is_named(tmp_pa
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(lacking, "w") as part:
         for name in whole.namelist():
             if name != "qstep_sim/harness.cpp":
-                spoilt = b"// " if name == "qstep_rtl/verilog/qs_lane.sv" else b""
+                spoilt = b"// " if name == "qstep_rtl/verilog/lane/qs_lane.sv" else b""
                 part.writestr(name, spoilt + whole.read(name))
-    assert left_out(lacking) == ["rtl/qs_lane.sv", "sim/qstep_sim/harness.cpp"]
+    assert left_out(lacking) == ["rtl/lane/qs_lane.sv", "sim/qstep_sim/harness.cpp"]
 
 
 def test_what_comes_from_the_checkout_is_found() -> None:

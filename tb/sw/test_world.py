@@ -429,8 +429,8 @@ def test_spaces_of_a_table_may_start_anywhere() -> None:
     [
         (Tabled({0: PAIR}), r"state 1, action 0 has no outcome \(missing pairs: 2\)"),
         (Tabled({0: PAIR, 1: PAIR}, first=1), r"P has the action 0; the action space is Disc"),
-        (Tabled({0: PAIR, 1: [3]}), "Tabled: P is no transition table, a dictionary of dictionaries"),
-        (Tabled({0: PAIR, 1: {0: [(1.0, 0)], 1: []}}), "Tabled: P is no transition table, "),
+        (Tabled({0: PAIR, 1: [3]}), "Tabled: P is not a transition table, a dictionary of dictionaries"),
+        (Tabled({0: PAIR, 1: {0: [(1.0, 0)], 1: []}}), "Tabled: P is not a transition table, "),
         (Tabled({0: PAIR, "1": PAIR}), "Tabled: P has observations of <U21; they must be integers"),
         (Tabled({0: PAIR, 1.5: PAIR}), r"P has observations of float64; they must be integers"),
         (Tabled({0: PAIR, 1: {0: [(1.0, 0, None, True)], 1: []}}), r"reward\[3\] is nan; it must be"),

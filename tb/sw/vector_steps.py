@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
 from qstep.envs.snake import Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.vector import CompiledVectorEnv, final_values, led_to
+from qstep.envs.vector import CompiledVectorEnv, led_to
 
 __all__ = ["Outcome", "poles", "snakes", "stepped"]
 
@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
 def stepped(envs: CompiledVectorEnv, actions: ArrayLike) -> Outcome:
     seen, reward, terminated, truncated, info = envs.step(actions)
     assert (seen == envs.observation).all()
-    score, final = info.get("score"), final_values(info, "score")
+    score, final = info.get("score"), info.get("final_info", {}).get("score")
     if final is not None:
         score = np.where(terminated | truncated, final, info["score"])
     return Outcome(led_to(seen, info), reward, terminated, truncated, score)

@@ -11,12 +11,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from tb.fpga.placements import BOARD, placement
+from tb.sw.checkpoints import load_checkpoint
 from tb.sw.killed_writers import Writer
 from tb.sw.made_up_board import made_up_build
 
 from qstep import Acting, Algorithm, Config, Hyperparameters, World
 from qstep._io import cache
-from qstep._io.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep._io.files import write_atomically
 from qstep._io.npz import load_arrays
 from qstep._io.pictures import write_pictures

@@ -6,27 +6,39 @@ from typing import Any
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
+from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
 from qstep import Config, QFormat, Rounding
-from qstep.device.registers import Access, counters_from, table_index
+from qstep.device.registers import HOLDS, Access, counters_from, table_index
+from qstep.golden.throughput import steps_per_clock
 from qstep.spec.agents import SWITCHES, Acting, Algorithm
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import Region
 from qstep.spec.settings import AgentCounters
 
 __all__ = ["CLOCK_NS", "ActingPort", "AgentsPort", "built_config"]
 
 CLOCK_NS = 10
 _PATIENCE_NS = 100_000
+_MOST_CLOCKS = 40_000
+"""Of 160 steps of each agent, most of which wait for others at a shared table."""
 _RESET_CLOCKS = 4
 """Until a reset is everywhere, and ``busy_o`` is 1."""
 
 
 def built_config(dut: Any) -> Config:
-    """Return the configuration of a module of agents; a switch that is no parameter is on."""
+    """Return the configuration of a module of agents.
 
-    def built(name: str) -> int:
-        return int(getattr(dut, name).value)
+    What is not among its parameters is as by default: a switch is on, a world has one outcome and one
+    start, and there is one plane.
+    """
+
+    def built(name: str, default: int | None = None) -> int:
+        return (
+            default
+            if default is not None and not hasattr(dut, name)
+            else int(getattr(dut, name).value)
+        )
 
     switches = {"schedules": "Schedules", "step_limit": "StepLimit"}
     assert tuple(switches) == SWITCHES
@@ -37,8 +49,8 @@ def built_config(dut: Any) -> Config:
         built("Agents"),
         list(Algorithm)[built("Algorithm")],
         bool(built("SharedTable")),
-        outcomes=built("Outcomes"),
-        starts=built("Starts"),
+        outcomes=built("Outcomes", 1),
+        starts=built("Starts", 1),
         **there,
     )
     fraction = built("Width") // 2
@@ -48,11 +60,13 @@ def built_config(dut: Any) -> Config:
         QFormat(built("Width") - fraction, fraction),
         rounding=list(Rounding)[built("Rounding")],
         acting=acting,
+        coefficient_bits=built("CoeffFraction"),
+        planes=built("Planes", 1),
     )
 
 
 class ActingPort:
-    """The host's ports of ``qs_acting``.
+    """The host's ports of ``qs_acting``, or of ``qs_agents``, whose request is one word.
 
     Parameters
     ----------
@@ -94,9 +108,12 @@ class ActingPort:
 
     def ask(self, region: int, index: int, word: int | None = None) -> None:
         """Begin to write a word, or to read one."""
-        dut = self.dut
-        dut.bus_region_i.value, dut.bus_index_i.value = region, index
-        dut.bus_write_i.value, dut.bus_data_i.value = word is not None, (word or 0) & 0xFFFFFFFF
+        dut, write, data = self.dut, word is not None, (word or 0) & 0xFFFFFFFF
+        if "bus_i" in self.bus:
+            dut.bus_i.value = write << 65 | region << 62 | index << 32 | data
+        else:
+            dut.bus_region_i.value, dut.bus_index_i.value = region, index
+            dut.bus_write_i.value, dut.bus_data_i.value = write, data
         dut.bus_valid_i.value = 1
 
     async def access(self, region: int, index: int, word: int | None = None) -> int:
@@ -137,7 +154,8 @@ class AgentsPort(ActingPort):
     @property
     def places(self) -> list[int]:
         """The index of each value of all tables, in the order of the model's."""
-        tables = 2 if self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        is_double = self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+        tables = 2 if is_double else self.config.planes
         owners = 1 if self.acting.shared_table else self.acting.agents
         shape = owners, tables, self.config.states, self.config.actions
         return [table_index(*place) for place in np.ndindex(*shape)]
@@ -145,6 +163,27 @@ class AgentsPort(ActingPort):
     async def write(self, accesses: Iterable[Access]) -> None:
         for access in accesses:
             await self.access(*access)
+
+    async def check_rotations(self) -> None:
+        """Check that a run takes one rotation for each step, and for each held slot of a shared table.
+
+        No step may be truncated, which takes a slot of its own.
+        """
+        taken = []
+        for steps in (40, 160):
+            holds = await self.access(Region.COUNTERS, HOLDS)
+            since = get_sim_time("ns")
+            await self.begin(steps)
+            await self.idle(_MOST_CLOCKS)
+            clocks = (get_sim_time("ns") - since) // CLOCK_NS
+            holds = await self.access(Region.COUNTERS, HOLDS) - holds
+            taken.append((clocks, steps + holds * self.acting.shared_table))
+        (first, few), (second, many) = taken
+        rotation = round(self.acting.agents / steps_per_clock(self.config))
+        extra = second - first - rotation * (many - few)
+        assert abs(extra) <= 4 * rotation, (
+            f"{many - few} rotations take {extra} clocks more than theirs"
+        )
 
     async def load_table(self, table: NDArray[np.int32]) -> None:
         """Write all tables."""

@@ -33,7 +33,7 @@ class Slots:
         for _ in range(clocks):
             await self._edge
         dut.rst_i.value = 0
-        await FallingEdge(dut.wakes_o)
+        await FallingEdge(dut.clearing_o)
         await self._edge
         self._slot = int(dut.slot_o.value)
 

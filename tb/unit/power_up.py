@@ -12,6 +12,7 @@ from tb.verilated import shared_library
 
 from qstep.spec.config import Config
 from qstep_rtl import sources
+from qstep_rtl.sources import source
 
 __all__ = ["RESET_CLOCKS", "TX", "PoweredUp", "replayed"]
 
@@ -35,7 +36,7 @@ Clocks = NDArray[np.uint32]
 
 @once
 def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
-    files = [rtl / path.name for path in sources.rtl_files(config)]
+    files = [source(path.name, rtl) for path in sources.rtl_files(config)]
     text = generated(config)[_TOP]
     library = ctypes.CDLL(str(shared_library(_TOP, rtl, files, _HARNESS, generated=text)))
     pointer = ctypes.c_void_p

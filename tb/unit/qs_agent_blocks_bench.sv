@@ -4,7 +4,7 @@
 // Function    Slots, generators, epsilon, budget, counters, the bus, a word for each agent, and delay lines, each
 //             with inputs and outputs of its own. Nothing but slots goes from one to another.
 // Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
-// Reset       as the blocks; slots go on, and wakes_o is 1 to the end of the rotation after this one.
+// Reset       as the blocks; slots go on, and clearing_o is 1 to the end of the rotation after this one.
 
 module qs_agent_blocks_bench
   import qs_agents_pkg::*;
@@ -12,23 +12,24 @@ module qs_agent_blocks_bench
     parameter int unsigned Agents = 16,
     parameter int unsigned Slots = 16,
     parameter int unsigned Width = 16,
+    parameter int unsigned CoeffFraction = 15,
     localparam int unsigned BusLength = 18
 ) (
     input  logic                            clk_i,
     input  logic                            rst_i,
     output logic [      4:0]                slot_o,
-    output logic                            wakes_o,
+    output logic                            clearing_o,
     output logic [Slots-1:0][AgentBits-1:0] agent_o,
     output logic [Slots-1:0]                live_o,
 
     input logic [31:0] data_i,  // of loads and settings
 
-    input  logic                 draw_advance_i,
-    input  logic [          1:0] draw_load_i,
-    output logic [         63:0] draw_word_o,
-    output logic [         63:0] draw_o,
-    output logic [NoiseBits-1:0] draw_rounding_o,
-    output logic                 draw_table_o,
+    input  logic                     draw_advance_i,
+    input  logic [              1:0] draw_load_i,
+    output logic [             63:0] draw_word_o,
+    output logic [             63:0] draw_o,
+    output logic [CoeffFraction-1:0] draw_rounding_o,
+    output logic                     draw_table_o,
 
     input  logic                   epsilon_stepped_i,
     input  logic                   epsilon_ended_i,
@@ -44,7 +45,7 @@ module qs_agent_blocks_bench
     output logic        budget_begins_o,
     output logic        budget_more_o,
     output logic        budget_left_o,
-    output logic [42:0] budget_rest_o,
+    output logic [42:0] budget_remaining_o,
 
     input  logic                        counters_stepped_i,
     input  logic                        counters_terminated_i,
@@ -69,8 +70,7 @@ module qs_agent_blocks_bench
     output logic [         31:0] bus_data_o,
     output logic                 bus_write_o,
     output logic [AgentBits-1:0] bus_agent_o,
-    output logic [          3:0] bus_set_o,
-    output logic                 bus_set_limit_o,
+    output logic [          7:0] bus_set_o,
     output logic [          4:0] bus_field_o,
     output logic [          4:0] bus_load_o,
     output logic                 bus_entry_o,
@@ -109,7 +109,8 @@ module qs_agent_blocks_bench
   always_ff @(posedge clk_i) slot_q <= turn ? '0 : slot_q + 1'b1;
 
   qs_draw #(
-      .Agents(Agents)
+      .Agents       (Agents),
+      .CoeffFraction(CoeffFraction)
   ) u_draw (
       .begin_agent_i    (agent[1]),
       .advance_i        (draw_advance_i),
@@ -124,25 +125,30 @@ module qs_agent_blocks_bench
       .*
   );
 
-  access_t epsilon_access;
   logic [11:0] epsilon_token;
   always_comb begin
-    epsilon_access = '0;
-    epsilon_access.set[3:1] = epsilon_set_i;
-    epsilon_access.load[3:2] = epsilon_load_i;
-    epsilon_access.agent = epsilon_agent_i;
-    epsilon_access.data = data_i;
     for (int unsigned k = 0; k <= 11; k++)
     epsilon_token[k] = epsilon_load_i != '0 && live[k] && agent[k] == epsilon_agent_i;
   end
 
   qs_epsilon #(
-      .Agents(Agents),
-      .Slots (Slots)
+      .Agents(Agents)
   ) u_epsilon (
-      .agent_i          (agent),
-      .access_i         (epsilon_access),
-      .token_i          (epsilon_token),
+      .mix_agent_i      (agent[3]),
+      .fetch_agent_i    (agent[4]),
+      .policy_agent_i   (agent[6]),
+      .count_agent_i    (agent[7]),
+      .answer_agent_i   (agent[8]),
+      .act_agent_i      (agent[10]),
+      .tree_agent_i     (agent[11]),
+      .set_i            (epsilon_set_i),
+      .set_agent_i      (epsilon_agent_i),
+      .load_epsilon_i   (epsilon_load_i[0]),
+      .load_count_i     (epsilon_load_i[1]),
+      .advance_token_i  (epsilon_token[2]),
+      .count_token_i    (epsilon_token[7]),
+      .act_token_i      (epsilon_token[10]),
+      .tree_token_i     (epsilon_token[11]),
       .row_stepped_i    (epsilon_stepped_i),
       .row_ended_i      (epsilon_ended_i),
       .acts_i           (1'b1),
@@ -152,44 +158,49 @@ module qs_agent_blocks_bench
   );
 
   qs_agent_budget #(
-      .Agents(Agents),
-      .Slots (Slots)
+      .Agents(Agents)
   ) u_budget (
-      .run_i        (budget_run_i),
-      .run_steps_i  (budget_steps_i),
-      .turn_i       (turn),
-      .agent_i      (agent),
-      .live_i       (live),
-      .row_stepped_i(budget_stepped_i),
-      .begins_o     (budget_begins_o),
-      .tree_more_o  (budget_more_o),
-      .left_o       (budget_left_o),
+      .run_i         (budget_run_i),
+      .run_steps_i   (budget_steps_i),
+      .turn_i        (turn),
+      .answer_agent_i(agent[AnswerStage]),
+      .act_agent_i   (agent[ActStage]),
+      .act_live_i    (live[ActStage]),
+      .row_stepped_i (budget_stepped_i),
+      .begins_o      (budget_begins_o),
+      .tree_more_o   (budget_more_o),
+      .left_o        (budget_left_o),
       .*
   );
-  assign budget_rest_o = u_budget.rest_q;
+  assign budget_remaining_o = u_budget.remaining_q;
 
   qs_agent_counters #(
       .Agents(Agents),
       .Width (Width),
-      .Slots (Slots),
-      .Stage (13)
+      .Slots (Slots)
   ) u_counters (
       .clk_i,
-      .rst_i       (rst_i || wakes_o),
-      .agent_i     (agent),
-      .live_i      (live),
-      .stepped_i   (counters_stepped_i),
-      .terminated_i(counters_terminated_i),
-      .truncated_i (counters_truncated_i),
-      .reward_i    (counters_reward_i),
-      .saturated_i (counters_saturated_i),
-      .read_i      (counters_read_i),
-      .write_i     (counters_write_i),
-      .want_agent_i(counters_agent_i),
-      .want_word_i (counters_word_i),
-      .want_data_i (counters_data_i),
-      .done_o      (counters_done_o),
-      .data_o      (counters_data_o)
+      .rst_i               (rst_i || clearing_o),
+      .before_entry_agent_i(agent[12]),
+      .before_entry_live_i (live[12]),
+      .entry_agent_i       (agent[13]),
+      .entry_live_i        (live[13]),
+      .before_write_agent_i(agent[20%Slots]),
+      .before_write_live_i (live[20%Slots]),
+      .write_agent_i       (agent[21%Slots]),
+      .write_live_i        (live[21%Slots]),
+      .stepped_i           (counters_stepped_i),
+      .terminated_i        (counters_terminated_i),
+      .truncated_i         (counters_truncated_i),
+      .reward_i            (counters_reward_i),
+      .saturated_i         (counters_saturated_i),
+      .read_i              (counters_read_i),
+      .write_i             (counters_write_i),
+      .want_agent_i        (counters_agent_i),
+      .want_word_i         (counters_word_i),
+      .want_data_i         (counters_data_i),
+      .done_o              (counters_done_o),
+      .data_o              (counters_data_o)
   );
 
   request_t request;
@@ -205,7 +216,6 @@ module qs_agent_blocks_bench
   assign bus_write_o = access.write;
   assign bus_agent_o = access.agent;
   assign bus_set_o = access.set;
-  assign bus_set_limit_o = access.set_limit;
   assign bus_field_o = access.field;
   assign bus_load_o = access.load;
   assign bus_entry_o = access.entry;
@@ -237,18 +247,17 @@ module qs_agent_blocks_bench
       .data_o       (ram_data_o)
   );
 
-  qs_agent_delay #(
+  qs_agent_ram #(
       .Agents(Agents),
-      .Slots (Slots),
-      .Width (Width),
-      .From  (2),
-      .To    (9)
+      .Width (Width)
   ) u_slot_delay (
       .clk_i,
-      .agent_i(agent),
-      .live_i (live),
-      .data_i (delay_i),
-      .data_o (delay_o[3])
+      .write_i      (live[2]),
+      .write_agent_i(agent[2]),
+      .write_data_i (delay_i),
+      .read_agent_i (agent[8]),
+      .clear_i      (1'b0),
+      .data_o       (delay_o[3])
   );
 
   for (genvar d = 0; d < 3; d++) begin : gen_delay

@@ -34,7 +34,7 @@ module qs_agent_choice_bench
   assign threshold_o = 8'(qs_pkg::tree_stages(Actions) + (Actions > 2 ? 1 : 2));
 
   for (genvar k = 0; k < 4; k++) begin : gen_algorithm
-    localparam int unsigned Tables = k == 32'(DoubleQLearning) ? 2 : 1;
+    localparam int unsigned Tables = k == DoubleQLearning ? 2 : 1;
     logic [Tables-1:0][Width-1:0] values;
 
     assign select_o[k] = 8'(select_stage(Actions, k) - TreeStage);

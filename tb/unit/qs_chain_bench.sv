@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of a farm alone: its generated head, and stops whose lanes are ports.
+// The chain of a farm alone: its generated head, and nodes whose lanes are ports.
 //
-// Function    as qs_stop; element k of each array is of lane k.
+// Function    as qs_chain_node; element k of each array is of lane k.
 
 module qs_chain_bench
   import qs_chain_pkg::*;
@@ -70,10 +70,10 @@ module qs_chain_bench
       .up                  (up[0])
   );
 
-  for (genvar k = 0; k < Lanes; k++) begin : gen_stop
-    qs_stop #(
+  for (genvar k = 0; k < Lanes; k++) begin : gen_node
+    qs_chain_node #(
         .IndexMask(IndexMask)
-    ) u_stop (
+    ) u_node (
         .clk_i,
         .rst_i       (rst[k]),
         .rst_o       (rst[k+1]),

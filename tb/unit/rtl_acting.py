@@ -6,16 +6,16 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from cocotb.utils import get_sim_time
 from tb.random_world import random_world
-from tb.unit.acting_port import CLOCK_NS, AgentsPort
+from tb.unit.acting_port import AgentsPort
 
 from qstep import Config
 from qstep.device import registers
 from qstep.golden.agents_fast import FastActingModel
-from qstep.golden.throughput import steps_per_clock
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.protocol import MOST_STEPS, Region
+from qstep.spec.fixed import greatest_coefficient
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 _ROUNDS = 16
@@ -29,7 +29,7 @@ class _Agents(AgentsPort):
         """Make world, settings, states, counters and tables the model's."""
         await self.write(registers.world_writes(self.config, model.world))
         for agent, own in enumerate(model.settings):
-            await self.write(registers.settings_writes(agent, own))
+            await self.write(registers.settings_writes(self.config, agent, own))
             await self.write(registers.state_writes(agent, model.states[agent]))
             await self.write(registers.counters_writes(agent, model.counters[agent]))
         await self.load_table(model.table)
@@ -51,7 +51,9 @@ def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, Ag
     if acting.schedules:
         kind = random.choice(["linear", "exponential"])
         epsilon = random.choice([epsilon, Epsilon(start, end, kind, over, unit)])
-    settings = AgentSettings(random.random(), random.random(), epsilon, random.getrandbits(64))
+    bits = config.coefficient_bits
+    alpha = random.randint(0, greatest_coefficient(bits)) / (1 << bits)
+    settings = AgentSettings(alpha, random.random(), epsilon, random.getrandbits(64))
     code = epsilon.code
     state = AgentState(
         word=random.getrandbits(64) or 1,
@@ -157,18 +159,4 @@ async def a_run_takes_one_rotation_for_each_step_and_each_held_slot(dut: Any) ->
     lane = _Agents(dut)
     await lane.start()
     await lane.load(_model(lane.config, 1, limit=0))  # a truncation takes a slot of its own
-    taken = []
-    for steps in (40, 160):
-        holds = await lane.access(Region.COUNTERS, registers.HOLDS)
-        since = get_sim_time("ns")
-        await lane.begin(steps)
-        await lane.idle()
-        clocks = (get_sim_time("ns") - since) // CLOCK_NS
-        holds = await lane.access(Region.COUNTERS, registers.HOLDS) - holds
-        taken.append((clocks, steps + holds * lane.acting.shared_table))
-    (first, few), (second, many) = taken
-    rotation = round(lane.acting.agents / steps_per_clock(lane.config))
-    extra = second - first - rotation * (many - few)
-    assert abs(extra) <= 4 * rotation, (
-        f"{many - few} rotations take {extra} clocks more than theirs"
-    )
+    await lane.check_rotations()

@@ -29,7 +29,7 @@ async def every_stage_has_the_agent_of_its_slot_and_nobody_acts_for_one_rotation
         await slots.clock()
         dut.rst_i.value = 0
         wakes = 0
-        while dut.wakes_o.value:
+        while dut.clearing_o.value:
             wakes += 1
             await slots.clock()
         assert slots.slots < wakes <= 2 * slots.slots, f"agents wake after {wakes} clocks"

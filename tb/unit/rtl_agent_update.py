@@ -10,24 +10,29 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from qstep.golden.lane import exact_value, updated_value
-from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
+from qstep.spec.fixed import Coefficients, QFormat, greatest_coefficient
 
-_BIASES = (1 << (COEFFICIENT_BITS - 1), 0, (1 << COEFFICIENT_BITS) - 1)
-_STAGES = {"s0_reward_i": 0, "s0_entry_i": 0, "s0_keep_i": 0, "s2_alpha_i": 2, "s3_target_i": 3}
-_STAGES |= {"s3_kappa_i": 3, "s5_zero_i": 5, "s5_entry_i": 5, "s5_bias_i": 5}
+_STAGES = {
+    **dict.fromkeys(("entry_reward_i", "entry_value_i", "entry_keep_i"), 0),
+    "alpha_coeff_i": 2,
+    **dict.fromkeys(("target_value_i", "target_kappa_i"), 3),
+    **dict.fromkeys(("again_zero_i", "again_value_i", "again_bias_i"), 5),
+}
+"""The clock in which each input is taken."""
+
 _LATENCY = 8
 
 
 class _Given(NamedTuple):
-    s0_reward_i: int
-    s0_entry_i: int
-    s0_keep_i: bool
-    s2_alpha_i: int
-    s3_target_i: int
-    s3_kappa_i: int
-    s5_zero_i: bool
-    s5_entry_i: int
-    s5_bias_i: int
+    entry_reward_i: int
+    entry_value_i: int
+    entry_keep_i: bool
+    alpha_coeff_i: int
+    target_value_i: int
+    target_kappa_i: int
+    again_zero_i: bool
+    again_value_i: int
+    again_bias_i: int
 
 
 def _given(
@@ -42,15 +47,19 @@ def _given(
     return _Given(reward, entry, keep, c.alpha, target, c.kappa, zero or keep, entry, bias)
 
 
-def _right(number_format: QFormat, given: _Given) -> tuple[int, bool]:
+def _right(number_format: QFormat, bits: int, given: _Given) -> tuple[int, bool]:
     """Return the value, and whether its sum did not fit."""
-    if given.s0_keep_i:
-        return given.s0_entry_i, False
-    c = Coefficients(given.s2_alpha_i, given.s3_kappa_i)
-    target = 0 if given.s5_zero_i else given.s3_target_i
-    rest = given.s0_reward_i, target, given.s5_bias_i
-    value = updated_value(number_format, c, given.s0_entry_i, *rest)
-    return value, exact_value(c, given.s0_entry_i, *rest) != value
+    if given.entry_keep_i:
+        return given.entry_value_i, False
+    c = Coefficients(given.alpha_coeff_i, given.target_kappa_i, bits)
+    target = 0 if given.again_zero_i else given.target_value_i
+    rest = given.entry_reward_i, target, given.again_bias_i
+    value = updated_value(number_format, c, given.entry_value_i, *rest)
+    return value, exact_value(c, given.entry_value_i, *rest) != value
+
+
+def _bits(dut: Any) -> int:
+    return int(dut.CoeffFraction.value)
 
 
 async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
@@ -67,7 +76,7 @@ async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
             continue
         then = past[-_LATENCY]
         seen = dut.value_o.value.to_signed(), bool(dut.saturated_o.value)
-        right = _right(number_format, then)
+        right = _right(number_format, _bits(dut), then)
         assert seen == right, f"value and saturated are {seen}, not {right}, of {then}"
     assert len(past) > 100
 
@@ -77,16 +86,13 @@ async def corners_of_operands_coefficients_and_biases_match(dut: Any) -> None:
     width = int(dut.Width.value)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     values = (low, -1, 0, high)
-    coefficients = (
-        Coefficients(0, 0),
-        Coefficients(1, 1),
-        Coefficients(COEFFICIENT_ONE, COEFFICIENT_ONE),
-        Coefficients(COEFFICIENT_ONE // 2, 0),
-        Coefficients(COEFFICIENT_ONE - 1, 3),
-    )
+    most, bits = greatest_coefficient(_bits(dut)), _bits(dut)
+    pairs = ((0, 0), (1, 1), (most, most), (most // 2, 0), (most - 1, 3))
+    coefficients = [Coefficients(*pair, bits) for pair in pairs]
+    biases = (1 << bits - 1, 0, (1 << bits) - 1)
 
     def stimuli() -> Iterator[_Given]:
-        for parts in product(coefficients, values, values, values, _BIASES):
+        for parts in product(coefficients, values, values, values, biases):
             yield _given(*parts)
 
     await _check(dut, stimuli())
@@ -96,16 +102,18 @@ async def corners_of_operands_coefficients_and_biases_match(dut: Any) -> None:
 async def random_operands_match_and_what_is_kept_is_the_entry(dut: Any) -> None:
     width = int(dut.Width.value)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    bits = _bits(dut)
+    one = 1 << bits
 
     def stimuli() -> Iterator[_Given]:
         for _ in range(3000):
-            alpha = random.randint(0, COEFFICIENT_ONE)
-            c = Coefficients(alpha, random.randint(0, alpha))
+            alpha = random.randint(0, greatest_coefficient(bits))
+            c = Coefficients(alpha, random.randint(0, alpha), bits)
             reward, entry, target = (random.randint(low, high) for _ in range(3))
             # With the third and fourth bias, the last bit of the exact sum decides.
-            short = -(c.alpha * (reward - entry) + c.kappa * target) % COEFFICIENT_ONE
-            edges = short, (short - 1) % COEFFICIENT_ONE
-            bias = random.choice([*_BIASES[1:], *edges, random.getrandbits(COEFFICIENT_BITS)])
+            short = -(c.alpha * (reward - entry) + c.kappa * target) % one
+            edges = short, (short - 1) % one
+            bias = random.choice([0, one - 1, *edges, random.getrandbits(bits)])
             zero, keep = random.random() < 0.2, random.random() < 0.1
             yield _given(c, reward, entry, target, bias, zero, keep)
 

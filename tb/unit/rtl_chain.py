@@ -1,4 +1,4 @@
-"""cocotb tests of a farm's chain: head and stops (bench ``qs_chain_bench``).
+"""cocotb tests of a farm's chain: head and nodes (bench ``qs_chain_bench``).
 
 Plusarg: ``+report=PATH`` has the coverage written as JSON.
 """
@@ -18,7 +18,7 @@ from qstep.spec.protocol import ALL_LANES
 
 _LANES = 3
 _MOST_CLOCKS = 400
-_BUSY_CLOCKS = 10 + 4 * _LANES  # after a reset; two clocks from stop to stop, both ways
+_BUSY_CLOCKS = 10 + 4 * _LANES  # after a reset; two clocks from node to node, both ways
 _STEPS_MASK = (1 << 48) - 1
 
 _STOPS = ["before the last lane runs", "while all run", "while some run"]

@@ -29,11 +29,12 @@ def _seen(dut: Any) -> tuple[int, ...]:
 async def _compare(dut: Any, slots: Slots, words: list[int], rotations: int, often: float) -> None:
     """Let words move on in a part `often` of the slots; compare all words and draws."""
     drawn: list[Draw | None] = [None] * slots.agents
+    bits = int(dut.CoeffFraction.value)
     for _ in range(rotations * slots.slots):
         agent = slots.agent(6)
         if agent is not None and (expected := drawn[agent]):
             seen = int(dut.draw_rounding_o.value), int(dut.draw_table_o.value)
-            assert seen == (expected.rounding, expected.table), f"agent {agent} rounds by {seen}"
+            assert seen == (expected.noise(bits), expected.table), f"agent {agent} rounds by {seen}"
         agent = slots.agent(5)
         if agent is not None and (expected := drawn[agent]):
             assert _seen(dut) == expected[:4], f"agent {agent} draws {_seen(dut)}"

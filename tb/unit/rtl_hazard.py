@@ -28,20 +28,20 @@ class _Reference:
         self.loop_depth = loop_depth
 
     def look(self, issue: _Issue) -> tuple[int, int, bool]:
-        """Return take_o and join_o as bits, and hold_o."""
-        take: set[int] = set()
-        join: set[int] = set()
+        """Return replaces_entry_o and joins_max_o as bits, and hold_o."""
+        replaces: set[int] = set()
+        joins: set[int] = set()
         written: set[tuple[int, int]] = set()
         for distance, slot in enumerate(self.slots, 1):
             if slot is None or (slot.state, slot.action) in written:
                 continue
             written.add((slot.state, slot.action))
             if (slot.state, slot.action) == (issue.state, issue.action):
-                take.add(distance)
+                replaces.add(distance)
             if slot.state == issue.next_state:
-                join.add(distance)
-        hold = any(distance < self.loop_depth for distance in take | join)
-        return _bits(take), _bits(join), hold
+                joins.add(distance)
+        hold = any(distance < self.loop_depth for distance in replaces | joins)
+        return _bits(replaces), _bits(joins), hold
 
     def mask(self, next_state: int) -> int:
         """Return the actions of a row that are being written."""
@@ -65,7 +65,7 @@ async def _start(dut: Any) -> None:
 @cocotb.test()
 async def every_clock_matches_a_list_of_what_is_in_flight(dut: Any) -> None:
     states, actions = int(dut.States.value), int(dut.Actions.value)
-    window = len(dut.take_o)
+    window = len(dut.replaces_entry_o)
     reference = _Reference(window, int(dut.LoopDepth.value))
     await _start(dut)
     masks: list[int | None] = []
@@ -82,13 +82,13 @@ async def every_clock_matches_a_list_of_what_is_in_flight(dut: Any) -> None:
             getattr(dut, f"{name}_action_i").value = shown.action
             getattr(dut, f"{name}_next_state_i").value = shown.next_state
         await ReadOnly()
-        take, join, hold = reference.look(issue)
+        replaces, joins, hold = reference.look(issue)
         hold = hold and issue_valid
         assert bool(dut.hold_o.value) == hold, f"clock {clock}: hold_o should be {hold}"
         if issue_valid:
-            assert int(dut.take_o.value) == take
-            assert int(dut.join_o.value) == join
-            hits += take != 0 or join != 0
+            assert int(dut.replaces_entry_o.value) == replaces
+            assert int(dut.joins_max_o.value) == joins
+            hits += replaces != 0 or joins != 0
         entering = issue_valid and not hold
         masks.append(reference.mask(issue.next_state) if entering else None)
         reference.shift(issue if entering else None)
@@ -115,7 +115,7 @@ async def every_clock_matches_a_list_of_what_is_in_flight(dut: Any) -> None:
 async def reset_empties_every_slot(dut: Any) -> None:
     await _start(dut)
     dut.issue_valid_i.value = 1
-    for state in range(len(dut.take_o)):
+    for state in range(len(dut.replaces_entry_o)):
         dut.issue_state_i.value = state % int(dut.States.value)
         dut.issue_next_state_i.value = int(dut.States.value) - 1
         await FallingEdge(dut.clk_i)
@@ -124,4 +124,4 @@ async def reset_empties_every_slot(dut: Any) -> None:
     dut.rst_i.value = 1
     await FallingEdge(dut.clk_i)
     assert int(dut.valid_o.value) == 0
-    assert int(dut.take_o.value) == int(dut.join_o.value) == 0
+    assert int(dut.replaces_entry_o.value) == int(dut.joins_max_o.value) == 0

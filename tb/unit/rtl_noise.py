@@ -18,6 +18,10 @@ async def _start(dut: Any) -> None:
     dut.rst_i.value = 0
 
 
+def _bits(dut: Any) -> int:
+    return int(dut.CoeffFraction.value)
+
+
 def _state(dut: Any) -> NoiseState:
     return NoiseState(int(dut.x_o.value), int(dut.w_o.value))
 
@@ -45,7 +49,7 @@ async def draws_follow_the_model_and_stand_still_without_advance(dut: Any) -> No
             dut.advance_i.value = advance
             await FallingEdge(dut.clk_i)
             if advance:
-                draw, state = state.draw, state.advance()
+                draw, state = state.draw(_bits(dut)), state.advance()
 
 
 @cocotb.test()
@@ -63,5 +67,5 @@ async def ends_of_the_registers_carry_and_wrap(dut: Any) -> None:
             for _ in range(3):
                 assert _state(dut) == state
                 await FallingEdge(dut.clk_i)
-                assert dut.draw_o.value == state.draw
+                assert dut.draw_o.value == state.draw(_bits(dut))
                 state = state.advance()

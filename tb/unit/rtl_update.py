@@ -10,19 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from qstep.golden.lane import updated_value
-from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, Coefficients, QFormat
-
-_HALF = 1 << (COEFFICIENT_BITS - 1)
-_BIASES = (_HALF, 0, 2 * _HALF - 1, 12345)
-_COEFFICIENTS = (
-    Coefficients(0, 0),
-    Coefficients(1, 1),
-    Coefficients(1, 0),
-    Coefficients(COEFFICIENT_ONE // 2, COEFFICIENT_ONE // 2),
-    Coefficients(COEFFICIENT_ONE, COEFFICIENT_ONE),
-    Coefficients(COEFFICIENT_ONE - 1, 3),
-    Coefficients(4096, 3686),
-)
+from qstep.spec.fixed import Coefficients, QFormat, greatest_coefficient
 
 
 class _Operands(NamedTuple):
@@ -37,19 +25,35 @@ def _format(dut: Any) -> QFormat:
     return QFormat(int(dut.Width.value), 0)
 
 
+def _bits(dut: Any) -> int:
+    return int(dut.CoeffFraction.value)
+
+
+def _biases(bits: int) -> list[int]:
+    return [1 << bits - 1, 0, (1 << bits) - 1, 12345]
+
+
+def _coefficients(bits: int) -> list[Coefficients]:
+    most = greatest_coefficient(bits)
+    pairs = [(0, 0), (1, 1), (1, 0), (most // 2, most // 2), (most, most), (most - 1, 3)]
+    return [Coefficients(*pair, bits) for pair in [*pairs, (4096, 3686)]]
+
+
 def _expected(number_format: QFormat, c: Coefficients, given: _Operands) -> tuple[int, bool]:
     maximum = 0 if given.terminated else given.maximum
     value = updated_value(number_format, c, given.entry, given.reward, maximum, given.bias)
     exact = c.beta * given.entry + c.alpha * given.reward + c.kappa * maximum + given.bias
-    return value, exact >> COEFFICIENT_BITS != value
+    return value, exact >> c.bits != value
 
 
 async def _check(dut: Any, c: Coefficients, stimuli: Iterable[_Operands]) -> None:
     """Put an update in most clocks; the reward enters a clock before the other operands."""
     number_format = _format(dut)
     dut.alpha_i.value, dut.kappa_i.value = c.alpha, c.kappa
-    for name in ("take_far_i", "join_far_i", "take_near_i", "join_near_i", "rst_i"):
-        getattr(dut, name).value = 0
+    for reach in ("far", "near"):
+        for what in ("replaces_entry", "joins_max"):
+            getattr(dut, f"{reach}_{what}_i").value = 0
+    dut.rst_i.value = 0
     dut.greedy_i.value = dut.value_index_i.value = dut.valid_i.value = 0
     await FallingEdge(dut.clk_i)
     stages: list[_Operands | None] = [None] * (int(dut.LoopDepth.value) + 2)
@@ -80,34 +84,33 @@ def _with_bubbles(stimuli: Iterable[_Operands], drain: int) -> Iterator[_Operand
     yield from [None] * drain
 
 
-def _corners(number_format: QFormat) -> Iterator[_Operands]:
+def _corners(number_format: QFormat, bits: int) -> Iterator[_Operands]:
     low, high = number_format.minimum, number_format.maximum
     values = (low, low + 1, -2, -1, 0, 1, 2, high - 1, high)
-    for entry, reward, maximum, bias in product(values, values, values, _BIASES):
+    for entry, reward, maximum, bias in product(values, values, values, _biases(bits)):
         yield _Operands(entry, reward, maximum, (entry ^ reward) & 3 == 3, bias)
 
 
-def _random(number_format: QFormat, n: int) -> Iterator[_Operands]:
+def _random(number_format: QFormat, bits: int, n: int) -> Iterator[_Operands]:
     low, high = number_format.minimum, number_format.maximum
     for _ in range(n):
         entry, reward, maximum = (random.randint(low, high) for _ in range(3))
         terminated = random.random() < 0.2
-        yield _Operands(
-            entry, reward, maximum, terminated, random.choice([*_BIASES, random.getrandbits(15)])
-        )
+        bias = random.choice([*_biases(bits), random.getrandbits(bits)])
+        yield _Operands(entry, reward, maximum, terminated, bias)
 
 
 @cocotb.test()
 async def corners_of_operands_coefficients_and_roundings_match(dut: Any) -> None:
     Clock(dut.clk_i, 10, unit="ns").start()
-    for c in _COEFFICIENTS:
-        await _check(dut, c, _corners(_format(dut)))
+    for c in _coefficients(_bits(dut)):
+        await _check(dut, c, _corners(_format(dut), c.bits))
 
 
 @cocotb.test()
 async def random_operands_match(dut: Any) -> None:
     Clock(dut.clk_i, 10, unit="ns").start()
     for _ in range(10):
-        alpha = random.randint(0, COEFFICIENT_ONE)
-        c = Coefficients(alpha, random.randint(0, alpha))
-        await _check(dut, c, _random(_format(dut), 2000))
+        alpha = random.randint(0, greatest_coefficient(_bits(dut)))
+        c = Coefficients(alpha, random.randint(0, alpha), _bits(dut))
+        await _check(dut, c, _random(_format(dut), c.bits, 2000))

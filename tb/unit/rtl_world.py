@@ -14,7 +14,7 @@ from qstep import Config
 from qstep.device.registers import world_writes
 from qstep.mdp.memory import WorldTable
 from qstep.spec.agents import Acting
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import Region
 
 _DRAWS = 1 << 16
 _ITEMS = 32

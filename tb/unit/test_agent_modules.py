@@ -25,7 +25,11 @@ UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("S
         ("qs_agent_choice_bench", faults("qs_agent_choice_bench")),
         ("qs_agent_update", faults("qs_agent_update")),
         ("qs_acting", faults("qs_acting")),
-        *((top, (one,)) for top in ("qs_world_bench", "qs_chain_bench") for one in faults(top)),
+        *(
+            (top, (one,))
+            for top in ("qs_world_bench", "qs_chain_bench", "qs_agents")
+            for one in faults(top)
+        ),
     ],
     ids=lambda given: given if isinstance(given, str) else given[0].name,
 )

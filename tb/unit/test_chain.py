@@ -12,7 +12,7 @@ from qstep_rtl.chain_head import index_mask
 
 
 @pytest.mark.rtl
-@pytest.mark.bench("tb.unit.rtl_chain", "qs_stop")
+@pytest.mark.bench("tb.unit.rtl_chain", "qs_chain_node")
 def test_chain_carries_words_and_runs_to_their_lanes_and_back(only: str) -> None:
     assert run(replace(chain_run(FARMS[0]), test=only)).tests == (1 if only else 5)
 

@@ -11,13 +11,10 @@ import yaml
 from tools.core_replay import FILE, words
 
 import qstep
-from qstep import Acting, Config
-from qstep_rtl.bus.generate import wrapper_paths
-from qstep_rtl.bus.registers import LANE
-from qstep_rtl.sources import INCLUDE_FOLDER, includes
+from qstep_rtl.sources import RTL, fileset, includes
 from qstep_sim.verilator import environment
 
-CORE = INCLUDE_FOLDER / "qstep.core"
+CORE = RTL / "qstep.core"
 
 
 def fusesoc(target: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +25,7 @@ def fusesoc(target: str, folder: Path, *options: str) -> subprocess.CompletedPro
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), tools["PATH"]]),
     }
-    command = [sys.executable, "-m", "fusesoc.main", "--cores-root", str(INCLUDE_FOLDER), "run"]
+    command = [sys.executable, "-m", "fusesoc.main", "--cores-root", str(RTL), "run"]
     return subprocess.run(
         [*command, "--work-root", str(folder / "work"), "--target", target, "qstep", *options],
         cwd=folder,
@@ -44,15 +41,13 @@ def description() -> Any:
 
 
 @pytest.mark.unit
-def test_the_core_lists_the_files_of_rtl_files_in_their_order() -> None:
-    sets = {name: part["files"] for name, part in description()["filesets"].items()}
-    included = [path.name for path in includes()]
-    assert sets["lane"][0] == {included[0]: {"is_include_file": True}}
-    assert len(included) == 1
-    assert sets["lane"][1:] == [path.name for path in qstep.rtl_files()]
-    agents = qstep.rtl_files(Config(2, 2, acting=Acting()))
-    assert [*sets["lane"][1:], *sets["agents"]] == [path.name for path in agents]
-    assert sets["axi"] == [path.name for path in wrapper_paths(LANE)]
+def test_filesets_are_read_as_fusesoc_reads_them() -> None:
+    for name, part in description()["filesets"].items():
+        files = [file for file in part["files"] if isinstance(file, str)]
+        assert fileset(name) == [RTL / file for file in files]
+    (included,) = includes()
+    first, *_ = description()["filesets"]["common"]["files"]
+    assert first == {included.relative_to(RTL).as_posix(): {"is_include_file": True}}
     assert description()["name"] == f"::qstep:{qstep.__version__}"
 
 

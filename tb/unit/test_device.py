@@ -271,7 +271,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
     done = subprocess.run(
         [
             *(str(verilator.find()), "--lint-only", "-Wall", "--assert", "--top-module", top),
-            *(f"-I{sources.INCLUDE_FOLDER}", *options),
+            *(f"-I{sources.RTL / 'common'}", *options),
             *(str(path) for path in [*sources.rtl_files(), folder / f"{top}.v"]),
         ],
         env=verilator.environment(),
@@ -292,6 +292,6 @@ def test_lint_of_a_whole_design_needs_only_the_waiver_for_generated_code(
     top: str, config: Config, tmp_path: Path
 ) -> None:
     (tmp_path / f"{top}.v").write_text(generated(config)[top], encoding="utf-8")
-    assert lint(tmp_path, top, str(sources.INCLUDE_FOLDER / "qstep_generated.vlt")) == ""
+    assert lint(tmp_path, top, str(sources.RTL / "qstep_generated.vlt")) == ""
     if top == "qstep_device":
         assert "%Warning" in lint(tmp_path, top)

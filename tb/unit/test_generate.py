@@ -7,16 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import qstep
 from qstep.cli.generate import command
-from qstep.errors import ConfigError, FileFormatError
+from qstep.errors import ConfigError, FileFormatError, QStepError
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
+from qstep.spec.integer_worlds import CART_POLE
+from qstep.spec.tiles import Tiles
 from qstep_fpga import tools
 from qstep_rtl import sources
 from qstep_rtl.bus.generate import wrapper_paths
@@ -106,7 +110,7 @@ def test_manifest_checksums_are_those_of_the_files(folder: Path) -> None:
 
 
 def test_sources_are_all_the_systemverilog_there_is() -> None:
-    there = {path.name for path in sources.INCLUDE_FOLDER.glob("*.sv*")}
+    there = {path.name for path in sources.RTL.rglob("qs_*.sv*")} - {"qs_replay.sv"}
     configs = [Config(4, 2, acting=Acting(agents=2), lanes=lanes) for lanes in (1, 2)]
     axi = [*wrapper_paths(LANE), *wrapper_paths(AGENTS)]
     lane, agents, farm = qstep.rtl_files(), *map(qstep.rtl_files, configs)
@@ -123,7 +127,7 @@ def test_packages_come_before_what_uses_them() -> None:
         used = set(re.findall(r"\b(qs_\w+)::", sources.substance(path)))
         assert used <= seen, f"{path.name} comes before {used - seen}"
         seen.add(path.stem)
-    assert {"qs_pkg", "qs_agents_pkg", "qs_chain_pkg"} < seen
+    assert {"qs_pkg", "qs_map_pkg", "qs_agents_pkg", "qs_chain_pkg"} < seen
 
 
 def test_a_circuit_is_among_the_files_whatever_its_language(tmp_path: Path) -> None:
@@ -227,6 +231,32 @@ def test_agents_that_hardware_cannot_have_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         generate(Config(states=states, actions=2, acting=acting), tmp_path)
+
+
+HASHED = Tiles.from_dict({**CART_POLE.tiles.to_dict(), "rows": 64})
+FINE = Tiles.from_dict({**CART_POLE.tiles.to_dict(), "tiles": 255, "tilings": 16, "groups": [(0,)]})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"acting": Acting(world="live")},
+         "planes is 8 and acting.world 'live'; hardware with several planes needs 'MountainCar-v0'"),
+        ({"acting": Acting(16, world="CartPole-v1"), "states": 4097},
+         "states is 4097 and a lane has 16 agents .* 2 to 4096 states"),
+        ({"format": "Q1.7"}, "reward is 1.0; Q1.7 holds -1.0 to 0.9921875"),
+        ({"acting": Acting(world="CartPole-v1", tiles=HASHED), "states": 64},
+         "acting.tiles.rows is 64 and a tiling has 81; hardware does not hash them: leave rows out"),
+        ({"acting": Acting(world="CartPole-v1", tiles=FINE), "states": 256, "planes": 16},
+         "acting.tiles have 79 edges where episodes start, in number 0; hardware has up to 64: use"),
+    ],
+)  # fmt: skip
+def test_planes_that_hardware_cannot_have_are_refused(
+    changed: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    config = Config(81, 2, acting=Acting(world="CartPole-v1"), planes=8)
+    with pytest.raises(QStepError, match=message):
+        generate(replace(config, **changed), tmp_path)
 
 
 @pytest.mark.parametrize("options", [[], ["--bus", "axi"]], ids=["link", "axi"])

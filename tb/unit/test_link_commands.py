@@ -14,7 +14,8 @@ from tb.unit.streams import PACES, collect, send, simulate
 
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
-from qstep.spec.protocol import ARGUMENTS, Region, Request, StatusCode, max_words, requests_of
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ARGUMENTS, Request, StatusCode, max_words, requests_of
 from qstep_rtl.commands import Commands
 
 pytestmark = pytest.mark.unit

@@ -16,7 +16,8 @@ from tb.unit.streams import begin, pulse_bytes, send, simulate
 from qstep.device.link.frames import encode_frame
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
-from qstep.spec.protocol import ARGUMENTS, HEADER, Region, Request, StatusCode
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ARGUMENTS, HEADER, Request, StatusCode
 from qstep_rtl.cobs import CobsDecoder, CobsEncoder
 from qstep_rtl.commands import Commands
 from qstep_rtl.counters import Counters

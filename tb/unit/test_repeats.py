@@ -15,7 +15,8 @@ from qstep.device.lane import LinkDevice
 from qstep.device.link.frames import decode_frame, encode_frame
 from qstep.device.live import LinkLive
 from qstep.spec.config import Config
-from qstep.spec.protocol import ARGUMENTS, COMMON, Region, Request, StatusCode
+from qstep.spec.memory_map import Region
+from qstep.spec.protocol import ARGUMENTS, COMMON, Request, StatusCode
 from qstep_sim.port import SimPort
 
 LANE, AGENTS, LIVE = test_device.CONFIGS[2], test_agents_sim.CONFIG, test_live_worlds.CONFIG

@@ -1,13 +1,8 @@
 """Each hand-written module against a model of its own."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
-from tb.bench import BenchError, Run, parameter_id, run
-from tb.planted import Fault, faults, plant_all
-from tb.unit.unit_runs import BOARD_RUN, STAND_IN, UNITS
-from tools.lint_rtl import BOARD
+from tb.bench import Run, parameter_id, run
+from tb.unit.unit_runs import UNITS
 
 pytestmark = pytest.mark.rtl
 
@@ -27,10 +22,3 @@ ACTING = [unit for unit in UNITS if unit.top == "qs_acting"]
 )
 def test_module_matches_its_model(unit: Run) -> None:
     run(unit)
-
-
-@pytest.mark.parametrize("fault", faults("qs_board"), ids=lambda fault: fault.name)
-def test_bench_of_the_board_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
-    faulty = plant_all(tmp_path, [fault], [BOARD]) / BOARD.name
-    with pytest.raises(BenchError, match=str(fault.seen)):
-        run(replace(BOARD_RUN, sources=(STAND_IN, faulty)))

@@ -13,10 +13,7 @@ from tb.uvm.acting_items import CLOCK, STEP, Emptied, Job, Look, Reset, Setting,
 from tb.uvm.components import Driver
 
 from qstep.device.registers import (
-    BEGUN,
-    DRAWN,
     HOLDS,
-    PLACE,
     counters_writes,
     limit_write,
     settings_writes,
@@ -24,14 +21,14 @@ from qstep.device.registers import (
     state_writes,
     world_writes,
 )
-from qstep.spec.protocol import Region
+from qstep.spec.memory_map import PLACE, Region
 from qstep.spec.settings import AgentCounters
 
 __all__ = ["ActingBfm", "ActingDriver"]
 
 _ITEMS = 16
 assert CLOCK.fields is not None
-_DEED = 8 * CLOCK.fields["deed"][1]
+_RESULT = 8 * CLOCK.fields["result"][1]
 _BEHIND = 3
 """Clocks from a step until a reset: the step's slot has left all stages in which flags are cleared."""
 
@@ -63,11 +60,6 @@ class ActingBfm(AgentsPort):
         await super().start()
         await self.write(world_writes(self.config, self.world))
 
-    def ask(self, region: int, index: int, word: int | None = None) -> None:
-        write, data = word is not None, (word or 0) & 0xFFFFFFFF
-        self.dut.bus_i.value = write << 65 | region << 62 | index << 32 | data
-        self.dut.bus_valid_i.value = 1
-
     async def _watch(self) -> None:
         await self.edge
         while True:
@@ -88,7 +80,7 @@ class ActingBfm(AgentsPort):
         if setup.limit is not None:
             await self.write([limit_write(setup.limit)])
         for agent, (settings, state) in enumerate(zip(setup.settings, setup.states, strict=True)):
-            await self.write(settings_writes(agent, settings))
+            await self.write(settings_writes(self.config, agent, settings))
             writes = state_writes(agent, state)
             await self.write(writes if setup.table is not None else reversed(writes))
             if setup.table is not None:
@@ -113,7 +105,7 @@ class ActingBfm(AgentsPort):
         await self.begin(1 << 40)
         await Wait(500 * CLOCK_NS, unit="ns")
         await self.edge
-        while not int(dut.seen_o.value) & STEP << _DEED:
+        while not int(dut.seen_o.value) & STEP << _RESULT:
             await self.edge
         await self.clock(_BEHIND)
         dut.rst_i.value = 1
@@ -123,10 +115,12 @@ class ActingBfm(AgentsPort):
         await self.idle(1000)
         rests = self.number
         places = [
-            await self.access(Region.CONTEXT, agent << 3 | PLACE)
+            await self.access(Region.CONTEXT, agent << 3 | PLACE.number)
             for agent in range(self.acting.agents)
         ]
-        self.events.put_nowait(Emptied(edge, rests, [place >> BEGUN for place in places]))
+        self.events.put_nowait(
+            Emptied(edge, rests, [place >> PLACE.offsets["begun"] for place in places])
+        )
 
     async def run(self, job: Job) -> None:
         """Make a run, and look at all agents."""
@@ -151,7 +145,7 @@ class ActingBfm(AgentsPort):
         for agent in agents:
             words = await self.context(agent)
             states.append(state_from(agent, lambda _, at, own=words: own[at & 7]))  # type: ignore[misc]
-            drawn.append(bool(words[PLACE] >> DRAWN))
+            drawn.append(bool(PLACE.unpack(words[PLACE.number])["drawn"]))
             if not job.states_only:
                 counters.append(await self.counters(agent))
         return Look(

@@ -119,7 +119,8 @@ class ActingCoverage(Coverage):
         hit("saturation", checked.saturated)
         hit("world", ("in time", "late once", "late more often")[min(checked.waits, 2)])
         self._epsilon(checked.settings.epsilon.code, checked.epsilon)
-        alpha, kappa = checked.settings.coefficients.alpha, checked.settings.coefficients.kappa
+        c = checked.settings.coefficients_for(self.config)
+        alpha, kappa = c.alpha, c.kappa
         hit("alpha", {0: "0", 1 << 15: "one"}.get(alpha, "other"))
         hit("kappa", "0" if not kappa else "alpha" if kappa == alpha else "between")
         hit("table", step.table)

@@ -35,7 +35,7 @@ CLOCK = np.dtype(
         ("edge", "<u4"),
         ("flags", "u1"),
         ("action", "u1"),
-        ("deed", "<u2"),
+        ("result", "<u2"),
         ("state", "<u2"),
         ("next_state", "<u2"),
         ("reward", "<i4"),
@@ -43,15 +43,15 @@ CLOCK = np.dtype(
 )
 """A slot in stage 10, as ``seen_o`` of ``qs_agents_bench`` lays it out.
 
-``flags`` has the agent in its upper half. ``deed`` is ``deed_t`` of ``qs_agents_pkg``: what the slot is
-to do, done only if it acts.
+``flags`` has the agent in its upper half. ``result`` is ``result_t`` of ``qs_agents_pkg``: what the
+slot is to do, done only if it acts.
 """
 
 ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
 """Bits of ``flags``."""
 
 LATE, CHOOSES, FINISH, STEP = 1, 1 << 2, 1 << 3, 1 << 6
-"""Bits of ``deed``."""
+"""Bits of ``result``."""
 
 
 class Setup(uvm_sequence_item):

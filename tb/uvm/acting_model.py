@@ -30,6 +30,7 @@ class Agents(ActingModel):
 def after_setup(setup: Setup, before: Agents | None, config: Config, world: WorldTable) -> Agents:
     """Return the agents after a setup: those of before, with other contexts, or new ones."""
     if before is not None:
+        assert isinstance(before.world, WorldTable)
         world = before.world
     if setup.limit is not None:
         world = replace(world, max_episode_steps=setup.limit)

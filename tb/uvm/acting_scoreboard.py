@@ -50,7 +50,7 @@ class ActingScoreboard(EdgeScoreboard):
         self._where = ""
 
     def add(self, clocks: NDArray[np.void]) -> None:
-        self._slots.extend(clocks[(clocks["flags"] & ASKED != 0) | (clocks["deed"] != 0)])
+        self._slots.extend(clocks[(clocks["flags"] & ASKED != 0) | (clocks["result"] != 0)])
 
     def check_until(self, edge: int) -> None:
         while self._slots and int(self._slots[0]["edge"]) <= edge:
@@ -121,7 +121,7 @@ class ActingScoreboard(EdgeScoreboard):
             )
 
     def _check(self, clock: np.void) -> None:
-        model, flags, deed = self._model, int(clock["flags"]), int(clock["deed"])
+        model, flags, result = self._model, int(clock["flags"]), int(clock["result"])
         agent, edge, acts = flags >> 4, int(clock["edge"]), bool(flags & ACTS)
         self._where = f"after {self._name}, edge {edge}: agent {agent}"
         if edge <= self._rest.drained:
@@ -131,12 +131,12 @@ class ActingScoreboard(EdgeScoreboard):
         assert agent < len(model.states), f"{self._where} is not there, and does something"
         if flags & ASKED:
             self._question(model, agent, clock)
-        elif deed & FINISH:
+        elif result & FINISH:
             assert acts, f"{self._where} is held in the second slot of its step"
             if self._order:
                 assert self._order.pending, f"{self._where} finishes a step that is over"
                 self._order.finish(edge)
-        elif deed & CHOOSES:
+        elif result & CHOOSES:
             own = model.states[agent]
             start = self.world.start(model.drawn(agent).start)
             assert not own.begun, f"{self._where} begins again"
@@ -161,7 +161,7 @@ class ActingScoreboard(EdgeScoreboard):
         assert entry == (own.state, own.action), (
             f"{self._where} asks for {entry}, not for {(own.state, own.action)}"
         )
-        late = bool(int(clock["deed"]) & LATE)
+        late = bool(int(clock["result"]) & LATE)
         assert late != bool(flags & READY), f"{self._where} takes an answer that is late, or none"
         if not flags & READY:
             self._waits[agent] += self._order is None or self._order.turn == agent
@@ -170,7 +170,7 @@ class ActingScoreboard(EdgeScoreboard):
         answer = int(clock["reward"]), int(clock["next_state"]), bool(flags & TERMINATED)
         right = self.world.answer(*entry, drawn.outcome)
         assert answer == right, f"{self._where} is answered {answer}, not {right}"
-        assert int(clock["deed"]) & STEP, f"{self._where} is answered, and makes no step"
+        assert int(clock["result"]) & STEP, f"{self._where} is answered, and makes no step"
         x = self.world.start(drawn.start) if answer[2] else answer[1]
         if not self._let(agent, edge, x, entry, bool(flags & ACTS)):
             return

@@ -9,6 +9,7 @@ from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep import Acting, Config, Link, QFormat
 from qstep._io.files import make_folder, write_atomically
+from qstep_rtl.sources import source
 
 __all__ = ["AGENTS", "CONFIGS", "agents_run", "config_id", "device_run"]
 
@@ -59,7 +60,7 @@ def _run(config: Config, module: str) -> Run:
     write_atomically(device, text)
     toml = folder / f"{config_id(config)}.toml"
     toml.write_text(config.to_toml(), encoding="utf-8")
-    agents = () if config.acting is None else (RTL / "qs_chain_pkg.sv",)
+    agents = () if config.acting is None else (source("qs_chain_pkg.sv"),)
     return Run(
         top="qs_device_bench",
         module=module,

@@ -86,8 +86,8 @@ class LaneBfm:
         await self.clock
         if hyper is not None:
             assert hyper.rounding is not None
-            dut.alpha_i.value = hyper.coefficients.alpha
-            dut.kappa_i.value = hyper.coefficients.kappa
+            c = hyper.coefficients_for(self.config)
+            dut.alpha_i.value, dut.kappa_i.value = c.alpha, c.kappa
             dut.rounding_i.value = hyper.rounding.code
             dut.noise_x_i.value = hyper.noise.x
             dut.noise_w_i.value = hyper.noise.w

@@ -12,7 +12,7 @@ from tb.uvm.lane_items import Checked
 from tb.uvm.lane_pins import flag
 
 from qstep import Config, Rounding
-from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE
+from qstep.spec.fixed import greatest_coefficient
 from qstep_rtl.timing import write_stage
 
 __all__ = ["LaneCoverage", "lane_bins"]
@@ -43,7 +43,7 @@ def lane_bins(config: Config) -> dict[str, list[Hashable]]:
         ),
         "terminated": ["no", "yes", "yes with a hazard"],
         "gap": [0, 1, 2, "3 or more"],
-        "alpha": ["0", "least", "half", "one", "other"],
+        "alpha": ["0", "least", "half", "most", "other"],
         "kappa": ["0", "between", "alpha"],
         "reward": ["least", "-1", "0", "greatest", "other"],
         "reset": ["while busy"],
@@ -98,8 +98,9 @@ class LaneCoverage(Coverage):
             self.group.hit(point, value, count)
 
     def _coefficients(self, checked: Checked) -> None:
-        c = checked.hyper.coefficients
-        names = {0: "0", 1: "least", COEFFICIENT_ONE // 2: "half", COEFFICIENT_ONE: "one"}
+        c = checked.hyper.coefficients_for(self.config)
+        most = greatest_coefficient(c.bits)
+        names = {0: "0", 1: "least", -(-most // 2): "half", most: "most"}
         self.group.hit("alpha", names.get(c.alpha, "other"))
         self.group.hit(
             "kappa", "0" if c.kappa == 0 else "alpha" if c.kappa == c.alpha else "between"
@@ -147,7 +148,7 @@ class LaneCoverage(Coverage):
             ("down", rounded < low),
         ):
             self.group.hit("saturation", (mode, name), which.sum())
-        tie = 1 << (COEFFICIENT_BITS - 1)
+        tie = 1 << (config.coefficient_bits - 1)
         for sign, of_sign in (("negative", rounded < 0), ("positive", rounded >= 0)):
             for name, which in (
                 ("zero", surplus == 0),

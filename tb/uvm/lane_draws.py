@@ -1,9 +1,9 @@
 """Stimuli of the lane whose results hang on every bit of the noise: stochastic rounding at the edge.
 
-Random transitions do not show the low bits of a draw: the lowest changes one result in 2^15. Here each
-sum of products is such that the draw just makes it carry, or just does not, so that every bit of the
-sum counts. The first draw of a batch hangs on all bits of both registers in the same way: of their sum,
-the bits below the draw are all 0 or all 1.
+Random transitions do not show the low bits of a draw: the lowest changes one result in 2^15 or more.
+Here each sum of products is such that the draw just makes it carry, or just does not, so that every bit
+of the sum counts. The first draw of a batch hangs on all bits of both registers in the same way: of
+their sum, the bits below the draw are all 0 or all 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.spec.fixed import COEFFICIENT_ONE, Coefficients
-from qstep.spec.random import GOLDEN, MIX_A, MIX_B, NOISE_BITS, NoiseState
+from qstep.spec.fixed import Coefficients
+from qstep.spec.random import GOLDEN, MIX_A, MIX_B, NoiseState
 
 __all__ = ["draw_batches"]
 
@@ -23,9 +23,7 @@ _LENGTH = 8
 _FEW = 8
 """States of a batch, so that most transitions depend on one in flight."""
 
-_BELOW = 32 - NOISE_BITS
-"""Bits of the sum of the registers below the draw."""
-
+_MOST_ALPHA = 1 << 15
 _MASK64 = (1 << 64) - 1
 
 _Row = tuple[int, int, int, int]
@@ -40,10 +38,11 @@ def _unmixed(word: int) -> int:
     return word ^ word >> 30 ^ word >> 60
 
 
-def _seed(rng: np.random.Generator, below: int) -> int:
-    """Return a seed for which x + w ends in the bits `below`."""
+def _seed(rng: np.random.Generator, bits: int, *, ones: bool) -> int:
+    """Return a seed for which the bits of x + w below a draw of `bits` are all 1, or all 0."""
+    below = (1 << 32 - bits) - 1 if ones else 0
     x = int(rng.integers(1, 1 << 32))
-    w = ((int(rng.integers(1 << NOISE_BITS)) << _BELOW | below) - x) % (1 << 32)
+    w = ((int(rng.integers(1 << bits)) << 32 - bits | below) - x) % (1 << 32)
     seed = (_unmixed(w << 32 | x) - GOLDEN) & _MASK64
     assert NoiseState.from_seed(seed) == NoiseState(x, w)
     return seed
@@ -63,11 +62,10 @@ def _at_the_edge(
     """
     # By total, state, action and next state.
     wanted = np.array(totals)[:, np.newaxis, np.newaxis, np.newaxis]
-    rest = (
-        wanted - c.beta * table[:, :, np.newaxis] - c.kappa * table.max(axis=1)
-    ) % COEFFICIENT_ONE
-    reward = rest * pow(c.alpha, -1, COEFFICIENT_ONE) % COEFFICIENT_ONE
-    reward[reward >= COEFFICIENT_ONE // 2] -= COEFFICIENT_ONE
+    one = 1 << c.bits
+    rest = (wanted - c.beta * table[:, :, np.newaxis] - c.kappa * table.max(axis=1)) % one
+    reward = rest * pow(c.alpha, -1, one) % one
+    reward[reward >= one // 2] -= one
     reached = (reward >= config.format.minimum) & (reward <= config.format.maximum)
     written = np.zeros_like(reached)
     for state, action in recent:
@@ -93,11 +91,12 @@ def _rows(
     The first sum just carries, also below the draw, or just does not. None: the first two cannot be at
     the edge with these coefficients.
     """
-    c, noise, missing = hyper.coefficients, hyper.noise, [0 if carries else 1]
+    c, noise, missing = hyper.coefficients_for(config), hyper.noise, [0 if carries else 1]
     limits = config.format.minimum, config.format.maximum
     rows: list[_Row] = []
     for number in range(_LENGTH):
-        totals = [-noise.draw - one for one in missing]
+        draw = noise.draw(c.bits)
+        totals = [-draw - one for one in missing]
         row = _at_the_edge(rng, config, table, c, totals, [row[:2] for row in rows[-3:]])
         if row is None and number < 2:
             return None
@@ -106,8 +105,8 @@ def _rows(
             row = state, action, next_state, int(rng.integers(limits[0], limits[1] + 1))
         state, action, next_state, reward = row
         entry, greatest = int(table[state, action]), int(table[next_state].max())
-        total = c.alpha * reward + c.beta * entry + c.kappa * greatest + noise.draw
-        table[state, action] = min(max(total >> NOISE_BITS, limits[0]), limits[1])
+        total = c.alpha * reward + c.beta * entry + c.kappa * greatest + draw
+        table[state, action] = min(max(total >> c.bits, limits[0]), limits[1])
         noise, missing = noise.advance(), [0, 1]
         rows.append(row)
     return rows
@@ -117,13 +116,13 @@ def _batch(
     rng: np.random.Generator, config: Config, table: NDArray[np.int64], *, carries: bool
 ) -> Batch:
     """Return a batch that begins with this table, and leave there what the batch makes of it."""
-    rows = None
+    rows, bits = None, config.coefficient_bits
     while rows is None:
         hyper = Hyperparameters(
-            alpha=float(2 * rng.integers(COEFFICIENT_ONE // 2) + 1) / COEFFICIENT_ONE,
+            alpha=float(2 * rng.integers(_MOST_ALPHA // 2) + 1) / (1 << bits),
             gamma=float(rng.random()),
             rounding=Rounding.STOCHASTIC,
-            seed=_seed(rng, 0 if carries else (1 << _BELOW) - 1),
+            seed=_seed(rng, bits, ones=not carries),
         )
         tried = table.copy()
         rows = _rows(rng, config, tried, hyper, carries=carries)

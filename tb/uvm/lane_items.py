@@ -86,7 +86,7 @@ class Checked:
     ties : list of int
         One bit for each action that attains the maximum of the next row.
     rounded : ndarray of int
-        The exact sum before saturation, and `surplus` its 15 bits that rounding removed.
+        The exact sum before saturation, and `surplus` its bits that rounding removed.
     reset : bool
         A reset came while the lane was busy.
     """

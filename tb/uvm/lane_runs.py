@@ -6,7 +6,13 @@ __all__ = ["EXACT", "NETLISTS", "SUITES", "THROUGHPUT", "lane_run"]
 
 
 def lane_run(
-    test: str, states: int, actions: int, width: int, loop_depth: int, transitions: int = 0
+    test: str,
+    states: int,
+    actions: int,
+    width: int,
+    loop_depth: int,
+    transitions: int = 0,
+    **more: int,
 ) -> Run:
     """Return the run of one test of ``tb.uvm.lane_tests`` on one geometry."""
     return Run(
@@ -18,6 +24,7 @@ def lane_run(
             "Actions": actions,
             "Width": width,
             "LoopDepth": loop_depth,
+            **more,
         },
         options={"transitions": str(transitions)} if transitions else {},
     )
@@ -33,7 +40,10 @@ _GEOMETRIES = [
     (33, 64, 12, 1),
 ]
 
-SUITES = [lane_run("LaneSuite", *geometry, 20_000) for geometry in _GEOMETRIES]
+SUITES = [
+    *(lane_run("LaneSuite", *geometry, 20_000) for geometry in _GEOMETRIES),
+    lane_run("LaneSuite", 12, 3, 16, 2, 20_000, CoeffFraction=22),
+]
 """Directed and random stimuli; each must reach every bin of its coverage."""
 
 EXACT = [
@@ -45,6 +55,7 @@ EXACT = [
     lane_run("LaneRandom", 2, 64, 12, 2, 20_000),
     lane_run("LaneRandom", 3, 64, 12, 3, 20_000),
     lane_run("LaneRandom", 65536, 2, 8, 1, 20_000),
+    lane_run("LaneRandom", 7, 3, 32, 3, 100_000, CoeffFraction=24),
 ]
 """A million random transitions in all, and the most actions and fewest states at each loop depth."""
 

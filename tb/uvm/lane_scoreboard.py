@@ -11,7 +11,6 @@ from tb.uvm.lane_pins import CLOCK, flag
 
 from qstep import Hyperparameters, Rounding
 from qstep.golden.lane import Model, Update
-from qstep.spec.fixed import COEFFICIENT_BITS
 from qstep.spec.random import NoiseState
 from qstep_rtl.timing import write_stage
 
@@ -162,17 +161,17 @@ class LaneScoreboard(EdgeScoreboard):
         """Apply transitions to the model; return the lane's expected results and data for coverage."""
         assert self._hyper is not None, "transitions came before coefficients"
         assert self._rows is not None, "transitions came before a table"
-        model, rows, c = self._model, self._rows, self._hyper.coefficients
+        model, rows, c = self._model, self._rows, self._hyper.coefficients_for(self.config)
         alpha, beta, kappa = c.alpha, c.beta, c.kappa
-        fixed_bias = 1 << (COEFFICIENT_BITS - 1) if self._hyper.rounding is Rounding.NEAREST else 0
+        fixed_bias = 1 << (c.bits - 1) if self._hyper.rounding is Rounding.NEAREST else 0
         stochastic = self._hyper.rounding is Rounding.STOCHASTIC
-        low_bits = (1 << COEFFICIENT_BITS) - 1
+        low_bits = (1 << c.bits) - 1
         names = ("state", "action", "reward", "next_state")
         columns = [offers[name].tolist() for name in names] + [flag(offers, "terminated").tolist()]
         out = []
         for state, action, reward, next_state, terminated in zip(*columns, strict=True):
             row, old = rows[next_state], rows[state][action]
-            bias = model.noise.draw if stochastic else fixed_bias
+            bias = model.noise.draw(c.bits) if stochastic else fixed_bias
             update = model.update(state, action, reward, next_state, terminated)
             maximum = update.maximum
             ties = 0
@@ -180,7 +179,7 @@ class LaneScoreboard(EdgeScoreboard):
                 if value == maximum:
                     ties |= 1 << a
             acc = beta * old + alpha * reward + kappa * (0 if terminated else maximum)
-            rounded = (acc + bias) >> COEFFICIENT_BITS
+            rounded = (acc + bias) >> c.bits
             rows[state][action] = update.value
             out.append((*update, ties, rounded, acc & low_bits))
         results = (*Update._fields, "ties", "rounded", "surplus")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.spec.fixed import COEFFICIENT_ONE
+from qstep.spec.fixed import greatest_coefficient
 from qstep_rtl.timing import write_stage
 
 __all__ = [
@@ -45,25 +45,31 @@ def _transitions(config: Config, **columns: Any) -> Transitions:
     )
 
 
-def random_hyper(rng: Generator, mode: Rounding | None = None) -> Hyperparameters:
+def _alpha(config: Config, share: float) -> float:
+    """Return this share, 0..1, of the greatest alpha."""
+    bits = config.coefficient_bits
+    return share * greatest_coefficient(bits) / (1 << bits)
+
+
+def random_hyper(rng: Generator, config: Config, mode: Rounding | None = None) -> Hyperparameters:
     """Draw coefficients, often at the ends of their ranges, a rounding mode and a seed."""
-    ends = [0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE]
-    alpha = rng.choice([*ends, int(rng.integers(COEFFICIENT_ONE))])
+    most = greatest_coefficient(config.coefficient_bits)
+    alpha = rng.choice([0, 1, -(-most // 2), most, int(rng.integers(most))])
     gamma = rng.choice([0.0, 1.0, rng.random()])
     modes = list(Rounding)
     return Hyperparameters(
-        alpha=float(alpha / COEFFICIENT_ONE),
+        alpha=float(alpha / (1 << config.coefficient_bits)),
         gamma=float(gamma),
         rounding=mode if mode is not None else modes[rng.integers(len(modes))],
         seed=int(rng.integers(1 << 63)),
     )
 
 
-def _learning_hyper(rng: Generator) -> Hyperparameters:
+def _learning_hyper(rng: Generator, config: Config) -> Hyperparameters:
     """Draw coefficients for which every operand matters."""
     modes = list(Rounding)
     return Hyperparameters(
-        alpha=float(rng.uniform(0.2, 0.8)),
+        alpha=_alpha(config, float(rng.uniform(0.2, 0.8))),
         gamma=float(rng.uniform(0.5, 1.0)),
         rounding=modes[rng.integers(len(modes))],
         seed=int(rng.integers(1 << 63)),
@@ -112,7 +118,7 @@ def random_batches(
                 next_state=rng.choice(chosen, n),
                 terminated=rng.random(n) < rng.choice([0.0, 0.1, 0.9]),
             ),
-            hyper=random_hyper(rng),
+            hyper=random_hyper(rng, config),
             # A new table costs a clock an entry: only where that is cheap beside the transitions.
             table=random_table(rng, config) if 4 * config.states * config.actions <= n else None,
             gaps=gaps,
@@ -150,7 +156,7 @@ def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[
         yield Batch(
             "hazards",
             _transitions(config, **columns),
-            hyper=_learning_hyper(rng),
+            hyper=_learning_hyper(rng, config),
             table=random_table(rng, config) if is_small(config) else None,
             gaps=gaps,
         )
@@ -193,7 +199,9 @@ def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
     low, high = config.format.minimum, config.format.maximum
     corners = [low, low + 1, -2, -1, 0, 1, 2, high - 1, high]
     for mode in Rounding:
-        for alpha, gamma in ((0.0, 0.0), (2.0**-15, 1.0), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)):
+        least = 2.0**-config.coefficient_bits
+        half, most = _alpha(config, 0.5), _alpha(config, 1.0)
+        for alpha, gamma in ((0.0, 0.0), (least, 1.0), (half, 0.5), (half, 1.0), (most, 1.0)):
             n = 300
             few = min(config.states, 8)
             yield Batch(
@@ -220,6 +228,8 @@ def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
     for mode in Rounding:
         for end in (config.format.minimum, config.format.maximum):
             name = f"saturation-{mode.value}-{end}"
+            # With the greatest alpha below 1, rewards alone do not bring a row to the end.
+            table = np.full((config.states, config.actions), end, np.int32)
             rows = {
                 "state": state,
                 "action": action,
@@ -229,13 +239,14 @@ def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
             yield Batch(
                 name,
                 _transitions(config, **rows, reward_raw=end),
-                hyper=Hyperparameters(1.0, 0.0, mode),
+                hyper=Hyperparameters(_alpha(config, 1.0), 0.0, mode),
+                table=None if _alpha(config, 1.0) == 1 else table,
             )
             near_end = np.where(rng.random(len(state)) < 0.5, end, end // 2)
             yield Batch(
                 name,
                 _transitions(config, **rows, reward_raw=near_end),
-                hyper=Hyperparameters(0.5, 1.0, mode, seed=int(rng.integers(1 << 63))),
+                hyper=Hyperparameters(_alpha(config, 0.5), 1.0, mode, int(rng.integers(1 << 63))),
             )
 
 
@@ -258,7 +269,7 @@ def every_pair_batch(rng: Generator, config: Config) -> Batch:
             next_state=state[rng.permutation(len(state))],
             terminated=False,
         ),
-        hyper=_learning_hyper(rng),
+        hyper=_learning_hyper(rng, config),
     )
 
 
@@ -292,7 +303,7 @@ def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
             next_state=next_state,
             terminated=terminated,
         ),
-        hyper=Hyperparameters(0.5, 0.9, Rounding.NEAREST),
+        hyper=Hyperparameters(_alpha(config, 0.5), 0.9, Rounding.NEAREST),
     )
 
 
@@ -311,7 +322,7 @@ def independent_batch(rng: Generator, config: Config, n: int) -> Batch:
             next_state=ring + rng.integers(config.states - ring, size=n),
             terminated=False,
         ),
-        hyper=_learning_hyper(rng),
+        hyper=_learning_hyper(rng, config),
     )
 
 
@@ -330,6 +341,6 @@ def reset_batches(rng: Generator, config: Config) -> Iterator[Batch]:
                 next_state=rng.integers(few, size=n),
                 terminated=rng.random(n) < 0.2,
             ),
-            hyper=_learning_hyper(rng),
+            hyper=_learning_hyper(rng, config),
             reset_after=clocks,
         )

@@ -41,6 +41,7 @@ def _config() -> Config:
         actions=int(dut.Actions.value),
         format=QFormat(width - width // 2, width // 2),
         loop_depth=int(dut.LoopDepth.value),
+        coefficient_bits=int(dut.CoeffFraction.value),
     )
 
 

@@ -12,18 +12,20 @@
 
 module qs_agents_bench
   import qs_agents_pkg::*;
+  import qs_map_pkg::*;
 #(
-    parameter  int unsigned States      = 6,
-    parameter  int unsigned Actions     = 3,
-    parameter  int unsigned Width       = 10,
-    parameter  int unsigned Agents      = 16,
-    parameter  int unsigned Algorithm   = 0,
-    parameter  int unsigned Rounding    = 0,
-    parameter  bit          SharedTable = 0,
-    parameter  int unsigned Outcomes    = 2,
-    parameter  int unsigned Starts      = 2,
-    localparam int unsigned StateBits   = $clog2(States),
-    localparam int unsigned ActionBits  = $clog2(Actions)
+    parameter  int unsigned States        = 6,
+    parameter  int unsigned Actions       = 3,
+    parameter  int unsigned Width         = 10,
+    parameter  int unsigned CoeffFraction = 15,
+    parameter  int unsigned Agents        = 16,
+    parameter  int unsigned Algorithm     = 0,
+    parameter  int unsigned Rounding      = 0,
+    parameter  bit          SharedTable   = 0,
+    parameter  int unsigned Outcomes      = 2,
+    parameter  int unsigned Starts        = 2,
+    localparam int unsigned StateBits     = $clog2(States),
+    localparam int unsigned ActionBits    = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -70,6 +72,8 @@ module qs_agents_bench
     logic ready;
   } answer_t;
 
+  logic [AgentBits-1:0] unused_acting;
+  logic unused_goes, unused_restarts;
   ask_t ask, asked;
   answer_t answer, answered;
   logic [DrawBits-1:0] outcome, start;
@@ -88,13 +92,14 @@ module qs_agents_bench
   end
 
   qs_agents #(
-      .States     (States),
-      .Actions    (Actions),
-      .Width      (Width),
-      .Agents     (Agents),
-      .Algorithm  (Algorithm),
-      .Rounding   (Rounding),
-      .SharedTable(SharedTable)
+      .States       (States),
+      .Actions      (Actions),
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .Agents       (Agents),
+      .Algorithm    (Algorithm),
+      .Rounding     (Rounding),
+      .SharedTable  (SharedTable)
   ) u_agents (  // not .*: a netlist has what the bench watches inside as outputs
       .clk_i,
       .rst_i,
@@ -116,7 +121,10 @@ module qs_agents_bench
       .world_reward_i     (answer.reward),
       .world_next_state_i (answer.next_state),
       .world_terminated_i (answer.terminated),
-      .world_start_state_i(start_state)
+      .world_start_state_i(start_state),
+      .world_acting_o     (unused_acting),
+      .world_goes_o       (unused_goes),
+      .world_restarts_o   (unused_restarts)
   );
 
   assign world_write = bus_done_o && bus_i.write && bus_i.region == RegionWorld;
@@ -162,17 +170,17 @@ module qs_agents_bench
       .data_o(answered)
   );
 
-  deed_t deed;
-  logic  acts;
-  assign deed = u_agents.act_deed_q;
-  assign acts = u_agents.acts;
+  result_t result;
+  logic acts;
+  assign result = u_agents.act_result_q;
+  assign acts   = u_agents.acts;
 
   logic [127:0] now;
   assign now = {
     32'(answered.reward),
     16'(answered.next_state),
     16'(asked.state),
-    16'(rst_i ? '0 : deed),
+    16'(rst_i ? '0 : result),
     8'(asked.action),
     asked.agent,
     acts,
@@ -190,7 +198,9 @@ module qs_agents_bench
   if (SharedTable && Agents > 1) begin : gen_no_steps
     assign steps_o = '0;
   end else begin : gen_steps
-    assign steps_o = {u_agents.gen_budget.u_budget.rest_q, u_agents.gen_budget.u_budget.first_q};
+    assign steps_o = {
+      u_agents.gen_budget.u_budget.remaining_q, u_agents.gen_budget.u_budget.first_q
+    };
   end
 `endif
 

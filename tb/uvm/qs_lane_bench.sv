@@ -9,12 +9,13 @@
 // Reset       none: edges in reset are numbered and seen too.
 
 module qs_lane_bench #(
-    parameter  int unsigned States     = 64,
-    parameter  int unsigned Actions    = 4,
-    parameter  int unsigned Width      = 16,
-    parameter  int unsigned LoopDepth  = 1,
-    localparam int unsigned StateBits  = $clog2(States),
-    localparam int unsigned ActionBits = $clog2(Actions)
+    parameter  int unsigned States        = 64,
+    parameter  int unsigned Actions       = 4,
+    parameter  int unsigned Width         = 16,
+    parameter  int unsigned CoeffFraction = 15,
+    parameter  int unsigned LoopDepth     = 1,
+    localparam int unsigned StateBits     = $clog2(States),
+    localparam int unsigned ActionBits    = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -55,10 +56,11 @@ module qs_lane_bench #(
   assign state = offer_i[0+:StateBits];
 
   qs_lane #(
-      .States   (States),
-      .Actions  (Actions),
-      .Width    (Width),
-      .LoopDepth(LoopDepth)
+      .States       (States),
+      .Actions      (Actions),
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .LoopDepth    (LoopDepth)
   ) u_lane (
       .tr_valid_i     (valid),
       .tr_ready_o     (ready),

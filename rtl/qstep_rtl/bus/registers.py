@@ -1,4 +1,4 @@
-"""Everything generated from the descriptions of registers, ``rtl/qs_*_regs.rdl``, by PeakRDL.
+"""Everything generated from the descriptions of registers, ``rtl/bus/qs_*_regs.rdl``, by PeakRDL.
 
 The register block, the C header, the HTML page and the test bench's knowledge are generated here;
 none of them is written by hand or kept in the repository.
@@ -18,7 +18,7 @@ from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
 
-from qstep_rtl.sources import INCLUDE_FOLDER
+from qstep_rtl.sources import source
 
 __all__ = [
     "ADDRESS_BITS",
@@ -85,7 +85,7 @@ def compiled(block: str) -> Any:
     for kind in ALL_UDPS:
         compiler.register_udp(kind, soft=False)
     for name in (_COMMON, block):
-        compiler.compile_file(str(INCLUDE_FOLDER / f"{name}.rdl"))
+        compiler.compile_file(str(source(f"{name}.rdl")))
     return compiler.elaborate(block)
 
 

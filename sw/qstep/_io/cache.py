@@ -18,22 +18,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path, PosixPath
+from pathlib import Path
 from typing import Any
 
 import platformdirs
 
-from qstep._io.files import lock
+from qstep._io.files import UNFOLLOWED, locked
 from qstep.errors import QStepError
 
 __all__ = ["Kept", "fetch", "find", "folder", "lend", "load", "may_execute", "prepare"]
 
-_LOCK = "lock"
-_SCRATCH = "build-"
+_LOCK = ".lock"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Kept(PosixPath):
+class Kept(type(Path())):  # type: ignore[misc] # the class of this system's paths
     """A file of the cache; pickled for another machine, it carries its content to the cache there."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,7 +68,7 @@ def prepare() -> Path:
 def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     """Return the file kept under `key`, made first if it is absent or damaged.
 
-    A read-only cache still serves its entries.
+    One process makes it, and others wait for it. A read-only cache still serves its entries.
 
     Parameters
     ----------
@@ -86,23 +85,38 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
         The cache folder cannot be written, belongs to another user, or others may write to it; or the
         entry is to be loaded, and the file system is mounted ``noexec``.
     """
-    place = prepare()
-    found, damaged = _look(place, key, suffix)
+    found = find(key, suffix)
     if found is not None:
-        return Kept(found)
-    for entry in damaged:
-        why = "is damaged, or others may write it"
-        print(f"qstep: {entry} {why}; building it again", file=sys.stderr, flush=True)
+        return found
+    place = folder()
     if suffix == ".so" and not may_execute(place):
         raise QStepError(
             f"cache folder {place} is on a file system that is mounted noexec, so no simulation can be "
             "loaded from it; set QSTEP_CACHE to another folder"
         )
     lend()
-    with _scratch(place) as scratch:
-        made = make(scratch)
-        made.chmod(made.stat().st_mode & ~_BY_OTHERS)
-        return Kept(_keep(place, key, suffix, made))
+    with contextlib.ExitStack() as held:
+        with _failures_named(place):
+            _remove_left_behind(place)
+            held.enter_context(locked(place / f"{key}{_LOCK}", wait=True))
+            made, damaged = _look(place, key, suffix)
+            if made is not None:
+                return Kept(made)
+            scratch = held.enter_context(
+                tempfile.TemporaryDirectory(dir=place, prefix=f"build-{key}-")
+            )
+        for entry in damaged:
+            why = "is damaged, or others may write it"
+            print(f"qstep: {entry} {why}; building it again", file=sys.stderr, flush=True)
+        made = make(Path(scratch))
+        with _failures_named(place):
+            made.chmod(made.stat().st_mode & ~_BY_OTHERS)
+            for entry in damaged:
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+            return Kept(made.rename(place / _name(key, suffix, made.read_bytes())))
 
 
 def load(entry: Path) -> ctypes.CDLL:
@@ -123,7 +137,7 @@ def load(entry: Path) -> ctypes.CDLL:
 
 def may_execute(place: Path) -> bool:
     """Whether the file system of a folder is mounted so that code may be loaded from it."""
-    return not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
+    return os.name != "posix" or not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
 @cache
@@ -174,27 +188,10 @@ def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
     return None, damaged
 
 
-def _keep(place: Path, key: str, suffix: str, made: Path) -> Path:
-    """Move a file into the cache, unless another process was faster, and remove damaged entries.
-
-    The lock covers looking and removing, so no process removes what another has just returned.
-    """
-    with _locked(place):
-        found, damaged = _look(place, key, suffix)
-        if found is not None:
-            return found
-        for entry in damaged:
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-        return made.rename(place / _name(key, suffix, made.read_bytes()))
-
-
 def _content(entry: Path) -> bytes | None:
     """Return the content of an entry; None if it is not a regular file of ours."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(entry, os.O_RDONLY | UNFOLLOWED)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode) and _is_private(status):
@@ -204,37 +201,19 @@ def _content(entry: Path) -> bytes | None:
 
 def _is_private(status: os.stat_result) -> bool:
     """Whether only this user and the administrator may write to a file or folder."""
+    if (
+        os.name != "posix"
+    ):  # pragma: no cover: a user's folders are private there, and modes say nothing
+        return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _BY_OTHERS
 
 
-@contextlib.contextmanager
-def _scratch(place: Path) -> Iterator[Path]:
-    """Make an empty folder for a build, after removing the folders of killed builds."""
-    with contextlib.ExitStack() as held:
-        with _locked(place):
-            for left in place.glob(f"{_SCRATCH}*"):
-                with open(left / _LOCK, "ab") as file:
-                    if lock(file.fileno()):
-                        shutil.rmtree(left)
-            scratch = Path(tempfile.mkdtemp(dir=place, prefix=_SCRATCH))
-            lock(held.enter_context(open(scratch / _LOCK, "ab")).fileno())
-            held.callback(_remove, place, scratch)
-        made = scratch / "made"
-        made.mkdir()
-        yield made
-
-
-def _remove(place: Path, scratch: Path) -> None:
-    with _locked(place):
-        shutil.rmtree(scratch)
-
-
-@contextlib.contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """Keep other processes from changing the cache meanwhile."""
-    with _failures_named(place), open(place / _LOCK, "ab") as file:
-        lock(file.fileno(), wait=True)
-        yield
+def _remove_left_behind(place: Path) -> None:
+    """Remove the locks and folders of builds that were killed."""
+    for lock in place.glob(f"*{_LOCK}"):
+        with contextlib.suppress(BlockingIOError), locked(lock) as alone:
+            for left in place.glob(f"build-{lock.stem}-*") if alone else ():
+                shutil.rmtree(left)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,6 @@ __all__ = [
     "Checkpoint",
     "check_identity",
     "check_parts",
-    "load_checkpoint",
     "read_checkpoint",
     "save_checkpoint",
 ]
@@ -63,7 +62,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
         The file, replaced if it exists; its folder must exist.
     checkpoint : Checkpoint
     identity : dict of plain values
-        Describes the run; :func:`load_checkpoint` refuses the file for any other run.
+        Describes the run; :func:`check_identity` refuses the file for any other run.
 
     Raises
     ------
@@ -79,20 +78,6 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
     write_atomically(path, content + hashlib.sha256(content).hexdigest().encode())
 
 
-def load_checkpoint(path: str | Path, identity: dict[str, Any]) -> Checkpoint:
-    """Read a checkpoint of a given run.
-
-    Raises
-    ------
-    CheckpointError
-        The file is absent, damaged, not a checkpoint or of another version; or it belongs to another
-        run, and the message names the fields that differ, with both values in full.
-    """
-    there, checkpoint = read_checkpoint(path)
-    check_identity(path, there, identity)
-    return checkpoint
-
-
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
     """Return the identity of a checkpoint's run and the checkpoint, whatever the run.
 
@@ -101,27 +86,6 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
     CheckpointError
         The file is absent, damaged, not a checkpoint or of another version.
     """
-    head, arrays = _read(path)
-    return head["identity"], Checkpoint(head["head"], arrays)
-
-
-def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Raise CheckpointError if a checkpoint's identity, `there`, is not `identity`."""
-    here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
-    differing = [
-        f"{name} is {old!r} in it and {new!r} here"
-        for name, old, new in _differences("", there, here)
-    ]
-    if differing:
-        more = len(differing) - _MOST_NAMED
-        tail = [f"{more} more differ"] if more > 0 else []
-        raise CheckpointError(
-            f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
-        )
-
-
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the head and the arrays of a file after checking its digest."""
     try:
         data = Path(path).read_bytes()
     except OSError as cause:
@@ -144,13 +108,31 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if head["kind"] == _KIND and not all(
             isinstance(head[name], dict) for name in ("identity", "head")
         ):
-            raise TypeError("identity or head is no dictionary")
+            raise TypeError("identity or head is not a dictionary")
     except Exception as cause:  # a valid digest does not make the content valid
         why = f"{type(cause).__name__}: {cause}"
         raise CheckpointError(f"{path}: no checkpoint, or of another version ({why})") from cause
     if head["kind"] != _KIND:
         raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
-    return head, arrays
+    return head["identity"], Checkpoint(head["head"], arrays)
+
+
+def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Raise CheckpointError if the identity of a checkpoint, `there`, is not `identity`.
+
+    The message names the fields that differ, with both values in full.
+    """
+    here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
+    differing = [
+        f"{name} is {old!r} in it and {new!r} here"
+        for name, old, new in _differences("", there, here)
+    ]
+    if differing:
+        more = len(differing) - _MOST_NAMED
+        tail = [f"{more} more differ"] if more > 0 else []
+        raise CheckpointError(
+            f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
+        )
 
 
 def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, Any]]:

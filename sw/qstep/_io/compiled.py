@@ -5,6 +5,10 @@ although constants and functions of other modules are compiled in as well. Here 
 everything that the code can come from: the text of the module and of every module of these packages that
 it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.
 
+Numba chooses the name of a new file of machine code, enters it into the function's index, and only then
+writes the file. Processes that compile the same function at once, for different types, would get each
+other's code, so a lock is held meanwhile.
+
 If Numba can write neither beside the modules nor in the user's home, the cache folder of QStep takes its
 files. If that cannot be written either, nothing is cached, and every process compiles.
 """
@@ -14,11 +18,12 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, overload
 
+from filelock import FileLock
 from numba import njit
 from numba.core import config
 from numba.extending import is_jitted
@@ -52,8 +57,9 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
     if is_jitted(made) and _enable_caching(made):
         index = made._cache._cache_file
-        made._cache.load_overload = partial(_load, made._cache.load_overload, index)
-        made._cache.save_overload = partial(_try, made._cache.save_overload)
+        lock = f"{index._index_path}.lock"
+        made._cache.load_overload = partial(_load, made._cache.load_overload, lock, index)
+        made._cache.save_overload = partial(_save, made._cache.save_overload, lock)
         index._source_stamp = (
             index._source_stamp,
             _text_behind(Path(function.__code__.co_filename), *sources),
@@ -70,14 +76,10 @@ def _no_alias(customize: Callable[[Any], Any], flags: Any) -> Any:
 
 def cache_of_compiled() -> Path | None:
     """Return where the machine code of compiled functions is kept; None if nothing is cached."""
-    made = compiled(_nothing)
+    made = compiled(lambda: None)
     if not is_jitted(made) or made._cache.cache_path is None:
         return None
     return Path(made._cache.cache_path)
-
-
-def _nothing() -> None:
-    """Do nothing: a function that can be compiled."""
 
 
 def _enable_caching(made: Any) -> bool:
@@ -100,18 +102,28 @@ def _enable_caching(made: Any) -> bool:
     return True
 
 
-def _load(load: Callable[..., Any], index: Any, *what: Any) -> Any:
+@contextmanager
+def _locked(lock: str) -> Iterator[None]:
+    """Hold a lock, unless its folder cannot be written: then nobody changes what is there."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            held.enter_context(FileLock(lock))  # a new one: a forked process cannot use ours
+        yield
+
+
+def _load(load: Callable[..., Any], lock: str, index: Any, *what: Any) -> Any:
     """Load machine code; forget what was kept for types of modules that no longer exist."""
     try:
-        return load(*what)
+        with _locked(lock):
+            return load(*what)
     except (ImportError, AttributeError):
         index.flush()
         return None
 
 
-def _try(save: Callable[..., None], *what: Any) -> None:
+def _save(save: Callable[..., None], lock: str, *what: Any) -> None:
     """Keep machine code unless it cannot be written, for example because the disk is full."""
-    with suppress(OSError):
+    with _locked(lock), suppress(OSError):
         save(*what)
 
 

@@ -9,7 +9,9 @@ import math
 import os
 import re
 import secrets
+import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ from filelock import lock_descriptor
 from qstep.errors import FileFormatError
 
 __all__ = [
-    "is_linked",
+    "UNFOLLOWED",
     "json_text",
-    "lock",
+    "locked",
     "make_folder",
     "make_room",
     "read_text",
@@ -28,8 +30,13 @@ __all__ = [
     "written",
 ]
 
+UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""With these flags no link is followed and no pipe waited for; Windows has neither."""
+
 written: list[Path] = []
 """The files that this process wrote, so that a command that is stopped can name them."""
+
+_NAME_BYTES = 300
 
 
 def make_folder(path: Path) -> None:
@@ -107,28 +114,56 @@ def write_atomically(path: str | Path, data: bytes) -> None:
         raise FileFormatError(f"{path}: cannot be written: {why}") from cause
 
 
-def lock(descriptor: int, wait: bool = False) -> bool | None:
-    """Lock an open file for this process alone, until it is closed or the process ends.
+@contextlib.contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a file that is made for it, and removed at the end; a kill ends the lock too.
 
     Parameters
     ----------
-    descriptor : int
-        Open for writing, which NFS requires.
+    path : Path
+        Names this process while it holds the lock.
     wait : bool
         Wait until the lock is free.
 
-    Returns
-    -------
-    bool or None
-        Whether the lock was free; None if the file system has no locks.
+    Yields
+    ------
+    bool
+        False if the file system has no locks: other processes may be here too.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process, which is the message, holds the lock, and `wait` is false.
+    OSError
+        The file cannot be created.
     """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | UNFOLLOWED, 0o644)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            free = _lock(descriptor, wait)
+            if free is False:
+                holder = file.read(_NAME_BYTES).decode(errors="replace")
+                raise BlockingIOError(holder or "another process")
+            if _is_linked(descriptor):
+                file.truncate()
+                file.write(f"process {os.getpid()} of {socket.gethostname()}".encode())
+                try:
+                    yield free is True
+                finally:
+                    with contextlib.suppress(OSError):  # its folder may be gone
+                        path.unlink()
+                return
+
+
+def _lock(descriptor: int, wait: bool = False) -> bool | None:
+    """Lock a file open for writing until it is closed; return if it was free, None without locks."""
     try:
         return lock_descriptor(descriptor, blocking=wait)
     except OSError:
         return None
 
 
-def is_linked(descriptor: int) -> bool:
+def _is_linked(descriptor: int) -> bool:
     """Whether an open file still has a name; another process may have removed it before the lock."""
     return os.fstat(descriptor).st_nlink > 0
 
@@ -161,7 +196,7 @@ def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
     while True:
         beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        if lock(descriptor) is not False and is_linked(descriptor):
+        if _lock(descriptor) is not False and _is_linked(descriptor):
             return beside, descriptor
         os.close(descriptor)
 
@@ -173,9 +208,9 @@ def _remove_left_behind(path: Path) -> None:
         beside = path.with_name(name)
         # Already gone, another user's, or a link: not ours to remove.
         with contextlib.suppress(OSError):
-            descriptor = os.open(beside, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            descriptor = os.open(beside, os.O_WRONLY | UNFOLLOWED)
             try:
-                if lock(descriptor):
+                if _lock(descriptor):
                     beside.unlink()
             finally:
                 os.close(descriptor)

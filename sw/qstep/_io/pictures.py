@@ -26,7 +26,6 @@ __all__ = [
     "image",
     "picture_format",
     "write_images",
-    "write_picture",
     "write_pictures",
 ]
 
@@ -85,11 +84,6 @@ def write_images(images: Mapping[Path, bytes | str]) -> None:
             failures.append(str(failure))
     if failures:
         raise DrawingError("; ".join(failures))
-
-
-def write_picture(figure: Figure, path: Path) -> None:
-    """Write a figure, as :func:`write_pictures` does."""
-    write_pictures({path: lambda: figure})
 
 
 def write_pictures(pictures: Mapping[Path, Draw]) -> None:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from qstep._io.files import is_linked, lock, make_folder
+from qstep._io.files import locked, make_folder
 from qstep.errors import FileFormatError, RunFolderError
 
 __all__ = ["run_folder"]
-
-_CHECKPOINT = "checkpoint.npz"
-_LOCK = "lock"
-_NAME_BYTES = 300
 
 
 @contextlib.contextmanager
@@ -50,8 +44,19 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
     absent = [place for place in (folder, *folder.parents) if not place.exists()]
     make_folder(folder)
     try:
-        with _locked(folder):
-            file = folder / _CHECKPOINT
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(locked(folder / "lock"))
+            except BlockingIOError as holder:
+                raise RunFolderError(
+                    f"{folder}: {holder} is at a run there; wait for its end, or use --out to choose "
+                    "another folder"
+                ) from holder
+            except OSError as cause:
+                raise FileFormatError(
+                    f"{folder}: cannot be written: {cause.strerror or cause}"
+                ) from cause
+            file = folder / "checkpoint.npz"
             if file.exists() and not (resume or overwrite):
                 raise RunFolderError(
                     f"{folder} already contains a run; use --resume to continue it, --overwrite to "
@@ -62,32 +67,3 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
         with contextlib.suppress(OSError):  # it is not empty
             for place in absent:
                 place.rmdir()
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which ends with the process; after success the lock file is removed."""
-    path = folder / _LOCK
-    try:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-            free = lock(descriptor) is not False
-            if free and is_linked(descriptor):
-                break
-            holder = os.read(descriptor, _NAME_BYTES).decode(errors="replace")
-            os.close(descriptor)
-            if not free:
-                raise RunFolderError(
-                    f"{folder}: {holder or 'another process'} is at a run there; wait for its end, or "
-                    "use --out to choose another folder"
-                )
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} of {socket.gethostname()}".encode())
-    except OSError as cause:
-        raise FileFormatError(f"{folder}: cannot be written: {cause.strerror or cause}") from cause
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # the folder may be gone
-            path.unlink()
-        os.close(descriptor)

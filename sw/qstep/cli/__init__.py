@@ -37,9 +37,8 @@ def _command(name: str) -> click.Command:
     """Load the module of a command."""
     here = importlib.util.find_spec(f"{__name__}.{name}")
     module = importlib.import_module(f"{__name__ if here else _LABORATORY}.{name}")
-    command: click.Command = module.command
+    command: click.Command = verbose_option(module.command)
     command.name = name
-    command.params.append(verbose_option())
     return command
 
 

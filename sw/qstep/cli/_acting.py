@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from qstep.cli._options import (
     HYPER_OPTIONS,
     accelerator_option,
+    coefficient_bits_option,
     config_from,
     device_option,
     env_kwargs_option,
@@ -21,22 +22,22 @@ from qstep.cli._options import (
 )
 from qstep.envs.catalogue import defaults
 from qstep.errors import NoTableError
-from qstep.spec.agents import CIRCUITS, Algorithm
+from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import Rounding
+from qstep.spec.integer_worlds import IntegerWorld
 from qstep.spec.settings import AgentSettings, Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep.learn.plan import AgentsPlan, Budget
-    from qstep.mdp.world import World
+    from qstep.learn.agents import AgentsRun
+    from qstep.learn.host import HostRun
+    from qstep.learn.plan import AgentsWorld, Budget
 
 __all__ = ["ActingOptions", "acting_world"]
 
-_DEVICE_ONLY = (
-    *("max_episode_steps", "agents", "lanes", "shared_table", "algorithm"),
-    *("steps", "trace"),
-)
+_AGENTS = ("agents", "lanes", "shared_table", "algorithm")
+_DEVICE_ONLY = ("max_episode_steps", *_AGENTS, "steps", "trace")
 _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 
@@ -80,12 +81,18 @@ class ActingOptions:
         "number_format",
         metavar="Qm.F",
     )
+    coefficient_bits: int | None = shared(coefficient_bits_option)
+    num_envs: int
+    sync_steps: int
 
-    def plan(self, world: World | str, budget: Budget, epsilon: Epsilon) -> AgentsPlan:
-        """Return the plan of a run in which agents act on the device."""
+    def agents_run(
+        self, name: str, world: AgentsWorld | str, budget: Budget, epsilon: Epsilon, **more: Any
+    ) -> AgentsRun:
+        """Return a run in which agents act on the device; `more` is as for AgentsRun."""
+        from qstep.learn.agents import AgentsRun
         from qstep.learn.plan import planned
 
-        return planned(
+        plan = planned(
             world,
             budget=budget,
             agents=self.agents,
@@ -94,48 +101,70 @@ class ActingOptions:
             settings=AgentSettings(self.alpha, self.gamma, epsilon, self.seed),
             number_format=self.number_format,
             rounding=self.rounding or Rounding.NEAREST,
+            coefficient_bits=self.coefficient_bits,
             lanes=self.lanes,
             config=self._file_config,
         )
+        return AgentsRun(name, self.url, plan, env_kwargs=self.env_kwargs, **more)
 
-    @property
-    def hyper(self) -> Hyperparameters:
-        """The settings of a device for which the host acts."""
-        return Hyperparameters(self.alpha, self.gamma, self.rounding, self.seed)
+    def host_run(self, name: str, epsilon: Epsilon, **more: Any) -> HostRun:
+        """Return a run in which the host acts; `more` is as for Plan.
 
-    def host_config(self, world: str) -> Config:
-        """Return the accelerator of the file, or one with a table of the environment's size."""
+        Without a file, the accelerator gets a table of the environment's size.
+        """
         from qstep.envs import make, table_size
+        from qstep.learn.host import HostRun, Plan
 
-        if self._file_config is not None:
-            return self._file_config
-        states, actions = table_size(make(world, 0, env_kwargs=self.env_kwargs))
-        config = config_from(None, self.number_format, states=states, actions=actions)
-        mode = self.hyper.rounding
-        return config if mode is None else replace(config, rounding=mode)
+        plan = Plan(
+            name,
+            epsilon=epsilon,
+            sync_steps=self.sync_steps,
+            num_envs=self.num_envs,
+            env_kwargs=self.env_kwargs,
+            **more,
+        )
+        hyper = Hyperparameters(self.alpha, self.gamma, self.rounding, self.seed)
+        config = self._file_config
+        if config is None:
+            states, actions = table_size(make(name, 0, env_kwargs=self.env_kwargs))
+            own = {"states": states, "actions": actions, "rounding": self.rounding}
+            bits = self.coefficient_bits
+            config = config_from(None, self.number_format, **own, coefficient_bits=bits)
+        return HostRun(self.url, plan, hyper, config)
 
     @property
     def _file_config(self) -> Config | None:
         if self.config_file is None:
             return None
-        return config_from(self.config_file, number_format=self.number_format)
+        return config_from(
+            self.config_file, self.number_format, coefficient_bits=self.coefficient_bits
+        )
 
 
-def acting_world(name: str, options: dict[str, Any], act: str | None = None) -> World | str | None:
+def acting_world(
+    name: str, options: dict[str, Any], act: str | None = None
+) -> AgentsWorld | str | None:
     """Return the world in which agents act, or the name of a circuit; None if the host acts.
 
     Options that were not given get the defaults of the world. UsageError if one was given that has no
     effect.
     """
     # Gymnasium and Numba take a second to load, so they are imported only when needed.
+    from qstep.learn.plan import world_of_agents
     from qstep.mdp.world import World
 
-    world: World | str | None = None
-    if act != "host" and name.endswith(CIRCUITS):
-        world = name
+    world: AgentsWorld | str | None = None
+    tiles = options.get("tiles")
+    if tiles is not None:
+        from qstep.learn.tiled_env import TiledEnv
+
+        refuse(
+            ("act", "lanes", "max_episode_steps"), "is not for --tiles: the host steps the world"
+        )
+        world = TiledEnv.of(name, tiles, options["env_kwargs"])
     elif act != "host":
         try:
-            world = World.named(name, options["env_kwargs"])
+            world = world_of_agents(name, options["env_kwargs"])
         except NoTableError:
             if act == "device":
                 raise
@@ -146,11 +175,14 @@ def acting_world(name: str, options: dict[str, Any], act: str | None = None) -> 
         if (file := options["config_file"]) is not None:
             refuse(("algorithm", "shared_table", "rounding"), f"is given by --config {file}")
     ctx = click.get_current_context()
-    for option, value in defaults(name, world is None).items():
+    own = dict(defaults(name, world is None))
+    if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
+        own.pop("steps", None)  # a default, which contradicts nothing
+    for option, value in own.items():
         if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
             options[option] = value
     if (limit := options["max_episode_steps"]) is not None:
-        if not isinstance(world, World):
+        if not isinstance(world, World | IntegerWorld):
             raise click.UsageError("--max-episode-steps is for worlds with a transition table")
         world = world.limited(limit)
     return world

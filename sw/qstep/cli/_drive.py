@@ -10,11 +10,8 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import Any, NamedTuple
 
 from qstep._io.checkpoint import Checkpoint, check_identity, read_checkpoint, save_checkpoint
 from qstep._io.pictures import WritePictures, write_pictures
@@ -27,7 +24,7 @@ from qstep.learn.metrics import write_metrics
 from qstep.learn.result import Result
 from qstep.learn.run import Run
 
-__all__ = ["Job", "RunOptions", "drive", "metrics_option", "run_options"]
+__all__ = ["Job", "RunOptions", "drive", "files_in_words", "metrics_option", "run_options"]
 
 _REFRESH_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
@@ -80,8 +77,7 @@ metrics_option = option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A run and its folder."""
 
     make: MakeRun
@@ -91,10 +87,10 @@ class Job:
 def drive(
     jobs: Sequence[Job],
     options: RunOptions,
-    describe: Callable[[dict[str, Any], Result], str],
+    describe: Callable[[dict[str, Any], Any], Sequence[object]],
     conclude: Callable[[list[dict[str, Any]]], str] | None = None,
 ) -> None:
-    """Make runs one after another; report each in the words of `describe`, several by `conclude` too.
+    """Make runs one after another; `describe` each by lines and tables, `conclude` several by a line.
 
     A checkpoint is saved once a second, or less often if that takes longer than a twentieth of the time;
     and at the end, on Ctrl-C and when the device fails. With several jobs, resuming keeps those
@@ -103,34 +99,34 @@ def drive(
     reports: list[dict[str, Any]] = []
     undrawn: list[str] = []
     several, output = len(jobs) > 1, options.json_output
-    for number, job in enumerate(jobs):
+    for job in jobs:
         with (
             run_folder(job.folder, options.resume, options.overwrite) as file,
             room_for(output.file),
         ):
-            resumed = options.resume and (number == 0 or file.exists())
-            life = _Life(job, file, options, resumed, several, reports)
-            run = life.run
-            with contextlib.closing(run):
+            life = _Life(job, file, options, several, reports)
+            with contextlib.closing(life.run) as run:
                 run.open(life.checkpoint)
-                with life.kept():
-                    with life.pauses() as pause:
-                        for line in run:
-                            if pause(line):
-                                break
-                    report, result = life.finish()
+                after = None if life.checkpoint is None else run.steps
+                with write_metrics(life.metrics, after) as run.metrics:
+                    with life.kept():
+                        with life.pauses() as pause:
+                            for line in run:
+                                if pause(line):
+                                    break
+                        report, result = life.finish()
                     reports.append(report)
-                    text = partial(click.echo, describe(report, result))
-                    if not several:
-                        output.tell(report, text)
-                    elif not output.on_stdout:
-                        text()
+                    words = describe(report, result)
+                    if several:
+                        output.say(*words)
+                    else:
+                        output.tell(report, *words)
                     try:
                         result.draw(job.folder, options.write_pictures)
                     except DrawingError as failure:  # it must not cost the other runs
                         undrawn.append(str(failure))
     if conclude is not None and several:
-        output.tell(reports, partial(click.echo, conclude(reports)))
+        output.tell(reports, conclude(reports))
     if undrawn:
         raise DrawingError("; ".join(undrawn))
 
@@ -143,14 +139,13 @@ class _Life:
         job: Job,
         file: Path,
         options: RunOptions,
-        resumed: bool,
-        one_of_several: bool,
+        several: bool,
         finished: Sequence[dict[str, Any]],
     ) -> None:
         self._folder, self._file, self._finished = job.folder, file, finished
         there: dict[str, Any] = {}
         self.checkpoint: Checkpoint | None = None
-        if resumed and file.exists():
+        if options.resume and file.exists():
             there, self.checkpoint = read_checkpoint(file)
         self.run = job.make(there)
         if options.resume and not self.run.resumable:
@@ -158,33 +153,32 @@ class _Life:
                 f"--resume was given; a run on {self.run.name} has no checkpoints, because a "
                 "Gymnasium environment cannot save its state"
             )
-        if resumed and self.checkpoint is None:
-            read_checkpoint(file)  # fails, and says why
         if self.checkpoint is not None:
             check_identity(file, there, self.run.identity)
-        self._metrics, self._label = options.metrics_target, self.run.name
-        if one_of_several:
+        elif options.resume and not finished:
+            read_checkpoint(file)  # fails, and says why
+        self.metrics, self._label = options.metrics_target, self.run.name
+        if several:
             self._label += f" {job.folder.name}"
-            self._metrics = self._metrics and _beside(self._metrics, job.folder.name)
-        self._reached: str | None = None
-        on_interrupt(self._stopped_in_words)
+            self.metrics = self.metrics and _beside(self.metrics, job.folder.name)
+        self._kept_until(None)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Write the metrics of an open run; save a checkpoint if Ctrl-C or a failure stops it."""
+        """Save a checkpoint of an open run if Ctrl-C or a failure stops it."""
         run, resumed = self.run, self.checkpoint is not None
         if resumed:
-            self._reached = run.reached
-        with write_metrics(self._metrics, run.steps if resumed else None) as run.metrics:
-            gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
-            try:
-                yield
-            except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
-                if not run.atomic and (resumed or run.progress.done):
-                    self.save()
-                if not isinstance(error, KeyboardInterrupt):
-                    say_stopped()
-                raise
+            self._kept_until(run.reached)
+        gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
+        try:
+            yield
+        except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
+            if not run.atomic and (resumed or run.progress.done):
+                self._save()
+            if not isinstance(error, KeyboardInterrupt):
+                say_stopped()
+            raise
+        on_interrupt(None)  # from here on, the names of the files say what there is
 
     @contextlib.contextmanager
     def pauses(self) -> Iterator[Callable[[str | None], bool]]:
@@ -211,7 +205,7 @@ class _Life:
                     shown = now
                     show()
                 if stop or now - saved > wait:
-                    self.save()
+                    self._save()
                     saved = time.monotonic()
                     wait = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - now))
                 return stop
@@ -220,34 +214,35 @@ class _Life:
             yield pause
             show()
 
-    def save(self) -> None:
+    def _save(self) -> None:
         """Save the run's checkpoint, if it has one."""
         if self.run.resumable:
             save_checkpoint(self._file, self.run.checkpoint, self.run.identity)
-            self._reached = self.run.reached
+            self._kept_until(self.run.reached)
 
     def finish(self) -> tuple[dict[str, Any], Result]:
         """Save the last checkpoint and write the files; return the report and the result."""
-        self.save()
+        self._save()
         result = self.run.result()
-        files = result.write(self._folder)
-        on_interrupt(lambda: None)  # from here on, the names of the files say what there is
+        files = {name: str(path) for name, path in result.write(self._folder).items()}
         if not self.run.resumable:
             self._file.unlink(missing_ok=True)  # of the run that these results replace
-        return {
-            **result.summary(),
-            "files": {name: str(path) for name, path in files.items()},
-        }, result
+        return {**result.summary(), "files": files}, result
 
-    def _stopped_in_words(self) -> str | None:
-        """Return how far the checkpoint is, which runs are finished, and how to resume."""
-        words = "" if self._reached is None else f" after {self._reached}"
+    def _kept_until(self, reached: str | None) -> None:
+        """Set what Ctrl-C says: how far the checkpoint is, which runs are finished, how to resume."""
+        words = "" if reached is None else f" after {reached}"
         if self._finished:
             folders = {Path(report["files"]["history"]).parent for report in self._finished}
             words += f"; finished: {', '.join(sorted(map(str, folders)))}"
         if words and self.run.resumable:
             words += f"; to resume, run: {command_line('--resume')}"
-        return words or None
+        on_interrupt(words or None)
+
+
+def files_in_words(report: dict[str, Any]) -> list[str]:
+    """Return a line for each file that a report names."""
+    return [f"{name}: {path}" for name, path in report["files"].items()]
 
 
 def _beside(target: Path, name: str) -> Path:

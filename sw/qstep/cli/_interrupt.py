@@ -12,7 +12,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -30,14 +30,6 @@ _AGAIN_SECONDS = 0.01
 """The delay before a signal that came at a bad moment is tried again."""
 
 Handler = Callable[[int, FrameType | None], Any]
-
-
-class _Interrupted(KeyboardInterrupt):
-    """A signal arrived; `number` says which."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
 
 
 @contextmanager
@@ -66,7 +58,7 @@ def answered(ctx: click.Context) -> Iterator[None]:
         if _in_finaliser(frame):
             threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), number)).start()
             return
-        raise _Interrupted(number)
+        raise KeyboardInterrupt
 
     try:
         with _handled_by(interrupt):
@@ -96,19 +88,19 @@ def held_back() -> Iterator[Callable[[], bool]]:
     For work whose state is consistent only between two steps: the yielded function says whether to stop.
     """
     came: list[int] = []
+    with ExitStack() as holding:
 
-    def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise _Interrupted(number)
+        def note(number: int, frame: FrameType | None) -> None:
+            came.append(number)
+            holding.close()
 
-    with _handled_by(note):
+        holding.enter_context(_handled_by(note))
         yield lambda: bool(came)
     if came:
         signal.raise_signal(came[0])
 
 
-def on_interrupt(words: Callable[[], str | None]) -> None:
+def on_interrupt(words: str | None) -> None:
     """Set what the last line of this command says after ``stopped``; None for the default."""
     click.get_current_context().meta[_WORDS] = words
 
@@ -125,7 +117,7 @@ def command_line(*more: str) -> str:
 def say_stopped() -> None:
     """Say on stderr that the command was stopped, what is kept and how to resume."""
     meta = click.get_current_context().meta
-    words = meta[_WORDS]() if _WORDS in meta else None
+    words = meta.get(_WORDS)
     if words is None and written:
         words = f"; written: {', '.join(dict.fromkeys(map(str, written)))}"
     elif words is None and "--resume" in meta[TYPED]:

@@ -19,7 +19,14 @@ from typing import Any, get_args
 import click
 
 from qstep._io import extras
-from qstep.cli._drive import Job, RunOptions, drive, metrics_option, run_options
+from qstep.cli._drive import (
+    Job,
+    RunOptions,
+    drive,
+    files_in_words,
+    metrics_option,
+    run_options,
+)
 from qstep.cli._options import (
     POSITIVE,
     CommaList,
@@ -31,6 +38,7 @@ from qstep.cli._options import (
     torch_device_option,
 )
 from qstep.deep.config import Variant
+from qstep.learn.result import Result
 
 __all__ = ["changes", "hyperparameter_options", "interval", "network_options", "train"]
 
@@ -150,7 +158,7 @@ def train(
     """Run the seeds one after the other and write the results."""
     extras.load("qstep.deep.run", "torch")  # it takes seconds, or is not installed
     from qstep.deep.algorithms import ALGORITHMS, preset_of
-    from qstep.deep.run import network_run
+    from qstep.deep.run import NetworkRun
 
     how = RunOptions.taken(settings)
     folder = how.folder(f"{algorithm.split()[0]}-{Path(environment).stem}")
@@ -159,18 +167,13 @@ def train(
     given = changes(config, settings)
 
     def job(number: int) -> Job:
-        run = partial(network_run, environment, algorithm, torch_device, seed=number, **given)
+        run = partial(NetworkRun, environment, algorithm, torch_device, seed=number, **given)
         return Job(lambda _: run(), folder if seeds == 1 else folder / f"seed-{number}")
 
-    drive(
-        [job(number) for number in range(seed, seed + seeds)],
-        how,
-        lambda report, _: _in_words(report),
-        _all_in_words,
-    )
+    drive([job(number) for number in range(seed, seed + seeds)], how, _in_words, _all_in_words)
 
 
-def _in_words(report: dict[str, Any]) -> str:
+def _in_words(report: dict[str, Any], _: Result) -> list[str]:
     from qstep.deep.run import GAMES
 
     seconds, steps = report["seconds"], report["steps"]
@@ -191,7 +194,7 @@ def _in_words(report: dict[str, Any]) -> str:
             f"from the first thousand episodes to the last: {time_us[0]} to {time_us[1]} us of "
             f"processor time a step, {memory[0]} to {memory[1]} MiB of memory at most"
         )
-    return "\n".join([*lines, *(f"{what}: {path}" for what, path in report["files"].items())])
+    return lines + files_in_words(report)
 
 
 def _solved_in_words(report: dict[str, Any]) -> str:

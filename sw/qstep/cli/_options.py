@@ -34,6 +34,7 @@ __all__ = [
     "FiniteRange",
     "accelerator_option",
     "agent_option",
+    "coefficient_bits_option",
     "config_from",
     "config_options",
     "device_option",
@@ -229,11 +230,18 @@ accelerator_option = option(
     type=FILE,
 )
 
+coefficient_bits_option = option(
+    "--coefficient-bits",
+    "Fractional bits of alpha and of alpha times gamma, 15..24; more for a small alpha.  [default: 15]",
+    type=int,
+)
+
 config_options = stack(
     option("--config", "Configuration as TOML.", "config_file", type=FILE),
     option("--states", "Rows of the table, 2..65536.", type=int),
     option("--actions", "Columns of the table, 2..64.", type=int),
     option("--format", "Number format.  [default: Q8.8]", "number_format", metavar="Qm.F"),
+    coefficient_bits_option,
     option("--loop-depth", "Depth of the dependence loop in clocks, 1..3.  [default: 1]", type=int),
 )
 
@@ -248,7 +256,7 @@ HYPER_OPTIONS = {
 
 
 def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
-    """Return the values whose maximum an agent's greedy policy takes, shape (S, A)."""
+    """Return the values whose maximum an agent's greedy policy takes, shape (S, A) or (T, S, A)."""
     tables = policy_table(saved.config, saved.q_raw)
     if agent >= len(tables):
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
@@ -257,10 +265,10 @@ def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
 
 
 def config_from(
-    config_file: Path | None = None, number_format: str | None = None, **sizes: int | None
+    config_file: Path | None = None, number_format: str | None = None, **given: Any
 ) -> Config:
-    """Return the configuration of a TOML file, or of the geometry options, but not of both."""
-    chosen: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    """Return the configuration of a TOML file, or of these values that are not None, but not of both."""
+    chosen = {name: value for name, value in given.items() if value is not None}
     if number_format is not None:
         chosen["format"] = QFormat.parse(number_format)
     if config_file is not None:

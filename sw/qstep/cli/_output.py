@@ -15,6 +15,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
@@ -63,20 +64,29 @@ class JsonOutput:
     on_stdout: bool = False
     file: Path | None = None
 
-    def tell(self, report: Any, in_words: Callable[[], object], indent: int | None = 2) -> None:
-        """Write plain values as JSON where they belong; call `in_words` to print the same as text.
+    def tell(self, report: Any, *words: object, indent: int | None = 2) -> None:
+        """Write plain values as JSON where they belong, and say the same in `words`.
 
-        The file comes first; if it cannot be written, the text is printed all the same.
+        The file comes first; if it cannot be written, the words are printed all the same.
         """
         text = json_text(report, indent)
         try:
             if self.file is not None:
                 write_atomically(self.file, f"{text}\n".encode())
         finally:
+            self.say(*words)
             if self.on_stdout:
                 click.echo(text)
-            else:
-                in_words()
+
+    def say(self, *words: object) -> None:
+        """Print lines of text and tables of Rich, unless stdout is for JSON."""
+        if not self.on_stdout:
+            for part in words:
+                click.echo(part) if isinstance(part, str) else console().print(part)
+
+    def note(self, line: object) -> None:
+        """Print a line that is not part of the result: on stderr if stdout is for JSON."""
+        click.echo(line, err=self.on_stdout)
 
 
 def json_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -111,28 +121,20 @@ def console(stderr: bool = False) -> Console:
 
 def run_bar() -> Progress:
     """Return a progress bar on stderr for a run of minutes; its tasks have a field ``state``."""
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        TimeRemainingColumn(),
-        console=console(stderr=True),
-    )
+    state = TextColumn("{task.fields[state]}", markup=False)
+    return _bar(BarColumn(bar_width=20), MofNCompleteColumn(), state)
 
 
 def task_bar() -> Progress:
     """Return a progress bar on stderr that is erased at the end, and not shown without a terminal."""
+    return _bar(BarColumn(), TaskProgressColumn(), transient=True)
+
+
+def _bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
+    name, left = TextColumn("{task.description}", markup=False), TimeRemainingColumn()
     out = console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=out,
-        transient=True,
-        disable=not out.is_terminal,
-    )
+    hidden = transient and not out.is_terminal
+    return Progress(name, *columns, left, console=out, transient=transient, disable=hidden)
 
 
 @contextmanager

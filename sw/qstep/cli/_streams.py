@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TextIO
 
 import click
@@ -99,31 +100,25 @@ class _Stderr(logging.Handler):
         click.echo(self.format(record), err=True)
 
 
-def verbose_option() -> click.Option:
-    """Return the option, to be added to a command."""
-    return click.Option(
-        ["-v", "--verbose"],
-        count=True,
-        expose_value=False,
-        callback=_listen,
-        help="Log the link to a device: sessions, retries, gaps, rates; with -vv, every request.",
-    )
-
-
 def _listen(ctx: click.Context, param: click.Parameter, count: int) -> None:
     """Show log messages until the command ends."""
     if not count:
         return
-    logger = logging.getLogger("qstep")
-    handler, before = _Stderr(), logger.level
+    logger, handler = logging.getLogger("qstep"), _Stderr()
     handler.setFormatter(
         logging.Formatter("%(asctime)s.%(msecs)03d %(name)s: %(message)s", "%H:%M:%S")
     )
+    ctx.call_on_close(partial(logger.removeHandler, handler))
+    ctx.call_on_close(partial(logger.setLevel, logger.level))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO if count == 1 else logging.DEBUG)
 
-    def leave() -> None:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
 
-    ctx.call_on_close(leave)
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=_listen,
+    help="Log the link to a device: sessions, retries, gaps, rates; with -vv, every request.",
+)

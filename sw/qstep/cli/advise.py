@@ -10,7 +10,7 @@ import click
 
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import ROUNDINGS, FiniteRange, option, plot_option, seed_option
-from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
+from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -51,11 +51,6 @@ def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any
     named = World.named(world)
     with room_for(json_output.file, plot_file), task_progress(world) as progress:
         advice = advise(named, **options, progress=progress)
-
-    def in_words() -> None:
-        console().print(render(advice, world))
-        click.echo(sentence(advice, world))
-
-    json_output.tell(advice, in_words)
+    json_output.tell(advice, render(advice, world), sentence(advice, world))
     write_pictures({plot_file: partial(draw, advice, world)})
-    click.echo(str(plot_file), err=json_output.on_stdout)
+    json_output.note(plot_file)

@@ -8,7 +8,7 @@ import click
 
 from qstep.cli._interrupt import command_line, on_interrupt
 from qstep.cli._options import BITSTREAMS, FILE, option, refuse, scheduler_option, seeds_option
-from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
+from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 from qstep.spec.config import Config
 
 __all__ = ["command"]
@@ -50,14 +50,12 @@ def command(
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     who = workers([chosen], jobs, scheduler)
-    on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
+    on_interrupt(f"; finished placements are kept; to resume, run: {command_line()}")
     with room_for(folder / f"{board}.json", json_output.file), task_progress(board) as progress:
         report, bitstream = build(
             chosen, config, range(1, seeds + 1), who, folder, progress, accept_unmet_clock
         )
-
-    def in_words() -> None:
-        console().print(render(report))
-        click.echo(f"{bitstream}  {bitstream.stat().st_size:,} bytes, from seed {report.seed}")
-
-    json_output.tell(report.to_dict(), in_words)
+    size = f"{bitstream.stat().st_size:,} bytes"
+    json_output.tell(
+        report.to_dict(), render(report), f"{bitstream}  {size}, from seed {report.seed}"
+    )

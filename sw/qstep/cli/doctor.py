@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from qstep._io.extras import remedy
-from qstep.cli._output import JsonOutput, console, json_option, room_for
+from qstep.cli._output import JsonOutput, json_option, room_for
 from qstep.errors import QStepError, ToolMissingError
 
 __all__ = ["Finding", "command", "examine", "is_ready"]
@@ -76,9 +76,14 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Examine this machine; only temporary files are written, to the cache folder."""
-    remedy = "install Python 3.11 or newer, then `make clean setup`"
-    python = Finding("Python", platform.python_version(), "everything", remedy, required=True)
-    return [python, *_programs(), *_packages(), _cache(), _cache_of_compiled(), _serial_ports()]
+    newer = "install Python 3.11 or newer, then `make clean setup`"
+    python = Finding("Python", platform.python_version(), "everything", newer, required=True)
+    extras = _extras()
+    packages = [
+        Finding(name, _version(name), needed_by, remedy(extras.get(name)), name in _REQUIRED)
+        for name, needed_by in {**_REQUIRED, **_OPTIONAL}.items()
+    ]
+    return [python, *_programs(), *packages, _cache(), _cache_of_compiled(), _serial_ports()]
 
 
 def is_ready(findings: list[Finding]) -> bool:
@@ -123,14 +128,6 @@ def _program_version(*command: str) -> str | None:
         return None
     version = re.search(r"\d+\.\d+(\.\d+)*", answer.stdout)
     return version[0] if version else "version unknown"
-
-
-def _packages() -> list[Finding]:
-    extras = _extras()
-    return [
-        Finding(name, _version(name), needed_by, remedy(extras.get(name)), name in _REQUIRED)
-        for name, needed_by in {**_REQUIRED, **_OPTIONAL}.items()
-    ]
 
 
 def _extras() -> dict[str, str]:
@@ -204,21 +201,16 @@ def command(json_output: JsonOutput) -> None:
     ready = is_ready(findings)
     report = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
     with room_for(json_output.file):
-        json_output.tell(report, lambda: _show(findings, ready))
+        json_output.tell(report, *_in_words(findings, ready))
     sys.exit(0 if ready else 1)
 
 
-def _show(findings: list[Finding], ready: bool) -> None:
-    out = console()
+def _in_words(findings: list[Finding], ready: bool) -> list[Table | str]:
     table = Table("what", "here", "needed by", box=None, pad_edge=False)
     for finding in findings:
         absent = Text("missing", "red") if finding.required else Text("none", "yellow")
         table.add_row(finding.name, finding.found or absent, finding.needed_by)
-    out.print(table)
-    lacking = [finding for finding in findings if finding.found is None]
-    if lacking:
-        out.print("\nHow to get the rest:")
-    for finding in lacking:
-        out.print(f"  {finding.name}: {finding.remedy}", soft_wrap=True)
+    lacking = [f"  {own.name}: {own.remedy}" for own in findings if own.found is None]
+    heading = ["\nHow to get the rest:"] if lacking else []
     verdict = "can run here" if ready else "cannot run here yet: see what is missing"
-    out.print(f"\nLearning on the simulated accelerator {verdict}.")
+    return [table, *heading, *lacking, f"\nLearning on the simulated accelerator {verdict}."]

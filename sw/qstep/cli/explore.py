@@ -18,7 +18,7 @@ from qstep.cli._options import (
     scheduler_option,
     seeds_option,
 )
-from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
+from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -75,13 +75,11 @@ def command(
         chosen = [board for board in chosen if board.config.acting is None]
     points = grid(chosen, **{name: values for name, values in sizes.items() if values is not None})
     who = workers(chosen, jobs, scheduler)
-    on_interrupt(lambda: f"; finished placements are kept; to resume, run: {command_line()}")
-
-    def say(line: str) -> None:
-        click.echo(line, err=json_output.on_stdout)
-
+    on_interrupt(f"; finished placements are kept; to resume, run: {command_line()}")
     with room_for(json_output.file, plot_file), task_progress("explore") as progress:
-        exploration = explore(points, what, range(1, seeds + 1), jobs, who, say, progress)
-    json_output.tell(exploration.to_dict(), lambda: console().print(render(exploration)))
+        exploration = explore(
+            points, what, range(1, seeds + 1), jobs, who, json_output.note, progress
+        )
+    json_output.tell(exploration.to_dict(), render(exploration))
     write_pictures({plot_file: partial(draw, exploration)})
-    say(str(plot_file))
+    json_output.note(plot_file)

@@ -15,6 +15,7 @@ from qstep.errors import TableError
 from qstep.learn.table import load_table
 from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
+from qstep.spec.tiles import Tiles
 
 __all__ = ["command", "to_c", "to_csv", "to_readmemh"]
 
@@ -22,22 +23,107 @@ __all__ = ["command", "to_c", "to_csv", "to_readmemh"]
 def _about(config: Config) -> str:
     fraction = config.format.fraction
     return (
-        f"Q-table of QStep: {config.states} states x {config.actions} actions, {config.format}: "
+        f"Q-table of QStep: {_size(config)}, {config.format}: "
         f"integers of {config.format.width} bits, value = integer / 2^{fraction}."
     )
 
 
+def _size(config: Config) -> str:
+    planes = "" if config.planes == 1 else f"{config.planes} planes x "
+    return f"{planes}{config.states} states x {config.actions} actions"
+
+
+def _coder(tiles: Tiles) -> str:
+    """Return C functions that turn an observation into a row of each plane, and choose the action."""
+    numbers = len(tiles.coordinates)
+    tables = {
+        name: ", ".join(str(getattr(own, name)) for own in tiles.coordinates)
+        for name in ("low", "scale", "shift", "tiles")
+    }
+    groups = ", ".join(f"{{{', '.join(map(str, (len(g), *g)))}}}" for g in tiles.groups)
+    longest = max(map(len, tiles.groups)) + 1
+    units = ", ".join(map(repr, tiles.units))
+    mixed = (
+        ""
+        if not tiles.hashes
+        else f"""
+            if (count > {tiles.rows}) {{
+                uint32_t k = (uint32_t)(word >> 32) ^ (uint32_t)word ^ (uint32_t)t * 0x9E3779B9u;
+                k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9;
+                k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12;
+                word = k & {tiles.rows - 1}u;
+            }}"""
+    )
+    return f"""
+/* 1.0 of each number of an observation in raw units: raw = floor(x * unit + 0.5). */
+#define QSTEP_NUMBERS {numbers}
+static const double qstep_units[{numbers}] = {{{units}}};
+
+/* The row in each plane of an observation in raw units. */
+static void qstep_rows(const int32_t raw[{numbers}], uint32_t rows[QSTEP_PLANES]) {{
+    static const int64_t low[] = {{{tables["low"]}}}, scale[] = {{{tables["scale"]}}};
+    static const int shift[] = {{{tables["shift"]}}}, tiles[] = {{{tables["tiles"]}}};
+    static const int groups[][{longest}] = {{{groups}}}; /* the length of each comes first */
+    int plane = 0;
+    for (int g = 0; g < {len(tiles.groups)}; g++)
+        for (int t = 0; t < {tiles.tilings}; t++, plane++) {{
+            uint64_t word = 0, count = 1;
+            for (int d = 0; d < groups[g][0]; d++) {{
+                int k = groups[g][d + 1];
+                int64_t u = ((raw[k] - low[k]) * scale[k]) >> shift[k]; /* arithmetic */
+                if (u < 0) u = 0;
+                if (u > tiles[k] * {tiles.tilings}) u = tiles[k] * {tiles.tilings};
+                word = word * (tiles[k] + 1) + (u + t * (2 * d + 1) % {tiles.tilings}) / {tiles.tilings};
+                count *= tiles[k] + 1;
+            }}{mixed}
+            rows[plane] = (uint32_t)word;
+        }}
+}}
+
+/* The greedy action for an observation in raw units. */
+static int qstep_action(const int32_t raw[{numbers}]) {{
+    uint32_t rows[QSTEP_PLANES];
+    int64_t best = INT64_MIN;
+    int action = 0;
+    qstep_rows(raw, rows);
+    for (int a = 0; a < QSTEP_ACTIONS; a++) {{
+        int64_t sum = 0;
+        for (int p = 0; p < QSTEP_PLANES; p++) sum += qstep_table[p][rows[p]][a];
+        if (sum > best) {{ best = sum; action = a; }}
+    }}
+    return action;
+}}
+"""
+
+
 def to_csv(q_raw: NDArray[np.signedinteger], config: Config) -> str:
-    """Return one line per state: its number and the raw value of each action."""
-    names = ",".join(["state", *(f"action_{action}" for action in range(config.actions))])
-    lines = [",".join(map(str, [state, *row])) for state, row in enumerate(q_raw.tolist())]
+    """Return one line per state, or per plane and state: their numbers and each action's raw value."""
+    axes = ["state"] if config.planes == 1 else ["plane", "state"]
+    names = ",".join([*axes, *(f"action_{action}" for action in range(config.actions))])
+    lines = [
+        ",".join(map(str, [*place, *q_raw[place].tolist()]))
+        for place in np.ndindex(*q_raw.shape[:-1])
+    ]
     return "\n".join([f"# {_about(config)}", names, *lines]) + "\n"
 
 
 def to_c(q_raw: NDArray[np.signedinteger], config: Config) -> str:
-    """Return a header with the table as a constant array of the narrowest type that fits."""
+    """Return a header with the table as a constant array of the narrowest type that fits.
+
+    Where there are planes, it has the functions that find their rows and choose the action.
+    """
     width = next(bits for bits in (8, 16, 32) if bits >= config.format.width)
-    rows = ",\n".join(f"    {{{', '.join(map(str, row))}}}" for row in q_raw.tolist())
+    planes = [
+        ",\n".join(f"    {{{', '.join(map(str, row))}}}" for row in plane)
+        for plane in q_raw.reshape(-1, config.states, config.actions).tolist()
+    ]
+    tiles = None if config.acting is None else config.acting.tiles
+    if tiles is None:
+        size, axis, (rows,), coder = "", "", planes, ""
+    else:
+        size, axis = f"#define QSTEP_PLANES {config.planes}\n", "[QSTEP_PLANES]"
+        rows = ",\n".join(f"  {{\n{plane}\n  }}" for plane in planes)
+        coder = _coder(tiles)
     return f"""\
 /* {_about(config)} */
 #ifndef QSTEP_TABLE_H
@@ -45,14 +131,14 @@ def to_c(q_raw: NDArray[np.signedinteger], config: Config) -> str:
 
 #include <stdint.h>
 
-#define QSTEP_STATES {config.states}
+{size}#define QSTEP_STATES {config.states}
 #define QSTEP_ACTIONS {config.actions}
 #define QSTEP_FRACTION_BITS {config.format.fraction}
 
-static const int{width}_t qstep_table[QSTEP_STATES][QSTEP_ACTIONS] = {{
+static const int{width}_t qstep_table{axis}[QSTEP_STATES][QSTEP_ACTIONS] = {{
 {rows}
 }};
-
+{coder}
 #endif
 """
 
@@ -62,7 +148,8 @@ def to_readmemh(q_raw: NDArray[np.signedinteger], config: Config) -> str:
     width = config.format.width
     words = (q_raw.astype(np.int64) & ((1 << width) - 1)).reshape(-1).tolist()
     digits = -(-width // 4)
-    about = f"// {_about(config)}\n// Word state * {config.actions} + action.\n"
+    at = "state" if config.planes == 1 else f"(plane * {config.states} + state)"
+    about = f"// {_about(config)}\n// Word {at} * {config.actions} + action.\n"
     return about + "".join(f"{word:0{digits}x}\n" for word in words)
 
 
@@ -85,7 +172,8 @@ def command(table_file: Path, name: str, out: Path, agent: int) -> None:
 
     The first line gives the size and the number format. A C header holds the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
-    word per line in two's complement, at word state * actions + action.
+    word per line in two's complement, at word state * actions + action. Where there are planes, they
+    come first, and the C header also has the functions qstep_rows and qstep_action.
 
     \b
     Examples:
@@ -103,4 +191,4 @@ def command(table_file: Path, name: str, out: Path, agent: int) -> None:
     q_raw = table_of(table_file, saved, agent)
     with room_for(out):
         write_atomically(out, _FORMATS[name](q_raw, config).encode())
-    click.echo(f"{config.states} states x {config.actions} actions, {config.format}: {out}")
+    click.echo(f"{_size(config)}, {config.format}: {out}")

@@ -38,8 +38,9 @@ def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geom
 
     The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
     a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
-    instead, with a C header and an HTML page of its registers. --flat adds one file per top that holds
-    all it needs, such as qstep_device_flat.v.
+    instead, with a C header and an HTML page of its registers, an instantiation template, a bench in
+    plain Verilog, and a first transaction in C. --flat adds one file per top that holds all it needs,
+    such as qstep_device_flat.v.
     """
     if bus is None:
         refuse(["stream_bytes"], "needs --bus: without one, the device has byte streams")
@@ -56,22 +57,25 @@ def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geom
     else:
         bus_generate = extras.load("qstep_rtl.bus.generate", "bus")
         manifest = bus_generate.generate_axi(config, folder, int(stream_bytes))
+    said: dict[str, str] = {}
     if flat:
         flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
         for name, top in manifest.tops.items():
             files = [folder / source for source in (*manifest.sources, top["file"])]
-            file = folder / f"{name}_flat.v"
-            write_atomically(file, flat_verilog(name, files).encode())
-            click.echo(f"{file}  module {name}, with all that it needs")
-    for name, top in manifest.tops.items():
-        click.echo(f"{folder / top['file']}  module {name}")
-    for source in manifest.sources:
-        click.echo(f"{folder / source}  to be read before those")
-    for path in sources.includes():
-        click.echo(f"{folder / path.name}  included by them")
+            write_atomically(folder / f"{name}_flat.v", flat_verilog(name, files).encode())
+            said[f"{name}_flat.v"] = f"module {name}, with all that it needs"
+    said |= {top["file"]: f"module {name}" for name, top in manifest.tops.items()}
+    said |= dict.fromkeys(manifest.sources, "to be read before those")
+    said |= {path.name: "included by them" for path in sources.includes()}
     if bus is not None:
         names = extras.load("qstep_rtl.bus.registers", "bus")
         block = bus_generate.block_of(config)
-        click.echo(f"{folder / names.header_name(block)}  its registers, for C")
-        click.echo(f"{folder / names.page_name(block)}  its registers, to read")
-    click.echo(f"{folder / MANIFEST_NAME}  digest {config.digest[:16]}")
+        said[names.header_name(block)] = "its registers, for C"
+        said[names.page_name(block)] = "its registers, to read"
+        start = extras.load("qstep_rtl.bus.start", "bus")
+        said[start.INSTANCE] = "its instantiation, to copy"
+        said[start.BENCH] = "a bench, which includes it"
+        said[start.FIRST] = "a first transaction, for C"
+    said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
+    for name, what in said.items():
+        click.echo(f"{folder / name}  {what}")

@@ -59,53 +59,44 @@ def command(name: str, **options: Any) -> None:
       qstep live FrozenLake-v1 --agents 16 --speed 0
       qstep live gridworld --device sim --port 8000 --no-browser
       qstep live cartpole
+      qstep live CartPole-v1 --epsilon 0.05
     """
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
     known = {field.name for field in fields(LiveOptions)}  # others are defaults of `qstep train`
     chosen = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
-    from qstep.learn.agents import AgentsRun
-    from qstep.learn.host import HostRun, Plan
     from qstep.learn.plan import Budget
     from qstep.learn.table_result import grid_named
     from qstep.live.controller import Controller
     from qstep.live.game import Game
-    from qstep.live.run import WatchedAgents, WatchedHost
+    from qstep.live.run import Watched, WatchedAgents, WatchedHost
     from qstep.spec.epsilon import Epsilon
 
     epsilon = Epsilon(chosen.epsilon)
     with contextlib.ExitStack() as held:
-        run: AgentsRun | HostRun
         if world is None:
-            plan = Plan(
-                name,
-                epsilon=epsilon,
-                sync_steps=chosen.sync_steps,
-                num_envs=chosen.num_envs,
-                env_kwargs=chosen.env_kwargs,
-            )
-            config, who = chosen.host_config(name), "the host acts"
-            run = HostRun(chosen.url, plan, chosen.hyper, config)
+            host = held.enter_context(contextlib.closing(chosen.host_run(name, epsilon)))
+            watched: Watched = WatchedHost(host)
+            who = "the host acts"
         else:
-            agents = chosen.plan(world, Budget(MOST_STEPS), epsilon)
-            config, acting = agents.config, agents.config.acting
+            agents = chosen.agents_run(name, world, Budget(MOST_STEPS), epsilon)
+            watched = WatchedAgents(held.enter_context(contextlib.closing(agents)))
+            acting = watched.config.acting
             assert acting is not None
-            who = (
-                f"{acting.agents} agent{'s' if acting.agents > 1 else ''}, {acting.algorithm.value}"
-            )
-            run = AgentsRun(name, chosen.url, agents)
-        held.callback(run.close)
-        headline = f"{name} on {chosen.url}: {who}, {config.format}"
+            many = "s" if acting.agents > 1 else ""
+            who = f"{acting.agents} agent{many}, {acting.algorithm.value}"
+        headline = f"{name} on {chosen.url}: {who}, {watched.config.format}"
 
         def ready(address: str) -> None:
             click.echo(f"{headline}\nopen {address}\nCtrl-C ends it")
             if not chosen.no_browser:
                 webbrowser.open(address)
 
-        watched = WatchedHost(run) if isinstance(run, HostRun) else WatchedAgents(run)
         controller = held.enter_context(Controller(watched, chosen.speed))
         controller.play()
-        grid = grid_named(name, chosen.env_kwargs)
-        game = None if grid else partial(Game.of, name, chosen.env_kwargs)
-        server.serve(controller, grid, headline, game, chosen.port, ready)
+        acting = watched.config.acting
+        tiles = None if acting is None else acting.tiles
+        grid = None if tiles else grid_named(name, chosen.env_kwargs)
+        game = None if grid else partial(Game.of, name, chosen.env_kwargs, tiles)
+        server.serve(controller, grid, tiles, headline, game, chosen.port, ready)

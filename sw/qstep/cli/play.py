@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +29,10 @@ from qstep.learn.table import TableWorld, load_table
 
 if TYPE_CHECKING:
     import numpy as np
+    from gymnasium import Env
     from numpy.typing import NDArray
+
+    from qstep.spec.tiles import Tiles
 
 __all__ = ["command"]
 
@@ -64,12 +70,13 @@ def command(
     Examples:
       qstep play runs/gridworld/table.npz
       qstep play runs/FrozenLake-v1/table.npz --episodes 1000 --json
+      qstep play runs/CartPole-v1/table.npz
       qstep play table.npz FrozenLake-v1
     """
     import numpy as np
 
-    from qstep.envs import make, table_size
-    from qstep.learn.evaluate import MAX_SEED, evaluate
+    from qstep.envs import make, make_any, table_size
+    from qstep.learn.evaluate import MAX_SEED, chooser, evaluate
     from qstep.mdp.world import World
 
     if watch is False:
@@ -78,28 +85,34 @@ def command(
     q = table_of(table_file, saved, agent)
     learnt_in = saved.world
     name = world_name
-    if name is None:
-        if learnt_in is None:
-            raise TableError(
-                f"{table_file}: names no world; give the one in which it was learnt: "
-                f"qstep play {table_file} WORLD"
-            )
-        name = learnt_in.name
-    if not env_kwargs and learnt_in is not None and name == learnt_in.name:
-        env_kwargs = dict(learnt_in.env_kwargs)
-    env = make(name, seed % MAX_SEED, env_kwargs=env_kwargs)
-    try:
-        world = World.from_env(env)
-    except WorldError:
+    if learnt_in is not None:
+        name = name or learnt_in.name
+        if not env_kwargs and name == learnt_in.name:
+            env_kwargs = dict(learnt_in.env_kwargs)
+    elif name is None:
+        raise TableError(
+            f"{table_file}: names no world; give the one in which it was learnt: "
+            f"qstep play {table_file} WORLD"
+        )
+    tiles = None if saved.config.acting is None else saved.config.acting.tiles
+    make_env = partial(make_any, name) if tiles else partial(make, name, seed % MAX_SEED)
+    env, goal = make_env(env_kwargs=env_kwargs), None
+    if tiles is None:
         world = None
-    _check_world(TableWorld.of(name, table_size(env), world, env_kwargs), learnt_in, q, table_file)
+        with contextlib.suppress(WorldError):
+            world = World.from_env(env)
+            goal = world.success_reward
+        there = TableWorld.of(name, table_size(env), world, env_kwargs)
+        _check_world(there, learnt_in, q, table_file)
+    else:
+        _check_spaces(env, name, tiles, q, table_file)
+    choose = chooser(q, tiles)
     if sys.stdout.isatty() if watch is None else watch:
         mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
-        shown = make(name, seed % MAX_SEED, mode, env_kwargs)
-        _show(shown, q, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
-    goal = None if world is None else world.success_reward
+        shown = make_env(render_mode=mode, env_kwargs=env_kwargs)
+        _show(shown, choose, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
     with room_for(json_output.file):
-        found = asdict(evaluate(env, q, episodes, np.random.default_rng(seed), goal))
+        found = asdict(evaluate(env, choose, episodes, np.random.default_rng(seed), goal))
         del found["episode"]
         report = {"table": str(table_file), "env_id": name, "episodes": episodes, "seed": seed}
         rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
@@ -107,7 +120,7 @@ def command(
             f"{name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
             f"length {found['mean_length']:.1f}"
         )
-        json_output.tell({**report, **found}, lambda: click.echo(words))
+        json_output.tell({**report, **found}, words)
 
 
 def _check_world(
@@ -120,17 +133,16 @@ def _check_world(
     """
     if learnt_in is None:
         rows, columns = q.shape
-        if world.states < rows and not q[world.states :].any():
-            rows = world.states
-    elif (world.name, world.env_kwargs) == (learnt_in.name, learnt_in.env_kwargs):
-        if world != learnt_in:
-            raise TableError(
-                f"{table_file}: {world.name} has changed since the table was learnt in it; train it "
-                "again"
-            )
-        return
-    else:
+        if not q[world.states :].any():
+            rows = min(rows, world.states)
+    elif _with_arguments(world) != _with_arguments(learnt_in):
         rows, columns = learnt_in.states, learnt_in.actions
+    elif world != learnt_in:
+        raise TableError(
+            f"{table_file}: {world.name} has changed since the table was learnt in it; train it again"
+        )
+    else:
+        return
     if (world.states, world.actions) != (rows, columns):
         raise EnvironmentSpaceError(
             f"{world.name} has {world.states} states and {world.actions} actions; {table_file} is a "
@@ -143,24 +155,37 @@ def _check_world(
         )
 
 
+def _check_spaces(
+    env: Env[Any, Any], name: str, tiles: Tiles, q: NDArray[np.int64], table_file: Path
+) -> None:
+    """Raise EnvironmentSpaceError unless tiles and table have the sizes of an environment's spaces."""
+    wanted = (len(tiles.coordinates),), q.shape[-1]
+    found = env.observation_space.shape, getattr(env.action_space, "n", None)
+    if found != wanted:
+        raise EnvironmentSpaceError(
+            f"{name} has observations {env.observation_space} and actions {env.action_space}; "
+            f"{table_file} is for {wanted[0][0]} real numbers and {wanted[1]} actions"
+        )
+
+
 def _with_arguments(world: TableWorld) -> str:
     """Return a world's name with the arguments of its environment."""
     return " ".join([world.name, *(f"{key}={value!r}" for key, value in world.env_kwargs.items())])
 
 
-def _show(env: Any, q: Any, seed: int, delay: float, to_stderr: bool) -> None:
+def _show(
+    env: Env[Any, Any], choose: Callable[[Any], int], seed: int, delay: float, to_stderr: bool
+) -> None:
     """Print an episode: the environment's own drawing, if it has one, and each action."""
-    from qstep.learn.evaluate import greedy
-
-    state, total, steps = int(env.reset(seed=seed)[0]), 0.0, 0
+    state, total, steps = env.reset(seed=seed)[0], 0.0, 0
     ended = False
     while not ended:
-        action = greedy(q, state)
+        action = choose(state)
         said = f"state {state}, action {action}"
         if env.render_mode is not None:
-            said = f"{env.render().rstrip()}\n{said}"
-        following, reward, terminated, truncated, _ = env.step(action)
-        state, total, steps = int(following), total + float(reward), steps + 1
+            said = f"{str(env.render()).rstrip()}\n{said}"
+        state, reward, terminated, truncated, _ = env.step(action)
+        total, steps = total + float(reward), steps + 1
         ended = bool(terminated or truncated)
         click.echo(f"{said}, reward {float(reward):g}", err=to_stderr)
         time.sleep(delay)

@@ -31,9 +31,7 @@ def command(board: str, file: Path | None, flash: bool) -> None:
 
     chosen = load(board)
     bitstream = file or BITSTREAMS / bitstream_name(chosen)
-    on_interrupt(
-        lambda: f"; the bitstream on the board is incomplete; repeat with: {command_line()}"
-    )
+    on_interrupt(f"; the bitstream on the board is incomplete; repeat with: {command_line()}")
     program(chosen, bitstream, flash)
     config = bitstream.with_suffix(".toml")
     click.echo(

@@ -86,15 +86,15 @@ def command(
         "seconds": round(seconds, 6),
         "updates_per_second": rate,
         "saturations": saturations,
-        "discount": hyper.discount,
+        "discount": hyper.discount_for(config),
         "digest": f"{digest:08x}",
         "counters": None if counters is None else dataclasses.asdict(counters),
         "out": str(out),
     }
-    words = f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}"
+    words = [f"{len(transitions):,} transitions, {rate:,} updates/s{_words(counters)}: {out}"]
     if saturations:
-        words += "\n" + saturated_in_words(saturations, len(transitions), config.format)
-    json_output.tell(report, lambda: click.echo(words))
+        words.append(saturated_in_words(saturations, len(transitions), config.format))
+    json_output.tell(report, *words)
 
 
 def _apply(device: Device, transitions: Transitions) -> float:

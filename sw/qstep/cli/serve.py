@@ -32,6 +32,8 @@ def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometr
     if link != "tcp":
         refuse(["port"], "needs --link tcp: a pseudo-terminal has no TCP port")
     config = config_from(**geometry)
+    flags = {parameter.name: parameter.opts[0] for parameter in command.params}
+    options = " ".join(f"{flags[name]} {value}" for name, value in geometry.items() if value)
 
     from qstep_sim.port import SimPort
     from qstep_sim.serve import serve
@@ -41,20 +43,10 @@ def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometr
         words = (
             f"{name} is a device of {config.states} states x {config.actions} actions\n"
             "Try, in another terminal (Ctrl-C here ends the device):\n"
-            f"  qstep replay TRANSITIONS.npz --out TABLE.npz {_as_options(geometry)} --device {url}"
+            f"  qstep replay TRANSITIONS.npz --out TABLE.npz {options} --device {url}"
         )
         report = {"url": url, "port": name, "digest": config.digest}
-        json_output.tell(report, lambda: click.echo(words), indent=None)
+        json_output.tell(report, words, indent=None)
 
     with room_for(json_output.file):
         serve(SimPort(config, uart=uart), link, port, ready)
-
-
-def _as_options(geometry: dict[str, Any]) -> str:
-    """Return the options that describe the same configuration to another command."""
-    names = {"config_file": "--config", "number_format": "--format"}
-    return " ".join(
-        f"{names.get(key, '--' + key.replace('_', '-'))} {value}"
-        for key, value in geometry.items()
-        if value is not None
-    )

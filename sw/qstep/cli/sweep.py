@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qstep.cli._drive import Job, RunOptions, drive, run_options
+from qstep.cli._drive import Job, RunOptions, drive, files_in_words, run_options
 from qstep.cli._options import (
     ROUNDINGS,
     CommaList,
     Decorator,
     accelerator_option,
+    coefficient_bits_option,
     config_from,
     device_option,
     env_kwargs_option,
@@ -22,13 +23,12 @@ from qstep.cli._options import (
     refuse,
     scheduler_option,
 )
-from qstep.cli._output import console
-from qstep.learn.result import Result
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import FALLING, Epsilon
 
 if TYPE_CHECKING:
     from qstep.learn.sweep_plan import SweepOptions
+    from qstep.learn.sweep_result import SweepResult
 
 __all__ = ["command"]
 
@@ -51,6 +51,7 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
 @_axis("--algorithm", "algorithms", "NAME", f"Any of {_ALL}.  [default: q-learning]", _NAMES)
 @_axis("--format", "formats", "Qm.F", "Number formats.  [default: 16 bits that fit]", _NAMES)
 @option("--rounding", "Rounding of an update.", type=ROUNDINGS, default="nearest")
+@coefficient_bits_option
 @option("--seed", "First seed of every point.", default=0)
 @option(
     "--seeds",
@@ -87,8 +88,8 @@ def command(
 
     A point is one combination of settings; one agent per seed learns with it. Points are ranked by the
     return of the greedy policy, which is computed exactly, and points with the same return by how soon
-    the policy came within 1 % of the optimum and stayed there. WORLD is a map, a world file, or an
-    environment with a transition table.
+    the policy came within 1 % of the optimum and stayed there. WORLD is a map, a world file, an
+    environment with a transition table, or CartPole-v1 or MountainCar-v0, whose policies are played.
 
     On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
     same algorithm and format run together. The folder gets report.json, history.json, heat_map.png,
@@ -100,6 +101,7 @@ def command(
     Examples:
       qstep sweep FrozenLake-v1
       qstep sweep gridworld --alpha 0.1,0.5 --algorithm q-learning,sarsa,double-q --seeds 10
+      qstep sweep CartPole-v1 --alpha 0.05,0.1,0.2 --gamma 0.99
       qstep sweep Taxi-v3 --random 40 --alpha 0.01,1 --gamma 0.8,0.999
       qstep sweep gridworld --device sim --agents 25 --steps 20000
       qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786
@@ -129,35 +131,26 @@ def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> S
     """Return what was typed; options that were not given keep their defaults."""
     from qstep.learn.sweep_plan import SweepOptions
 
-    shares = {name: typed.pop(name) or [own] for name, own in FALLING.to_dict().items()}
+    shares = {name: typed.pop(name) for name in FALLING.to_dict()}
+    if any(shares.values()):
+        own = FALLING.to_dict()
+        typed["epsilons"] = [
+            Epsilon(start, end, "linear", share, "run")
+            for start, end, share in itertools.product(*(shares[n] or [own[n]] for n in own))
+        ]
     given = {name: value for name, value in typed.items() if value is not None}
     if config_file is not None:
         given["config"] = config_from(config_file)
-    return SweepOptions(
-        epsilons=[
-            Epsilon(start, end, "linear", share, "run")
-            for start, end, share in itertools.product(*shares.values())
-        ],
-        seeds=range(seed, seed + seeds),
-        **given,
-    )
+    return SweepOptions(seeds=range(seed, seed + seeds), **given)
 
 
-def _in_words(report: dict[str, Any], result: Result) -> str:
+def _in_words(report: dict[str, Any], result: SweepResult) -> list[object]:
     """Return the table of points, and where everything is."""
-    from qstep.learn.sweep_result import SweepResult
     from qstep.learn.sweep_views import render
 
-    assert isinstance(result, SweepResult)
-    out = console()
-    with out.capture() as table:
-        out.print(render(result))
-    lines = [table.get().rstrip("\n")]
+    lines = [result.saturated] if result.saturated else []
     if result.steps:
-        lines.append(
-            f"{result.steps:,} steps in {result.seconds:.1f} s, "
-            f"{result.steps / result.seconds / 1e6:.3g} million steps/s"
-        )
-    lines += [result.saturated] if result.saturated else []
-    lines += [f"{name}: {path}" for name, path in report["files"].items()]
-    return "\n".join([*lines, f"train the best: {report['train']}"])
+        rate = result.steps / result.seconds / 1e6
+        speed = f"{result.steps:,} steps in {result.seconds:.1f} s, {rate:.3g} million steps/s"
+        lines.insert(0, speed)
+    return [render(result), *lines, *files_in_words(report), f"train the best: {report['train']}"]

@@ -13,20 +13,26 @@ from click.core import ParameterSource
 
 from qstep._io.pictures import drawing
 from qstep.cli._acting import ActingOptions, acting_world
-from qstep.cli._drive import Job, MakeRun, RunOptions, drive, metrics_option, run_options
-from qstep.cli._options import NEW_FILE, POSITIVE, option, options_of, typed
+from qstep.cli._drive import (
+    Job,
+    RunOptions,
+    drive,
+    files_in_words,
+    metrics_option,
+    run_options,
+)
+from qstep.cli._options import NEW_FILE, POSITIVE, CommaList, option, options_of, typed
 from qstep.device import is_model
 from qstep.envs.catalogue import in_words
 from qstep.errors import ConfigError
-from qstep.learn.result import Result
 from qstep.learn.table_result import TableResult, optimum_in_words
 from qstep.spec.discount import discount_in_words
 from qstep.spec.epsilon import Epsilon
+from qstep.spec.settings import Hyperparameters
 
 if TYPE_CHECKING:
-    from qstep.learn.agents import AgentsRun
-    from qstep.learn.host import HostRun
-    from qstep.mdp.world import World
+    from qstep.learn.plan import AgentsWorld
+    from qstep.learn.run import Run
 
 __all__ = ["command"]
 
@@ -68,8 +74,40 @@ class TrainOptions(ActingOptions):
         type=NEW_FILE,
         metavar="FILE.npz",
     )
+    tiles: Any = typed(
+        "--tiles",
+        "See real observations through N tiles a number, or so many for each; the host steps WORLD.",
+        type=CommaList(int, "whole numbers"),
+        metavar="N[,N...]",
+    )
     episodes: int | None
     steps: int | None
+
+    def run(self, name: str, world: AgentsWorld | str | None, there: Mapping[str, Any]) -> Run:
+        """Return a run in a world, None if the host acts; `there` is the checkpoint's identity."""
+        start, end, share = self.epsilon_start, self.epsilon_end, self.epsilon_share
+        epsilon = Epsilon(start, end, "linear", share, "run")
+        if world is None:
+            return self.host_run(
+                name,
+                epsilon,
+                episodes=self.episodes,
+                evaluate_every=self.evaluate_every,
+                epsilon_episodes=self.epsilon_episodes or there.get("epsilon_episodes", 0),
+            )
+        from qstep.learn.agents import HORIZON
+        from qstep.learn.plan import Budget
+
+        if self.trace is not None and not is_model(self.url):
+            raise ConfigError(
+                f"--trace was given and device is {self.url!r}; only the model keeps every step"
+            )
+        budget = Budget(self.steps, self.episodes)
+        horizon = Budget(**there.get(HORIZON, asdict(budget)))
+        if self.epsilon_episodes is not None:
+            horizon = Budget(episodes=self.epsilon_episodes)
+        epsilon = epsilon.counted(horizon.length, horizon.unit)
+        return self.agents_run(name, world, budget, epsilon, horizon=horizon, trace=self.trace)
 
 
 @click.command("train", epilog=in_words())
@@ -92,7 +130,9 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     module:id if a module registers it, also one in the current folder.
 
     If the world has a transition table, agents act on the device, beside their tables, and only
-    counters and tables come back: several million steps a second or more. Otherwise, and with --act
+    counters and tables come back: several million steps a second or more. So they do in CartPole-v1 and
+    MountainCar-v0, whose states they see through tiles, and so do agents of the model in any environment
+    with real observations with --tiles. Otherwise, and with --act
     host, the host acts and streams the transitions. The folder gets table.npz, history.json,
     report.json, learning_curve.png, checkpoint.npz and, for a map, policy.png. The same seed gives the
     same tables on every device. After Ctrl-C, --resume continues from the checkpoint to exactly the same
@@ -103,6 +143,8 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
       qstep train gridworld
       qstep train FrozenLake-v1 --agents 16 --algorithm expected-sarsa
       qstep train Taxi-v3 --steps 1000000 --json
+      qstep train CartPole-v1
+      qstep train Acrobot-v1 --tiles 8 --alpha 0.2 --gamma 1 --epsilon-start 0.1
       qstep train gridworld --device sim --out runs/simulated
       qstep train gridworld --act host --device serial:/dev/ttyUSB1 --config build/fpga/icebreaker.toml
       qstep train snake
@@ -117,58 +159,11 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     chosen = TrainOptions(**options)
     if chosen.trace is not None and how.resume:
         raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
-    if world is None:
-        make: MakeRun = partial(_host_run, env_id, chosen)
-    else:
-        make = partial(_agents_run, env_id, world, chosen)
-    drive([Job(make, how.folder(Path(env_id).stem))], how, _in_words)
+    drive([Job(partial(chosen.run, env_id, world), how.folder(Path(env_id).stem))], how, _in_words)
 
 
-def _epsilon(chosen: TrainOptions) -> Epsilon:
-    start, end, share = chosen.epsilon_start, chosen.epsilon_end, chosen.epsilon_share
-    return Epsilon(start, end, "linear", share, "run")
-
-
-def _agents_run(
-    name: str, world: World | str, chosen: TrainOptions, there: Mapping[str, Any]
-) -> AgentsRun:
-    """Return the run in which agents act on the device; `there` is the checkpoint's identity."""
-    from qstep.learn.agents import HORIZON, AgentsRun
-    from qstep.learn.plan import Budget
-
-    if chosen.trace is not None and not is_model(chosen.url):
-        raise ConfigError(
-            f"--trace was given and device is {chosen.url!r}; only the model keeps every step"
-        )
-    budget = Budget(chosen.steps, chosen.episodes)
-    horizon = Budget(**there.get(HORIZON, asdict(budget)))
-    if chosen.epsilon_episodes is not None:
-        horizon = Budget(episodes=chosen.epsilon_episodes)
-    plan = chosen.plan(world, budget, _epsilon(chosen).counted(horizon.length, horizon.unit))
-    return AgentsRun(name, chosen.url, plan, horizon, chosen.trace, chosen.env_kwargs)
-
-
-def _host_run(env_id: str, chosen: TrainOptions, there: Mapping[str, Any]) -> HostRun:
-    """Return the run in which the host acts; `there` is the checkpoint's identity."""
-    from qstep.learn.host import HostRun, Plan
-
-    assert chosen.episodes is not None  # --steps is refused
-    plan = Plan(
-        env_id,
-        chosen.episodes,
-        _epsilon(chosen),
-        chosen.sync_steps,
-        chosen.evaluate_every,
-        epsilon_episodes=chosen.epsilon_episodes or there.get("epsilon_episodes", 0),
-        num_envs=chosen.num_envs,
-        env_kwargs=chosen.env_kwargs,
-    )
-    return HostRun(chosen.url, plan, chosen.hyper, chosen.host_config(env_id))
-
-
-def _in_words(report: dict[str, Any], result: Result) -> str:
+def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
     """Return a report as text."""
-    assert isinstance(result, TableResult)
     agents = report["agents"]
     who = "1 agent" if agents == 1 else f"{agents} agents"
     if report["episodes"]:
@@ -185,7 +180,10 @@ def _in_words(report: dict[str, Any], result: Result) -> str:
         outcome,
     ]
     lines += [result.saturated] if result.saturated else []
-    lines += discount_in_words(report["alpha"], report["gamma"])
+    bits = result.config.coefficient_bits
+    learned = result.learned_with
+    for own in {learned} if isinstance(learned, Hyperparameters) else set(learned):
+        lines += discount_in_words(own.alpha, own.gamma, bits)
     if report["optimum"] and report["engine"] == "agents":
         reached = [at for at in report["near_after"] if at is not None]
         when = f", the first after {min(reached)} steps" if reached else ""
@@ -196,8 +194,7 @@ def _in_words(report: dict[str, Any], result: Result) -> str:
     elif report["optimum"]:
         lines.append(optimum_in_words(report["optimum"]))
     lines += [report["hint"]] if report["hint"] else []
-    lines += [f"{name}: {path}" for name, path in report["files"].items()]
-    return "\n".join(lines)
+    return lines + files_in_words(report)
 
 
 def _speed_in_words(report: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from qstep.deep.config import DqnConfig
 from qstep.deep.fast.network import Adam, Greedy, Stack
-from qstep.deep.fast.q_loss import Batches, QLoss
+from qstep.deep.fast.q_loss import QLoss
 from qstep.deep.learner import Ended, Stored, VectorLearner
 from qstep.deep.network import Envs, Policy, modules
 from qstep.deep.replay import Priorities, Replay
@@ -48,8 +48,7 @@ class Dqn(VectorLearner):
             config.buffer_size, self.spaces.inputs, config.gradient_steps, config.batch_size
         )
         self.priorities = Priorities(config.buffer_size) if config.prioritised else None
-        self._batches = _on(device, self.replay)
-        self._loss = QLoss(config.variant, self.networks, self._batches)
+        self._loss = QLoss(config.variant, self.networks, self.replay.sampled)
         self.optimiser = Adam(self.online.flat, self._loss.gradient.flat)
 
     def step(self) -> Ended:
@@ -81,10 +80,9 @@ class Dqn(VectorLearner):
             rows = self.priorities.draw(config.gradient_steps, config.batch_size, self.generator)
             self.replay.sample(rows)
             beta = 0.4 + 0.6 * min(self.steps / config.total_timesteps, 1.0)
-            weight = self.priorities.weights(rows, len(self.replay), beta) / config.batch_size
-            self._batches.weight.copy_(torch.from_numpy(weight))
-        if self.device.type != "cpu":  # pragma: no cover: on the CPU both are the same memory
-            _move(self.replay, self._batches)
+            weight = self.priorities.weights(rows, len(self.replay), beta)
+            np.divide(weight, config.batch_size, out=self.replay.sampled.weight)
+        loss.load()
         rate = self.learning_rate
         for batch in range(config.gradient_steps):
             loss.forward(batch)
@@ -92,7 +90,7 @@ class Dqn(VectorLearner):
             self.optimiser.step(rate)
         self.updates += config.gradient_steps
         if self.priorities is not None:
-            self.priorities.update(rows, loss.td_error.cpu().numpy())
+            self.priorities.update(rows, loss.td_error.numpy())
         if self.steps // self.num_envs % config.target_update_interval == 0:
             self.target.flat.lerp_(self.online.flat, config.tau)
 
@@ -117,15 +115,3 @@ class Dqn(VectorLearner):
             "adam.square": adam.square,
             "adam.count": adam.count,
         }
-
-
-def _on(device: torch.device, replay: Replay) -> Batches:
-    """Return the batches on the device; on the CPU, the arrays into which the replay samples."""
-    seen, action, reward, discount = (torch.from_numpy(a).to(device) for a in replay.sampled)
-    weight = torch.full_like(reward, 1 / reward.shape[1])
-    return Batches(seen, action, reward, discount, weight)
-
-
-def _move(replay: Replay, batches: Batches) -> None:  # pragma: no cover: needs a GPU
-    for array, tensor in zip(replay.sampled, batches, strict=False):
-        tensor.copy_(torch.from_numpy(array))

@@ -116,10 +116,6 @@ class Learner(ABC):
         """The present learning rate."""
         return self.config.learning_rate_at(self.steps)
 
-    def rates(self) -> dict[str, float]:
-        """Return what changes on a schedule, by name, for the metrics."""
-        return {"epsilon": self.epsilon, "learning_rate": self.learning_rate}
-
     def checkpoint(self) -> Checkpoint:
         """Return copies of everything that the rest of the run depends on, between two steps.
 

@@ -13,7 +13,6 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from qstep.envs.vector import final_values
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.checks import shown
 
@@ -171,7 +170,7 @@ def play(envs: Envs, policy: Policy, seed: int) -> Games:
         games.episode_return[playing] += reward[playing]
         games.length[playing] += 1
         ended = playing & (terminated | truncated)
-        score = final_values(info, "score")
+        score = info.get("final_info", {}).get("score")
         games.score[ended] = (games.episode_return if score is None else score)[ended]
         playing &= ~ended
     return games

@@ -26,19 +26,24 @@ from numpy.typing import NDArray
 
 from qstep._io.compiled import compiled
 
-__all__ = ["Priorities", "Replay", "Sample"]
+__all__ = ["Batches", "Priorities", "Replay"]
 
 _LEAST = 1e-6
 """Added to every TD error, so that every transition can be drawn again."""
 
 
-class Sample(NamedTuple):
-    """K batches of B transitions, in the layout of :class:`~qstep.deep.fast.q_loss.Batches`."""
+class Batches(NamedTuple):
+    """K batches of B transitions with observations of D numbers."""
 
     seen: NDArray[np.float32]
+    """(K, 2 B, D + 1): observations, then next ones; the last column is 1."""
     action: NDArray[np.int64]
+    """(K, B), as the others."""
     reward: NDArray[np.float32]
     discount: NDArray[np.float32]
+    """Of the next value: gamma, or 0 where the transition terminated."""
+    weight: NDArray[np.float32]
+    """Of the transition in the loss: 1/B, times an importance weight."""
 
 
 class Replay:
@@ -59,11 +64,12 @@ class Replay:
         self._discount = np.zeros(capacity, np.float32)
         self._rows = np.zeros((batches, 2, size), np.int64)
         shape = (batches, size)
-        self.sampled = Sample(
+        self.sampled = Batches(
             np.ones((batches, 2 * size, inputs + 1), np.float32),
             np.zeros(shape, np.int64),
             np.zeros(shape, np.float32),
             np.zeros(shape, np.float32),
+            np.full(shape, 1 / size, np.float32),
         )
 
     def __len__(self) -> int:
@@ -98,8 +104,11 @@ class Replay:
         self._length = min(self._length + count, self.capacity)
         return np.arange(first, first + count) % self.capacity
 
-    def sample(self, rows: NDArray[np.int64]) -> Sample:
-        """Gather the transitions of some rows, shape (K, B); the arrays are reused by the next call."""
+    def sample(self, rows: NDArray[np.int64]) -> Batches:
+        """Gather the transitions of some rows, shape (K, B); the arrays are reused by the next call.
+
+        The weights stay as they are.
+        """
         out = self.sampled
         self._rows[:, 0] = rows
         np.add(rows, self.capacity, out=self._rows[:, 1])
@@ -111,7 +120,7 @@ class Replay:
         np.take(self._discount, rows, out=out.discount, mode="clip")
         return out
 
-    def uniform(self, generator: np.random.Generator) -> Sample:
+    def uniform(self, generator: np.random.Generator) -> Batches:
         """Gather K batches of transitions, drawn uniformly with repetition."""
         shape = self._rows[:, 0].shape
         return self.sample(generator.integers(self._length, size=shape))

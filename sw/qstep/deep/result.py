@@ -38,17 +38,12 @@ class NetworkResult(Result):
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
         ``greedy_return``, ``greedy_length``, ``learning_s`` and ``peak_mib``.
-    report : dict of plain values
     """
 
     name: str
     network: nn.Sequential
     history: History
     report: dict[str, Any]
-
-    def summary(self) -> dict[str, Any]:
-        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
-        return self.report
 
     def act(self, observation: Any) -> int:
         """Return the greedy action for an observation of the environment."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from qstep._io.checkpoint import Checkpoint, check_parts
-from qstep.deep.algorithms import ALGORITHMS, Preset, preset_of
+from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.network import play
 from qstep.deep.result import NetworkResult
 from qstep.deep.torch_device import choose, one_thread
@@ -23,9 +23,9 @@ from qstep.errors import ConfigError
 from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress, finished
 from qstep.mdp.world import name_of
-from qstep.spec.checks import check_callable, did_you_mean, integer
+from qstep.spec.checks import did_you_mean, integer
 
-__all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "network_run", "pqn"]
+__all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "pqn"]
 
 GAMES = 100
 """Greedy episodes of an evaluation."""
@@ -60,24 +60,29 @@ class Evaluation(NamedTuple):
 class NetworkRun:
     """A :class:`~qstep.learn.run.Run` of a network: a learner and its history.
 
+    Where a setting is None or left out, it is the environment's own. A ConfigError is raised if there is
+    no such setting, if its value is out of range, or if the run does not fit into memory.
+
     Parameters
     ----------
-    name : str
-        Name of the environment, see :func:`~qstep.deep.algorithms.preset_of`.
+    env : str or gymnasium.Env
+        See :func:`~qstep.deep.algorithms.preset_of`, also for `env_kwargs`.
     algorithm : str
         A key of :data:`~qstep.deep.algorithms.ALGORITHMS`.
-    config : NetworkConfig
-        Of the algorithm's kind. A ConfigError is raised if the run does not fit into memory.
-    device : torch.device
-    evaluate_every : int
+    torch_device : str
+        See :func:`~qstep.deep.torch_device.choose`.
+    episodes : int, optional
+        End after this many, unless `total_timesteps` is reached first.
+    evaluate_every : int, optional
         Play :data:`GAMES` greedy episodes each time this many training episodes have ended, and at the
         end.
-    episodes : int or None
-        End after this many, unless ``config.total_timesteps`` is reached first.
-    num_envs : int or None
-        See :class:`~qstep.deep.algorithms.Settings`; None for the environment's own.
-    preset : Preset, optional
-        Default: that of `name`.
+    num_envs : int, optional
+        See :class:`~qstep.deep.algorithms.Settings`.
+    env_kwargs : mapping, optional
+    seed : int
+        Of the configuration.
+    **settings
+        The other fields of the algorithm's configuration.
 
     Attributes
     ----------
@@ -98,22 +103,34 @@ class NetworkRun:
 
     def __init__(
         self,
-        name: str,
+        env: str | gym.Env[Any, Any],
         algorithm: str,
-        config: Any,
-        device: torch.device,
-        evaluate_every: int,
+        torch_device: str = "cpu",
+        *,
         episodes: int | None = None,
+        evaluate_every: int | None = None,
         num_envs: int | None = None,
-        preset: Preset | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        **settings: Any,
     ) -> None:
-        self.evaluate_every = integer("evaluate_every", evaluate_every, 1)
+        self.name, self.algorithm = name_of(env), ALGORITHMS[algorithm]
+        self.preset = preset = preset_of(env, env_kwargs)
+        own = self.algorithm.settings_for(preset, seed)
+        names = [field.name for field in fields(own.config)]
+        for name in settings:
+            if name not in names:
+                raise ConfigError(
+                    f"{algorithm} has no setting {name!r}.{did_you_mean(name, names)}"
+                )
+        self.config = config = replace(own.config, **settings)
+        every = own.evaluate_every if evaluate_every is None else evaluate_every
+        self.evaluate_every = integer("evaluate_every", every, 1)
+        episodes = preset.episodes if episodes is None else episodes
         self.episodes = None if episodes is None else integer("episodes", episodes, 1)
-        self.preset = preset = preset or preset_of(name)
-        self.name, self.algorithm, self.config = name, ALGORITHMS[algorithm], config
-        if num_envs is None:
-            num_envs = self.algorithm.settings_for(preset, config.seed).num_envs
+        num_envs = own.num_envs if num_envs is None else num_envs
         self.metrics: Metrics | None = None
+        device = choose(torch_device)
         try:
             self.learner = self.algorithm.make(preset, config, device, num_envs)
         except (MemoryError, RuntimeError) as cause:
@@ -212,12 +229,16 @@ class NetworkRun:
 
     def _note(self, returns: list[float]) -> None:
         """Record the returns of the episodes that ended."""
-        steps = self.learner.steps
-        self.returns += [(steps, episode_return) for episode_return in returns]
+        learner = self.learner
+        self.returns += [(learner.steps, episode_return) for episode_return in returns]
         if self.metrics is not None and returns:
-            values = {"episode_return": sum(returns) / len(returns)}
-            values["episodes"] = self.learner.episodes
-            self.metrics(steps, {**values, **self.learner.rates()})
+            values = {
+                "episode_return": sum(returns) / len(returns),
+                "episodes": learner.episodes,
+                "epsilon": learner.epsilon,
+                "learning_rate": learner.learning_rate,
+            }
+            self.metrics(learner.steps, values)
 
     def _evaluate(self) -> None:
         learner = self.learner
@@ -342,37 +363,6 @@ def _peak_mib() -> float:
     return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def network_run(
-    env: str | gym.Env[Any, Any],
-    algorithm: str,
-    torch_device: str,
-    *,
-    episodes: int | None = None,
-    evaluate_every: int | None = None,
-    num_envs: int | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    **settings: Any,
-) -> NetworkRun:
-    """Return a run; parameters as for :func:`dqn`."""
-    preset, kind = preset_of(env, env_kwargs), ALGORITHMS[algorithm]
-    own = kind.settings_for(preset, seed)
-    names = [field.name for field in fields(own.config)]
-    for name in settings:
-        if name not in names:
-            raise ConfigError(f"{algorithm} has no setting {name!r}.{did_you_mean(name, names)}")
-    return NetworkRun(
-        name_of(env),
-        algorithm,
-        replace(own.config, **settings),
-        choose(torch_device),
-        own.evaluate_every if evaluate_every is None else evaluate_every,
-        preset.episodes if episodes is None else episodes,
-        num_envs,
-        preset,
-    )
-
-
 def dqn(
     env: str | gym.Env[Any, Any],
     *,
@@ -403,7 +393,7 @@ def dqn(
     EnvironmentSpaceError
         The environment cannot be made, or its spaces do not fit a network.
     """
-    return _learned("dqn", env, torch_device, progress, metrics, settings)
+    return _learned(NetworkRun(env, "dqn", torch_device, **settings), progress, metrics)
 
 
 def pqn(
@@ -415,19 +405,14 @@ def pqn(
     **settings: Any,
 ) -> NetworkResult:
     """Learn an environment with PQN, as ``qstep pqn`` does; as :func:`dqn`, with `PqnConfig`."""
-    return _learned("pqn", env, torch_device, progress, metrics, settings)
+    return _learned(NetworkRun(env, "pqn", torch_device, **settings), progress, metrics)
 
 
 def _learned(
-    algorithm: str,
-    env: str | gym.Env[Any, Any],
-    torch_device: str,
+    run: NetworkRun,
     progress: Callable[[Progress], object] | None,
     metrics: Metrics | None,
-    settings: dict[str, Any],
 ) -> NetworkResult:
-    for name, given in (("progress", progress), ("metrics", metrics)):
-        check_callable(name, given)
-    result = finished(network_run(env, algorithm, torch_device, **settings), progress, metrics)
+    result = finished(run, progress, metrics)
     assert isinstance(result, NetworkResult)
     return result

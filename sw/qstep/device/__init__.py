@@ -11,6 +11,7 @@ from qstep.device.base import Counters, Device, Status
 from qstep.errors import ConfigError
 from qstep.golden.contract import checked_agents
 from qstep.mdp.memory import WorldTable
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.checks import shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import warn_of_discounts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from qstep.device.link.ports import Port
     from qstep.device.live import LiveDevice
     from qstep.golden.agents_fast import FastActingModel
+    from qstep.golden.tiled_fast import FastTiledModel
 
 __all__ = [
     "AgentsDevice",
@@ -33,8 +35,8 @@ __all__ = [
     "open_live",
 ]
 
-AgentsDevice: TypeAlias = "FastActingModel | LinkAgents"
-"""Agents that act on their own: the compiled model, a simulation or a board."""
+AgentsDevice: TypeAlias = "FastActingModel | FastTiledModel | LinkAgents"
+"""Agents that act on their own: a compiled model, a simulation or a board."""
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
 _OPTIONS = {
@@ -62,8 +64,8 @@ def open_device(url: str, config: Config) -> Device:
     Returns
     -------
     Device
-        Ready to use; hyperparameters are ``Hyperparameters()``. A model or a simulation starts with a
-        table of zeros, a board with its present table.
+        Ready to use, with the hyperparameters of :meth:`Hyperparameters.first_for`. A model or a
+        simulation starts with a table of zeros, a board with its present table.
 
     Raises
     ------
@@ -99,7 +101,10 @@ def open_device(url: str, config: Config) -> Device:
 
 
 def open_agents(
-    url: str, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
+    url: str,
+    config: Config,
+    world: WorldTable | TiledWorld | int,
+    settings: Sequence[AgentSettings],
 ) -> AgentsDevice:
     """Open a device with agents by name; its tables are 0, and no agent has begun.
 
@@ -114,19 +119,32 @@ def open_agents(
     """
     _check_agents(config, settings)
     if is_model(url):
-        from qstep.golden.agents_fast import FastActingModel
-
-        if not isinstance(world, WorldTable):
-            raise ConfigError(
-                f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
-            )
-        model = FastActingModel(config, world, settings)
+        model = _agents_model(url, config, world, settings)
         model.run(0)  # loads the machine code now, not in the first step
         return model
     from qstep.device.agents import LinkAgents
 
     port, build = _open_port(url, config)
     return LinkAgents(port, config, world, settings, build=build)
+
+
+def _agents_model(
+    url: str,
+    config: Config,
+    world: WorldTable | TiledWorld | int,
+    settings: Sequence[AgentSettings],
+) -> FastActingModel | FastTiledModel:
+    if isinstance(world, TiledWorld):
+        from qstep.golden.tiled_fast import FastTiledModel
+
+        return FastTiledModel(config, world, settings)
+    from qstep.golden.agents_fast import FastActingModel
+
+    if not isinstance(world, WorldTable):
+        raise ConfigError(
+            f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
+        )
+    return FastActingModel(config, world, settings)
 
 
 def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
@@ -145,7 +163,8 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     ------
     ConfigError
         The name has none of these forms, the world of `config` is not live, `settings` are for another
-        number of agents, hardware has no room for them, or gamma would be learned as 0 or 1.
+        number of agents, hardware has no room for them, alpha does not fit the coefficients, or gamma
+        would be learned as 0 or 1.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
 
@@ -168,7 +187,8 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
 
 def _check_agents(config: Config, settings: Sequence[AgentSettings]) -> None:
     checked_agents(config, settings, 0)
-    warn_of_discounts((own.alpha, own.gamma) for own in settings)
+    pairs = ((own.alpha, own.gamma) for own in settings)
+    warn_of_discounts(pairs, config.coefficient_bits)
 
 
 def is_model(url: str) -> bool:

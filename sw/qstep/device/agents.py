@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -22,6 +23,7 @@ from qstep.device.registers import (
     counters_writes,
     epsilon_writes,
     limit_write,
+    numbers_from,
     settings_writes,
     state_from,
     state_writes,
@@ -33,18 +35,18 @@ from qstep.errors import ConfigError, DeadlineError, DeviceError, WorldSilentErr
 from qstep.golden.agents_fast import Trace
 from qstep.golden.contract import Agents, check_world
 from qstep.mdp.memory import WorldTable
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
 from qstep.spec.config import Config
+from qstep.spec.memory_map import CONTEXT, COUNTERS, INDEX, NUMBERS, Fields, Region
 from qstep.spec.protocol import (
     ALL_LANES,
     ANSWERS,
     COMMON,
-    FIRST_AGENT_BIT,
     MOST_STEPS,
     SILENT,
     WORD_BYTES,
-    Region,
     Request,
     arguments_of,
 )
@@ -53,8 +55,7 @@ from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 __all__ = ["LinkAgents"]
 
 _REGION = attrgetter("region")
-_STEPS_WORDS = 3
-_CONTEXT_WORDS, _COUNTER_WORDS = 5, 16
+_COUNTER_WORDS = sum(COUNTERS.values())
 _POLL_SECONDS = 0.001
 _STUCK_SECONDS = 2.0
 _STUCK_POLLS = 20
@@ -79,48 +80,63 @@ class LinkAgents(Driver, Agents):
         self,
         port: Port,
         config: Config,
-        world: WorldTable | int,
+        world: WorldTable | TiledWorld | int,
         settings: Sequence[AgentSettings],
         patience: float = PATIENCE,
         build: str | None = None,
     ) -> None:
-        if not isinstance(world, WorldTable):
+        if not isinstance(world, WorldTable | TiledWorld):
             world = integer("max_episode_steps", world, 0, _MOST_LIMIT)
         Agents.__init__(self, config, world, settings)
         acting = self._acting
         self._stuck_seconds = _STUCK_SECONDS
-        if not acting.is_table:
+        if not (acting.is_table or acting.is_tiled):
             self._stuck_seconds += _SLOWDOWN * acting.deadline / config.lane_clock_hz
         self._arguments = arguments_of(config)
         self._word_seconds = _WORD_SECONDS + config.lanes * _LANE_SECONDS
-        loads = self._world_loads()
         Driver.__init__(self, port, config, patience, build)
-        try:
-            self.reconnect()
-            self.stop()
-            self._store(ALL_LANES, loads)
-            self.restore(
-                np.zeros(config.table_shape, np.int32),
-                [AgentState.first(own, number) for number, own in enumerate(settings)],
-                [AgentCounters() for _ in settings],
-            )
-        except BaseException:
-            port.close()
-            raise
+
+    def _begin(self) -> None:
+        loads = self._world_loads()
+        self.reconnect()
+        self.stop()
+        self._store(ALL_LANES, loads)
+        self.restore(
+            np.zeros(self.config.table_shape, np.int32),
+            self._first_states(self.settings),
+            [AgentCounters() for _ in self.settings],
+        )
 
     def _world_loads(self) -> list[Access]:
         """Return the writes that load a world, or only its limit of steps."""
-        is_table = isinstance(self.world, WorldTable)
-        if is_table and not self._acting.is_table:
-            raise ConfigError(f"world is a table; the device's is {self._acting.world!r}")
-        if self._acting.is_table and not is_table:
-            raise ConfigError(
-                "world is a limit of steps; the device's is a table, which must be given"
-            )
+        acting = self._acting
         if isinstance(self.world, WorldTable):
+            if not acting.is_table:
+                raise ConfigError(f"world is a table; the device's is {acting.world!r}")
             check_world(self.config, self.world)
             return list(world_writes(self.config, self.world))
+        if isinstance(self.world, TiledWorld):
+            check_world(self.config, self.world)
+            self._check_tiled(self.world)
+        elif acting.is_table or acting.is_tiled:
+            kind = "a table" if acting.is_table else f"{acting.world!r} seen through tiles"
+            raise ConfigError(
+                f"world is a limit of steps; the device's is {kind}, which must be given"
+            )
         return [limit_write(self._limit)]
+
+    def _check_tiled(self, world: TiledWorld) -> None:
+        """Raise ConfigError unless the device was built with this world, up to its limit of steps."""
+        acting, given = self._acting, world.world
+        if not acting.is_tiled:
+            raise ConfigError(f"world is {given.env_id}; the device's is {acting.world!r}")
+        built = acting.integer_world
+        if replace(given, max_episode_steps=built.max_episode_steps) != built:
+            raise ConfigError(
+                f"world is {given.env_id} with other tiles or numbers than the device's "
+                f"{acting.world!r}; use config.acting.integer_world"
+            )
+        integer("max_episode_steps", given.max_episode_steps, 0, _MOST_LIMIT)
 
     # Jobs
 
@@ -186,7 +202,7 @@ class LinkAgents(Driver, Agents):
         polls, since = 0, time.monotonic()
         while (job := self._job()) == _RUNS:
             # All agents make their steps in turns, so one of them shows whether there is progress.
-            steps = self._fetch(0, Region.COUNTERS, range(_STEPS_WORDS))
+            steps = self._fetch(0, Region.COUNTERS, range(COUNTERS["steps"]))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
             polls += 1
@@ -209,7 +225,7 @@ class LinkAgents(Driver, Agents):
 
     @property
     def states(self) -> list[AgentState]:
-        return [state_from(slot, self._context(lane, slot)) for lane, slot in self._places()]
+        return [self._state(lane, slot) for lane, slot in self._places()]
 
     @property
     def table(self) -> NDArray[np.int32]:
@@ -226,16 +242,19 @@ class LinkAgents(Driver, Agents):
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
         self._store(ALL_LANES, [limit_write(self._limit)])  # a reset loses it
         writes: dict[int, list[Access]] = defaultdict(list)
+        tiled = self.world if isinstance(self.world, TiledWorld) else None
         for number, (lane, at) in enumerate(self._places()):
-            writes[lane] += settings_writes(at, self.settings[number])
-            writes[lane] += state_writes(at, states[number])
+            state = states[number]
+            rows = None if tiled is None else tiled.rows(state.state)
+            writes[lane] += settings_writes(self.config, at, self.settings[number])
+            writes[lane] += state_writes(at, state, rows)
             writes[lane] += counters_writes(at, counters[number])
         for lane, accesses in writes.items():
             self._store(lane, sorted(accesses, key=_REGION))
 
     def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
         for (lane, at), own, state in zip(self._places(), settings, states, strict=True):
-            self._store(lane, [*settings_writes(at, own), *epsilon_writes(at, state)])
+            self._store(lane, [*settings_writes(self.config, at, own), *epsilon_writes(at, state)])
 
     # Words
 
@@ -247,7 +266,8 @@ class LinkAgents(Driver, Agents):
         """Return the indexes of the values of a lane's tables, in the order of :attr:`table`."""
         acting = self._acting
         owners = 1 if acting.shared_table else self.config.lane_agents
-        tables = 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 1
+        is_double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+        tables = 2 if is_double else self.config.planes
         return [
             table_index(agent, table, state, action)
             for agent in range(owners)
@@ -256,11 +276,21 @@ class LinkAgents(Driver, Agents):
             for action in range(self.config.actions)
         ]
 
-    def _context(self, lane: int, slot: int) -> Read:
-        return self._words(lane, Region.CONTEXT, slot, _CONTEXT_WORDS)
+    def _state(self, lane: int, slot: int) -> AgentState:
+        state = state_from(slot, self._context(lane, slot))
+        if not isinstance(self.world, TiledWorld):
+            return state
+        count = len(self.world.world.limits)
+        read = self._words(lane, Region.WORLD, slot, count, NUMBERS)
+        return replace(state, state=numbers_from(slot, count, read))
 
-    def _words(self, lane: int, region: Region, slot: int, count: int) -> Read:
-        first = slot << FIRST_AGENT_BIT[region]
+    def _context(self, lane: int, slot: int) -> Read:
+        return self._words(lane, Region.CONTEXT, slot, len(CONTEXT))
+
+    def _words(
+        self, lane: int, region: Region, slot: int, count: int, index: Fields | None = None
+    ) -> Read:
+        first = (index or INDEX[region]).pack(agent=slot)
         words = self._fetch(lane, region, range(first, first + count))
         found = dict(zip(range(first, first + count), words, strict=True))
         return lambda _region, index: found[index]

@@ -38,8 +38,8 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Driver, Device):
     """The driver of a device without agents.
 
-    Opening sets the hyperparameters to ``Hyperparameters()``. The table and the count of applied
-    transitions stay, and so does the rounding noise of a device that has applied any, so that an
+    Opening sets the hyperparameters to :meth:`Hyperparameters.first_for`. The table and the count of
+    applied transitions stay, and so does the rounding noise of a device that has applied any, so that an
     interrupted run can be resumed; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load`
     set the table. If the device does not answer, a break brings it, and the port, to the line rate of
     `config`.
@@ -51,17 +51,12 @@ class LinkDevice(Driver, Device):
         self.config = checked_config(config)
         self._rewards = RewardTable()
         super().__init__(port, config, patience, build)
-        try:
-            self.reconnect()
-        except BaseException:
-            port.close()
-            raise
 
     def reconnect(self) -> None:
         """Open a new session after an error; as on opening, the device's contents stay."""
         self._rewards.clear()
         super().reconnect()
-        hyper = Hyperparameters()
+        hyper = Hyperparameters.first_for(self.config)
         if self._session.applied:
             self._configure(hyper)
         else:
@@ -74,8 +69,8 @@ class LinkDevice(Driver, Device):
         self.set_noise(hyper.noise)
 
     def _configure(self, hyper: Hyperparameters) -> None:
-        c = checked_hyper(hyper).coefficients
-        warn_of_discounts([(hyper.alpha, hyper.gamma)])
+        c = checked_hyper(hyper).coefficients_for(self.config)
+        warn_of_discounts([(hyper.alpha, hyper.gamma)], c.bits)
         payload = ARGUMENTS[Request.CONFIGURE].pack(
             c.alpha, c.kappa, hyper.rounding_for(self.config).code
         )

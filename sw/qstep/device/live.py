@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from qstep.device.agents import LinkAgents
 from qstep.device.link.ports import Port
@@ -29,15 +29,15 @@ class LiveDevice(Agents):
     It closes at the end of a ``with`` block.
     """
 
-    def begin(self, state: int, agent: int = 0) -> int:
+    def begin(self, state: int | Sequence[int], agent: int = 0) -> int:
         """Put an agent into the start state of an episode; return its first action there.
 
         An unfinished episode is abandoned without another update.
 
         Parameters
         ----------
-        state : int
-            0..S-1.
+        state : int, or sequence of int, length T
+            0..S-1: a row, or with several planes the row in each.
         agent : int
             0..P-1.
 
@@ -47,17 +47,19 @@ class LiveDevice(Agents):
             A value is out of range; nothing was done.
         """
         agent = integer("agent", agent, 0, len(self.settings) - 1)
-        return self._begin_in(integer("state", state, 0, self.config.states - 1), agent)
+        return self._begin_in(self._rows("state", state), agent)
 
-    def act(self, reward: float, next_state: int, terminated: bool, agent: int = 0) -> int:
+    def act(
+        self, reward: float, next_state: int | Sequence[int], terminated: bool, agent: int = 0
+    ) -> int:
         """Report the outcome of an agent's action, let it learn, and return its next action.
 
         Parameters
         ----------
         reward : float
             In real units; rounded to the nearest multiple of 2^-F.
-        next_state : int
-            0..S-1. If the episode terminated, the start state of the next one.
+        next_state : int, or sequence of int, length T
+            As for :meth:`begin`. If the episode terminated, the start state of the next one.
         terminated : bool
         agent : int
             0..P-1.
@@ -69,7 +71,7 @@ class LiveDevice(Agents):
             nothing was done.
         """
         agent = integer("agent", agent, 0, len(self.settings) - 1)
-        next_state = integer("next_state", next_state, 0, self.config.states - 1)
+        place = self._rows("next_state", next_state)
         boolean("terminated", terminated)
         raw = self.config.format.quantise(reward)
         if raw.ndim:
@@ -78,14 +80,25 @@ class LiveDevice(Agents):
             raise ConfigError(
                 f"agent {agent} has not begun; begin(state) comes before the first act"
             )
-        return self._answer(Answer(int(raw), next_state, bool(terminated)), agent)
+        return self._answer(Answer(int(raw), place, bool(terminated)), agent)
+
+    def _rows(self, name: str, given: int | Sequence[int]) -> Any:
+        """Return a checked row, or the tuple of the row in each plane."""
+        planes, most = self.config.planes, self.config.states - 1
+        if planes == 1:
+            return integer(name, given, 0, most)
+        if not isinstance(given, Sequence) or len(given) != planes:
+            raise ConfigError(
+                f"{name} is {shown(given)}; it must be a row in each of {planes} planes"
+            )
+        return tuple(integer(f"{name}[{plane}]", row, 0, most) for plane, row in enumerate(given))
 
     @abstractmethod
     def _has_begun(self, agent: int) -> bool:
         """Whether :meth:`begin` has been called for an agent."""
 
     @abstractmethod
-    def _begin_in(self, state: int, agent: int) -> int:
+    def _begin_in(self, state: Any, agent: int) -> int:
         """Begin an episode; the arguments have been checked."""
 
     @abstractmethod
@@ -110,8 +123,11 @@ class _Reported:
     def answer(self, state: int, action: int, draw: int) -> Answer:
         return self.now
 
-    def start(self, draw: int) -> int:
+    def start(self, draw: int) -> Any:
         return self.now.next_state
+
+    def rows(self, state: Any) -> tuple[int, ...]:
+        return state if isinstance(state, tuple) else (state,)
 
 
 class LiveModel(LiveDevice, ActingModel):
@@ -125,7 +141,7 @@ class LiveModel(LiveDevice, ActingModel):
     def _has_begun(self, agent: int) -> bool:
         return self.states[agent].begun
 
-    def _begin_in(self, state: int, agent: int) -> int:
+    def _begin_in(self, state: Any, agent: int) -> int:
         self._reported.now = Answer(0, state, False)
         self._begin(agent)
         return self.states[agent].action
@@ -153,7 +169,7 @@ class LinkLive(LinkAgents, LiveDevice):
     def _has_begun(self, agent: int) -> bool:
         return self._begun[agent]
 
-    def _begin_in(self, state: int, agent: int) -> int:
+    def _begin_in(self, state: Any, agent: int) -> int:
         # A draw for a step that was not made is used for this.
         self._store(0, [begin_write(agent, self._context(0, agent))])
         self._begun[agent] = True

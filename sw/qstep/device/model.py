@@ -21,7 +21,7 @@ __all__ = ["ModelDevice"]
 class ModelDevice(Device):
     """The compiled golden model, which counts and digests transitions like the hardware.
 
-    The table starts at 0, the hyperparameters at ``Hyperparameters()``.
+    The table starts at 0, the hyperparameters at :meth:`Hyperparameters.first_for`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -38,7 +38,8 @@ class ModelDevice(Device):
 
     def configure(self, hyper: Hyperparameters) -> None:
         model = self._model
-        warn_of_discounts([(checked_hyper(hyper).alpha, hyper.gamma)])
+        pair = checked_hyper(hyper).alpha, hyper.gamma
+        warn_of_discounts([pair], self.config.coefficient_bits)
         model.configure(hyper)
 
     def set_noise(self, noise: NoiseState) -> None:

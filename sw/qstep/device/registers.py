@@ -1,12 +1,12 @@
-"""The interleaved lane's memory map: the words to write, and the meaning of the words read.
+"""Accesses to a lane with agents: the words to write, and the meaning of the words read.
 
-An access is (region, index, data), as the bus of ``qs_acting`` takes it; docs/agents.md has the map. The
-twin in hardware is ``qs_agents_pkg`` and ``qs_agent_bus``.
+An access is (region, index, data), as the bus of ``qs_acting`` takes it, of
+``qstep.spec.memory_map``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,31 @@ from numpy.typing import NDArray
 from qstep.errors import ConfigError
 from qstep.mdp.memory import WorldTable
 from qstep.spec.config import Config
-from qstep.spec.protocol import AGENT_BITS, FIRST_AGENT_BIT, Region
+from qstep.spec.memory_map import (
+    CONTEXT,
+    COUNTER_WORD_BITS,
+    COUNTERS,
+    COUNTS,
+    EPSILON,
+    GENERATOR_HIGH,
+    GENERATOR_LOW,
+    INDEX,
+    LIMIT,
+    NUMBERS,
+    PLACE,
+    RATES,
+    SCHEDULE_END,
+    SCHEDULE_PERIOD,
+    SCHEDULE_STEP,
+    WORD_BITS,
+    Region,
+    Word,
+)
 from qstep.spec.random import DRAW_BITS, retreated
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 __all__ = [
-    "BEGUN",
-    "DRAWN",
     "HOLDS",
-    "PLACE",
     "Access",
     "Words",
     "begin_write",
@@ -31,6 +47,7 @@ __all__ = [
     "counters_writes",
     "epsilon_writes",
     "limit_write",
+    "numbers_from",
     "settings_writes",
     "state_from",
     "state_writes",
@@ -39,24 +56,12 @@ __all__ = [
     "world_writes",
 ]
 
-HOLDS = 1 << FIRST_AGENT_BIT[Region.COUNTERS] + AGENT_BITS
+HOLDS = INDEX[Region.COUNTERS].pack(holds=1)
 """Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
 
-PLACE = 4
-"""The word of a context that says where the agent is; two of its bits: it has begun, it has drawn."""
-BEGUN, DRAWN = 30, 31
-
-_COLUMN_BITS = 32
 _SPLIT_BITS = DRAW_BITS + 1
-_LIMIT = 7
-_MASK32 = (1 << 32) - 1
-_COUNTERS = (
-    ("steps", 3),
-    ("terminations", 3),
-    ("truncations", 3),
-    ("return_sum", 4),
-    ("saturations", 3),
-)
+_WORD_MASK = (1 << WORD_BITS) - 1
+_COUNTER_MASK = (1 << COUNTER_WORD_BITS) - 1
 
 Read = Callable[[int, int], int]
 """A function that reads a word, given region and index."""
@@ -70,81 +75,115 @@ class Access(NamedTuple):
     data: int
 
 
-def settings_writes(agent: int, settings: AgentSettings) -> list[Access]:
+def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list[Access]:
     """Return the writes of an agent's settings; its seed and first epsilon are part of its state."""
-    coefficients, code = settings.coefficients, settings.epsilon.code
-    data = (
-        coefficients.kappa << 16 | coefficients.alpha,
-        code.by_episodes << 25 | code.end,
-        code.shift << 25 | code.decrement,
-        code.period - 1,
-    )
-    return _writes(Region.SETTINGS, agent, data)
+    coefficients, code = settings.coefficients_for(config), settings.epsilon.code
+    return [
+        _write(RATES, agent, alpha=coefficients.alpha, kappa=coefficients.kappa),
+        _write(SCHEDULE_END, agent, epsilon=code.end, by_episodes=code.by_episodes),
+        _write(SCHEDULE_STEP, agent, decrement=code.decrement, shift=code.shift),
+        _write(SCHEDULE_PERIOD, agent, last_count=code.period - 1),
+    ]
 
 
-def state_writes(agent: int, state: AgentState) -> list[Access]:
-    """Return the writes that put an agent into a state."""
-    data = (
-        state.word & _MASK32,
-        state.word >> 32,
-        state.epsilon,
-        state.epsilon_count << 16 | state.episode_steps,
-        state.begun << BEGUN | state.explored << 29 | state.action << 16 | state.state,
-    )
-    return _writes(Region.CONTEXT, agent, data)
+def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = None) -> list[Access]:
+    """Return the writes that put an agent into a state; `rows` is its row in each plane.
+
+    A state of several numbers needs them; any other is the only row.
+    """
+    numbers = () if rows is None else state.state
+    rows = rows or (state.state,)
+    return [
+        _write(GENERATOR_LOW, agent, bits=state.word & _WORD_MASK),
+        _write(GENERATOR_HIGH, agent, bits=state.word >> WORD_BITS),
+        *epsilon_writes(agent, state),
+        *(
+            Access(
+                PLACE.region,
+                INDEX[PLACE.region].pack(word=PLACE.number, agent=agent, plane=plane),
+                PLACE.pack(
+                    state=row, action=state.action, explored=state.explored, begun=state.begun
+                ),
+            )
+            for plane, row in enumerate(rows)
+        ),
+        # The last number puts the agent there.
+        *(
+            Access(Region.WORLD, NUMBERS.pack(word=word, agent=agent), number & _WORD_MASK)
+            for word, number in enumerate(numbers)
+        ),
+    ]
 
 
 def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
     """Return the writes that set an agent's epsilon to that of a state, and nothing else."""
-    return state_writes(agent, state)[2:4]
+    return [
+        _write(EPSILON, agent, epsilon=state.epsilon),
+        _write(COUNTS, agent, steps=state.episode_steps, count=state.epsilon_count),
+    ]
 
 
 def state_from(agent: int, read: Read) -> AgentState:
-    """Read the state of an agent.
+    """Read the state of an agent; where it has numbers, `state` is its row in the first plane.
 
     An agent that waits for its world has already drawn for the pending step: its word is the
     previous one.
     """
-    low, high, epsilon, counts, place = (read(*_at(Region.CONTEXT, agent, n)) for n in range(5))
-    word = high << 32 | low
-    return AgentState(
-        word=retreated(word) if place >> DRAWN else word,
-        epsilon=epsilon,
-        epsilon_count=counts >> 16,
-        begun=bool(place >> BEGUN & 1),
-        state=place & 0xFFFF,
-        action=place >> 16 & 63,
-        explored=bool(place >> 29 & 1),
-        episode_steps=counts & 0xFFFF,
+    low, high, epsilon, counts, place = (
+        word.unpack(read(word.region, _index(word, agent))) for word in CONTEXT
     )
+    generator = high["bits"] << WORD_BITS | low["bits"]
+    return AgentState(
+        word=retreated(generator) if place["drawn"] else generator,
+        epsilon=epsilon["epsilon"],
+        epsilon_count=counts["count"],
+        begun=bool(place["begun"]),
+        state=place["state"],
+        action=place["action"],
+        explored=bool(place["explored"]),
+        episode_steps=counts["steps"],
+    )
+
+
+def numbers_from(agent: int, count: int, read: Read) -> tuple[int, ...]:
+    """Read the numbers of the state of an agent whose world is seen through tiles."""
+    indexes = (NUMBERS.pack(word=word, agent=agent) for word in range(count))
+    words = (read(Region.WORLD, index) for index in indexes)
+    return tuple(word - (word >> (WORD_BITS - 1) << WORD_BITS) for word in words)
 
 
 def begin_write(agent: int, read: Read) -> Access:
     """Return the writes that make an agent draw a start state next, with any pending draw."""
-    region, place = _at(Region.CONTEXT, agent, PLACE)
-    return Access(region, place, read(region, place) & 1 << DRAWN)
+    place = PLACE.unpack(read(PLACE.region, _index(PLACE, agent)))
+    return _write(PLACE, agent, drawn=place["drawn"])
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
     """Return the writes of an agent's counters, which are undefined before the first run."""
-    words = []
-    for name, length in _COUNTERS:
+    region, words = Region.COUNTERS, []
+    for name, length in COUNTERS.items():
         value = getattr(counters, name)
-        words += [value >> 16 * n & 0xFFFF for n in range(length)]
-    return _writes(Region.COUNTERS, agent, words)
+        words += [value >> COUNTER_WORD_BITS * n & _COUNTER_MASK for n in range(length)]
+    indexes = (INDEX[region].pack(word=n, agent=agent) for n in range(len(words)))
+    return [Access(region, index, word) for index, word in zip(indexes, words, strict=True)]
 
 
 def counters_from(agent: int, read: Read) -> AgentCounters:
     """Read the counters of an agent, all of the same moment."""
-    words = iter([read(*_at(Region.COUNTERS, agent, n)) for n in range(16)])
-    values = {name: sum(next(words) << 16 * n for n in range(length)) for name, length in _COUNTERS}
+    numbers = range(sum(COUNTERS.values()))
+    region = Region.COUNTERS
+    words = iter([read(region, INDEX[region].pack(word=n, agent=agent)) for n in numbers])
+    values = {
+        name: sum(next(words) << COUNTER_WORD_BITS * n for n in range(length))
+        for name, length in COUNTERS.items()
+    }
     values["return_sum"] -= (values["return_sum"] >> 63) << 64
     return AgentCounters(**values)
 
 
 def table_index(agent: int, table: int, state: int, action: int) -> int:
-    """Return the index of a table's value; `table` is 0 except in Double Q-learning."""
-    return table << 26 | agent << FIRST_AGENT_BIT[Region.TABLE] | state << 6 | action
+    """Return the index of a table's value; `table` is that of Double Q-learning, or the plane."""
+    return INDEX[Region.TABLE].pack(action=action, state=state, agent=agent, table_number=table)
 
 
 def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
@@ -167,27 +206,30 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
     for slot in range(len(starts)):
         word = _word(starts, world.start_split, slot, state_bits, "start states")
         for column, data in _columns(word, len(starts), state_bits):
-            yield Access(Region.STARTS, slot << 1 | column, data)
+            index = INDEX[Region.STARTS].pack(column=column, start=slot)
+            yield Access(Region.STARTS, index, data)
     for state, action, slot in np.ndindex(*world.split.shape):
         word = _word(outcomes[state, action], world.split[state, action], slot, bits, "outcomes")
         for column, data in _columns(word, len(world.split[state, action]), bits):
-            index = state << 14 | action << 8 | slot << 2 | column
+            place = {"column": column, "slot": slot, "action": action, "state": state}
+            index = INDEX[Region.WORLD].pack(**place)
             yield Access(Region.WORLD, index, data)
     yield limit_write(world.max_episode_steps)
 
 
 def limit_write(max_episode_steps: int) -> Access:
     """Return the writes of the limit of steps of an episode, 0 for none."""
-    word = 1 << 16 | max_episode_steps - 1 if max_episode_steps else 0
-    return Access(Region.SETTINGS, _LIMIT, word)
+    if max_episode_steps:
+        return _write(LIMIT, 0, last_steps=max_episode_steps - 1, limits=1)
+    return _write(LIMIT, 0)
 
 
-def _at(region: Region, agent: int, word: int) -> tuple[Region, int]:
-    return region, agent << FIRST_AGENT_BIT[region] | word
+def _index(word: Word, agent: int) -> int:
+    return INDEX[word.region].pack(word=word.number, agent=agent)
 
 
-def _writes(region: Region, agent: int, words: Iterable[int]) -> list[Access]:
-    return [Access(*_at(region, agent, n), word) for n, word in enumerate(words)]
+def _write(word: Word, agent: int, **values: int) -> Access:
+    return Access(word.region, _index(word, agent), word.pack(**values))
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
@@ -203,8 +245,8 @@ def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, w
 
 def _columns(word: int, slots: int, bits: int) -> Iterator[tuple[int, int]]:
     length = 2 * bits + _SPLIT_BITS if slots > 1 else bits
-    for column in range(-(-length // _COLUMN_BITS)):
-        yield column, word >> _COLUMN_BITS * column & _MASK32
+    for column in range(-(-length // WORD_BITS)):
+        yield column, word >> WORD_BITS * column & _WORD_MASK
 
 
 _LONGEST_RUN = 255

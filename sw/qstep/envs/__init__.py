@@ -42,16 +42,11 @@ __all__ = [
     "table_size",
 ]
 
-_UNKNOWN = (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv)
-
 STEP_CAP = 1000
 """Steps after which an episode is truncated if the environment has no limit of its own."""
 
 LIMIT = "max_episode_steps"
 """The argument of every environment that limits its episodes."""
-
-_WORLD_FILES = "qstep.mdp.table_env"
-"""Makes the environment of a world file; worlds are above environments, so it is loaded by name."""
 
 
 def make(
@@ -95,7 +90,7 @@ def make(
         A map is malformed, or its file cannot be read.
     """
     seed = integer("seed", seed, 0)
-    record = record_of(env_id) if isinstance(env_id, str) else None
+    record = record_of(env_id)
     if record is not None and record.table:
         env_kwargs = merged(env_id, record.table, env_kwargs)
     env = flattened(make_any(env_id, render_mode, env_kwargs))
@@ -104,7 +99,11 @@ def make(
             env.close()
             raise EnvironmentSpaceError(
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
-                + (f"; use {', '.join(record.networks)}" if record and record.table is None else "")
+                + (
+                    f"; use {', '.join(record.networks)}"
+                    if record and record.table is None and record.networks
+                    else ""
+                )
             )
     env.reset(seed=seed)
     return env
@@ -143,7 +142,8 @@ def make_any(
     if kind == ".npz":
         if render_mode is not None:
             raise ConfigError(f"render_mode is {render_mode!r}; a world file has none")
-        env: gym.Env[Any, Any] = importlib.import_module(_WORLD_FILES).from_file(env_id, STEP_CAP)
+        table_env = importlib.import_module("qstep.mdp.table_env")  # by name: worlds import `envs`
+        env: gym.Env[Any, Any] = table_env.from_file(env_id, STEP_CAP)
         return env
     if env_id.endswith(CIRCUITS):
         raise EnvironmentSpaceError(
@@ -192,7 +192,7 @@ def make_vector(
         The environment is unknown or cannot be made.
     """
     num_envs = integer("num_envs", num_envs, 1)
-    record = record_of(env_id) if isinstance(env_id, str) else None
+    record = record_of(env_id)
     if record is not None and record.vector_entry_point:
         vector_id = record.vector_id or record.id
         taken = _arguments(record.vector_entry_point) or ()
@@ -228,7 +228,8 @@ def _refusal(
     name: str, env_id: str, options: Mapping[str, Any], cause: Exception
 ) -> ConfigError | EnvironmentSpaceError:
     """Return the error for an environment that cannot be made."""
-    if isinstance(cause, _UNKNOWN) or type(cause) is gym.error.Error:
+    unknown = (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv)
+    if isinstance(cause, unknown) or type(cause) is gym.error.Error:
         question = did_you_mean(name.rpartition(":")[2], (*NAMED, *gym.registry))
         return EnvironmentSpaceError(
             f"{name}: no such environment.{question} Give a Gymnasium id, module:id for one that a "

@@ -97,17 +97,13 @@ def restart(poles, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _observe(poles, i, seen):  # type: ignore[no-untyped-def]
+def observe(poles, i, shown):  # type: ignore[no-untyped-def]
+    """Write the observation of environment `i`."""
+    seen = shown[0]
     seen[i, 0] = poles.x[i]
     seen[i, 1] = poles.x_dot[i]
     seen[i, 2] = poles.theta[i]
     seen[i, 3] = poles.theta_dot[i]
-
-
-@compiled
-def observe(poles, i, shown):  # type: ignore[no-untyped-def]
-    """Write the observation of environment `i`."""
-    _observe(poles, i, shown[0])
 
 
 @compiled
@@ -150,14 +146,9 @@ def row(poles, i):  # type: ignore[no-untyped-def]
 def step(poles, actions, shown, out, cosine, sine):  # type: ignore[no-untyped-def]
     """Step all, given cosine and sine of each `theta`, shape (N,); see `qstep.envs.vector`."""
     for i in range(len(actions)):
-        if actions[i] < 0 or actions[i] >= ACTIONS:
-            return i
-    seen, next_seen = shown[0], out.next_shown[0]
-    for i in range(len(actions)):
         ends = _push(poles, i, actions[i], cosine[i], sine[i])
         out.reward[i], (out.terminated[i], out.truncated[i]) = 1.0, ends
-        _observe(poles, i, next_seen)
+        observe(poles, i, out.next_shown)
         if out.terminated[i] or out.truncated[i]:
             restart(poles, i)
-        _observe(poles, i, seen)
-    return -1
+        observe(poles, i, shown)

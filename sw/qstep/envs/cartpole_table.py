@@ -71,14 +71,8 @@ class CartPoleTable(gym.Env[Any, Any]):
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Push the cart; return the row, the reward, terminated, truncated and the info."""
         seen, reward, terminated, truncated, info = self._limited.step(checked_action(action, 2))
-        up = truncated and not terminated
-        return (
-            row_of(seen.tolist()),
-            float(reward),
-            terminated,
-            truncated,
-            {**info, "is_success": up},
-        )
+        info = {**info, "is_success": truncated and not terminated}
+        return row_of(seen.tolist()), float(reward), terminated, truncated, info
 
     def render(self) -> Any:
         """Return the cart's present state: see :func:`~qstep.envs.rendering.rendered`."""

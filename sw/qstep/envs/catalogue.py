@@ -46,7 +46,7 @@ class Environment:
     table : mapping or None
         Arguments with which its observations are the rows of a table; None if there are none.
     kernels : str
-        Module of its compiled form for a table, or empty; see ``qstep.learn.vector_actor``.
+        Module of its compiled form for a table, or empty; see ``qstep.learn.actor_kernels``.
     success_length : int or None
         Steps after which an episode that has not terminated is a success; None if that is no criterion.
     device, host : mapping
@@ -215,11 +215,31 @@ ENVIRONMENTS = (
         vector_id="qstep/CartPole-v0",
         reward_threshold=475.0,
         table=None,
+        device={
+            "alpha": 0.1,
+            "gamma": 0.99,
+            "epsilon_start": 0.1,
+            "epsilon_end": 0.0,
+            "epsilon_share": 0.6,
+            "steps": 200_000,
+        },
         networks={"cartpole": {}},
         network_settings={
             "dqn": {**_CARTPOLE_DQN, "evaluate_every": 100},
             "dqn plain": {**_CARTPOLE_DQN, "evaluate_every": 10},
             "pqn": {"evaluate_every": 100},
+        },
+    ),
+    Environment(
+        id="MountainCar-v0",
+        reward_threshold=-110.0,
+        table=None,
+        device={
+            "alpha": 0.8,
+            "gamma": 1.0,
+            "epsilon_start": 0.0,
+            "epsilon_end": 0.0,
+            "steps": 60_000,
         },
     ),
 )
@@ -237,9 +257,9 @@ NETWORKS = {name: record for record in ENVIRONMENTS for name in record.networks}
 """The record of each name under which a network has settings of its own."""
 
 
-def record_of(env_id: str) -> Environment | None:
-    """Return the record of a short name, an id or ``module:id``; None if there is none."""
-    return NAMED.get(env_id.rpartition(":")[2])
+def record_of(env_id: object) -> Environment | None:
+    """Return the record of a short name, an id or ``module:id``; None of anything else."""
+    return NAMED.get(env_id.rpartition(":")[2]) if isinstance(env_id, str) else None
 
 
 def defaults(world: str, on_host: bool) -> Mapping[str, Any]:

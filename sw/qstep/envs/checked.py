@@ -92,17 +92,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
                 f"{cause}",
                 cause,
             )
-        if type(terminated) is not bool:
-            terminated = self._flag("terminated", terminated)
-        if type(truncated) is not bool:
-            truncated = self._flag("truncated", truncated)
-        return (
-            self._observation(seen),
-            self._reward(reward),
-            terminated,
-            truncated,
-            self._info(info),
-        )
+        ends = self._flag("terminated", terminated), self._flag("truncated", truncated)
+        return self._observation(seen), self._reward(reward), *ends, self._info(info)
 
     def _refuse(self, why: str, cause: Exception | None = None) -> NoReturn:
         raise EnvironmentSpaceError(f"{self._env_name}: {why}") from cause
@@ -132,7 +123,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return float(reward)
 
     def _flag(self, name: str, given: Any) -> bool:
-        flag = _single(given)
+        flag = given if type(given) is bool else _single(given)
         if not isinstance(flag, int) or flag not in (0, 1):  # a bool is an int
             self._refuse(f"its {name} is {shown(given)}; it must be true or false")
         return bool(flag)

@@ -188,24 +188,27 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
         rows = rows[:-1]  # the last line has an end
     if not rows[0]:
         raise WorldError(f"{source}, line 1, column 1: the map is empty")
-    started = False
+    width = len(rows[0])
     for line, row in enumerate(rows, start=1):
-        for column, cell in enumerate(row, start=1):
-            where = f"{source}, line {line}, column {column}"
-            if cell not in (START, GOAL, HOLE, WALL, FREE):
-                raise WorldError(
-                    f"{where}: {cell!r} is no cell; S is start, G goal, H hole, # wall, . free"
-                )
-            if cell == START and started:
-                raise WorldError(f"{where}: a second start S; a map has exactly one")
-            started = started or cell == START
-        if len(row) != len(rows[0]):
+        wrong = re.search(f"[^{START}{GOAL}{HOLE}{WALL}{FREE}]", row)
+        if wrong is not None:
             raise WorldError(
-                f"{source}, line {line}, column {min(len(row), len(rows[0])) + 1}: the line has "
-                f"{len(row)} cells and line 1 has {len(rows[0])}; all must be equally long"
+                f"{source}, line {line}, column {wrong.start() + 1}: {wrong[0]!r} is not a cell; S is "
+                "start, G goal, H hole, # wall, . free"
             )
-    end = f"{source}, line {len(rows)}, column {len(rows[0])}"
+        if len(row) != width:
+            raise WorldError(
+                f"{source}, line {line}, column {min(len(row), width) + 1}: the line has {len(row)} "
+                f"cells and line 1 has {width}; all must be equally long"
+            )
     cells = "".join(rows)
+    second = cells.find(START, cells.find(START) + 1)
+    if second > 0:
+        line, column = divmod(second, width)
+        raise WorldError(
+            f"{source}, line {line + 1}, column {column + 1}: a second start S; a map has exactly one"
+        )
+    end = f"{source}, line {len(rows)}, column {width}"
     for needed, name in ((START, "start S"), (GOAL, "goal G")):
         if needed not in cells:
             raise WorldError(f"{end}: the map ends without a {name}")

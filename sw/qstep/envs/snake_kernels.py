@@ -178,7 +178,9 @@ def row(snakes, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
+def observe(snakes, i, shown):  # type: ignore[no-untyped-def]
+    """Write the observation of game `i`: the state, and as many features as fit."""
+    state, features = shown
     seen = row(snakes, i)
     state[i] = seen
     width = features.shape[1]
@@ -192,12 +194,6 @@ def _observe(snakes, i, state, features):  # type: ignore[no-untyped-def]
         grid[tail] = 0  # it moves on before the head arrives
         _flood(snakes, grid, head, snakes.direction[i], free, features[i, FEATURES:])
         grid[tail] = 1
-
-
-@compiled
-def observe(snakes, i, shown):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and as many features as fit."""
-    _observe(snakes, i, shown[0], shown[1])
 
 
 @compiled(inline="always")
@@ -227,20 +223,16 @@ def move(snakes, i, action):  # type: ignore[no-untyped-def]
 @compiled
 def step(snakes, actions, shown, out):  # type: ignore[no-untyped-def]
     """Step every game, and restart those whose episode ends; see `qstep.envs.vector`."""
-    for i in range(len(actions)):
-        if actions[i] < 0 or actions[i] >= ACTIONS:
-            return i
     state, features = shown
     next_state, next_features = out.next_shown
     for i in range(len(actions)):
         out.reward[i], out.terminated[i], out.truncated[i] = move(snakes, i, actions[i])
         snakes.score[i] = snakes.length[i] - START_LENGTH
-        _observe(snakes, i, next_state, next_features)
+        observe(snakes, i, out.next_shown)
         if out.terminated[i] or out.truncated[i]:
             restart(snakes, i)
-            _observe(snakes, i, state, features)
+            observe(snakes, i, shown)
         else:
             state[i] = next_state[i]
             for k in range(features.shape[1]):
                 features[i, k] = next_features[i, k]
-    return -1

@@ -8,8 +8,7 @@ favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in
 
 from __future__ import annotations
 
-from qstep.errors import ConfigError
-from qstep.spec.random import GOLDEN, mixed
+from qstep.spec.random import GOLDEN, checked_seed, mixed
 
 __all__ = ["SplitMix64"]
 
@@ -37,9 +36,7 @@ class SplitMix64:
     """
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MASK64:
-            raise ConfigError(f"seed is {seed!r}; it must be an integer from 0 to 2^64-1")
-        self.word = mixed(seed)
+        self.word = mixed(checked_seed(seed))
 
     def below(self, bound: int) -> int:
         """Return a uniform number from 0 to `bound` - 1; `bound` is 1..2^32-1."""

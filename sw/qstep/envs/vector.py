@@ -19,7 +19,6 @@ __all__ = [
     "CompiledVectorEnv",
     "Outcome",
     "check_autoreset",
-    "final_values",
     "kept_arrays",
     "led_to",
     "restore_arrays",
@@ -70,8 +69,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
     of which ``SCRATCH`` names the fields that are not in a checkpoint; and compiled functions:
     ``restart(arrays, i)`` begins an episode; ``observe(arrays, i, shown)`` writes an observation;
     ``step(arrays, actions, shown, out)`` steps all, restarts those whose episode
-    ended, writes `shown` and an :class:`Outcome`, and returns -1; if an action is illegal, it changes
-    nothing and returns the first environment with one.
+    ended, and writes `shown` and an :class:`Outcome`.
 
     Parameters
     ----------
@@ -182,12 +180,14 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
                 f"{(self.num_envs,)}"
             )
         self._actions[:] = given
-        bad = self._advance()
-        if bad >= 0:
+        unsigned = self._actions.view(np.uint64)  # a negative action is a large one
+        if unsigned.max() >= self._kernels.ACTIONS:
+            bad = np.argmax(unsigned >= self._kernels.ACTIONS)
             raise EnvironmentSpaceError(
                 f"action of environment {bad} is {given[bad]}; it must be from 0 to "
                 f"{self._kernels.ACTIONS - 1}"
             )
+        self._advance()
         next_shown, reward, terminated, truncated = self._out
         info = self._info()
         ended = terminated | truncated
@@ -212,10 +212,9 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         self._begun = True
         return self._observe_all()
 
-    def _advance(self) -> int:
-        """Step by `_actions` and return -1; if an action is illegal, only return its environment."""
-        bad: int = self._kernels.step(self._arrays, self._actions, self._shown, self._out)
-        return bad
+    def _advance(self) -> None:
+        """Step by `_actions`, which are legal."""
+        self._kernels.step(self._arrays, self._actions, self._shown, self._out)
 
     def _info(self) -> dict[str, Any]:
         """Return the present info of all environments."""
@@ -254,9 +253,3 @@ def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
     reached = observation.copy()
     reached[ended] = np.stack(info["final_obs"][ended])
     return reached
-
-
-def final_values(info: dict[str, Any], name: str) -> NDArray[Any] | None:
-    """Return a value of a step's final infos, shape (N,), valid where an episode ended; or None."""
-    values: NDArray[Any] | None = info.get("final_info", {}).get(name)
-    return values

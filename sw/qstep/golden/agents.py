@@ -4,13 +4,14 @@ It is written to be read, not to be fast. The compiled form, the hardware and ev
 tables, counters and states bit for bit after any number of steps. docs/acting.md describes it in words.
 
 The algorithms: Q-learning (Watkins, 1989), SARSA (Rummery and Niranjan, 1994), Expected SARSA (van
-Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6.
+Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6. With
+several planes (docs/features.md) a value is a sum of weights, which all learn by the same increment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,11 @@ from numpy.typing import NDArray
 from qstep.golden.contract import Agents, check_world
 from qstep.golden.lane import exact_value
 from qstep.mdp.memory import WorldTable
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
 from qstep.spec.config import Config
 from qstep.spec.epsilon import threshold
-from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.random import DRAW_BITS, Draw, advanced, draw
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
@@ -36,10 +37,10 @@ class Step(NamedTuple):
     """A step of an agent, as a row of a trace. The reward is raw."""
 
     agent: int
-    state: int
+    state: Any
     action: int
     reward: int
-    next_state: int
+    next_state: Any
     terminated: bool
     truncated: bool
     explored: bool
@@ -60,17 +61,17 @@ def expected(row: Row, epsilon: int) -> int:
 
 
 class ActingModel(Agents):
-    """The definition; `world` is a :class:`WorldTable`, and :meth:`run` yields each step."""
+    """The definition; `world` is a WorldTable or a TiledWorld, and :meth:`run` yields each step."""
 
-    world: WorldTable
+    world: WorldTable | TiledWorld
 
     def __init__(
-        self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+        self, config: Config, world: WorldTable | TiledWorld, settings: Sequence[AgentSettings]
     ) -> None:
         check_world(config, world)
         super().__init__(config, world, settings)
         self._q = np.zeros(config.table_shape, np.int32).tolist()
-        self._states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
+        self._states = self._first_states(settings)
         self._counters = [AgentCounters() for _ in settings]
 
     @property
@@ -117,26 +118,31 @@ class ActingModel(Agents):
 
         # Everything below is read before this step's write.
         next_action, _ = self._chosen(tables, next_state, drawn, own.epsilon)
-        number = drawn.table if self._acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else 0
+        number = drawn.table if self._is_double else 0
         target = self._target(tables, number, next_state, next_action, own.epsilon)
         own.state = start if ended else next_state
         own.action, own.explored = self._chosen(tables, own.state, drawn, own.epsilon)
 
-        row = tables[number][state]
+        planes = [tables[number]] if self._is_double else tables
+        rows = [plane[row] for plane, row in zip(planes, self.world.rows(state), strict=True)]
+        value = sum(row[action] for row in rows)
         exact = exact_value(
-            settings.coefficients,
-            row[action],
+            settings.coefficients_for(self.config),
+            value,
             reward,
             0 if terminated else target,
             self._bias(drawn),
         )
-        number_format = self.config.format
-        row[action] = max(number_format.minimum, min(number_format.maximum, exact))
+        number_format, saturated = self.config.format, False
+        for row in rows:
+            learned = row[action] + exact - value
+            row[action] = max(number_format.minimum, min(number_format.maximum, learned))
+            saturated |= row[action] != learned
 
         counters.steps += 1
         counters.terminations += terminated
         counters.truncations += truncated
-        counters.saturations += row[action] != exact
+        counters.saturations += saturated
         counters.return_sum += reward
         counters.wrap()
         if ended:
@@ -155,11 +161,21 @@ class ActingModel(Agents):
         )
         own.begun = True
 
+    @property
+    def _is_double(self) -> bool:
+        return self._acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+
     def _tables_of(self, agent: int) -> list[list[Row]]:
-        """The tables that an agent learns: one, or Double Q-learning's two."""
+        """The tables that an agent learns: one, Double Q-learning's two, or a table in each plane."""
         acting = self._acting
         tables = self._q if acting.agents == 1 or acting.shared_table else self._q[agent]
-        return tables if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else [tables]
+        return tables if self._is_double or self.config.planes > 1 else [tables]
+
+    def _sums(self, tables: list[list[Row]], state: Any) -> Row:
+        """Return the sum of an agent's rows of a state, by action."""
+        rows = self.world.rows(state) * (2 if self._is_double else 1)
+        held = (table[row] for table, row in zip(tables, rows, strict=True))
+        return [sum(values) for values in zip(*held, strict=True)]
 
     @staticmethod
     def _draw(own: AgentState) -> Draw:
@@ -167,19 +183,19 @@ class ActingModel(Agents):
         return draw(own.word)
 
     def _chosen(
-        self, tables: list[list[Row]], state: int, drawn: Draw, epsilon: int
+        self, tables: list[list[Row]], state: Any, drawn: Draw, epsilon: int
     ) -> tuple[int, bool]:
         """Return the action of the epsilon-greedy policy and whether it explored."""
         if drawn.explore < threshold(epsilon):
             return (drawn.action * self.config.actions) >> DRAW_BITS, True
-        row = [sum(values) for values in zip(*(table[state] for table in tables), strict=True)]
+        row = self._sums(tables, state)
         return row.index(max(row)), False
 
     def _target(
-        self, tables: list[list[Row]], number: int, state: int, action: int, epsilon: int
+        self, tables: list[list[Row]], number: int, state: Any, action: int, epsilon: int
     ) -> int:
         """Return m of a step that does not terminate."""
-        row = tables[number][state]
+        row = tables[number][state] if self._is_double else self._sums(tables, state)
         match self._acting.algorithm:
             case Algorithm.Q_LEARNING:
                 return max(row)
@@ -188,12 +204,13 @@ class ActingModel(Agents):
             case Algorithm.EXPECTED_SARSA:
                 return expected(row, epsilon)
             case Algorithm.DOUBLE_Q_LEARNING:  # pragma: no branch: the last, as mypy checks
-                return tables[1 - number][state][row.index(max(row))]
+                other: Row = tables[1 - number][state]
+                return other[row.index(max(row))]
 
     def _bias(self, drawn: Draw) -> int:
-        if self.config.rounding is Rounding.STOCHASTIC:
-            return drawn.rounding
-        return (1 << (COEFFICIENT_BITS - 1)) * (self.config.rounding is Rounding.NEAREST)
+        bits = self.config.coefficient_bits
+        bias = self.config.rounding.bias(bits)
+        return drawn.noise(bits) if bias is None else bias
 
     @staticmethod
     def lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, fields
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,14 @@ from qstep.golden.agents_kernel import (
 )
 from qstep.golden.contract import Agents, check_world
 from qstep.mdp.memory import WorldTable
-from qstep.spec.checks import integer
+from qstep.mdp.tiled import TiledWorld
+from qstep.spec.checks import instance, integer
 from qstep.spec.config import Config
-from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.random import DRAW_BITS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
-__all__ = ["LANES", "FastActingModel", "Trace"]
+__all__ = ["LANES", "CompiledAgents", "FastActingModel", "Trace"]
 
 _Kept = TypeVar("_Kept", AgentState, AgentCounters)
 _Part = tuple[int, int, NDArray[np.void]]
@@ -39,15 +39,8 @@ _Part = tuple[int, int, NDArray[np.void]]
 LANES = 16
 """Agents with own tables that step at once, if there are as many."""
 
-_NARROW = 16
-"""Bits of values up to which 32 bits hold the sum of an update."""
-
-_BIAS = {
-    Rounding.FLOOR: 0,
-    Rounding.NEAREST: 1 << (COEFFICIENT_BITS - 1),
-    Rounding.STOCHASTIC: -1,
-}
-"""As in :class:`Rules`."""
+_NARROW = 31
+"""Bits of values plus fractional bits of coefficients up to which 32 bits hold the sum of an update."""
 
 _FEW = 3
 """Agents that are worth a block."""
@@ -73,44 +66,26 @@ _COLUMN_TYPES = tuple(
 )
 
 
-class FastActingModel(Agents):
-    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled.
+class CompiledAgents(Agents):
+    """Agents whose states and counters are in arrays; `agent` is the type of these records.
 
     :attr:`table` is a live view, not a copy.
     """
 
-    world: WorldTable
-
     def __init__(
-        self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+        self,
+        config: Config,
+        world: WorldTable | TiledWorld,
+        settings: Sequence[AgentSettings],
+        agent: np.dtype[Any],
     ) -> None:
-        check_world(config, world)
         super().__init__(config, world, settings)
-        acting = self._acting
         self._table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
-        own_tables = acting.agents > 1 and not acting.shared_table
-        alone = own_tables or acting.agents == 1
-        self._stride = self._table.size // acting.agents if alone else 0
-        self._blocks = _parts_of_run(acting.agents, own_tables)
-        number_format = config.format
-        kind = np.int32 if number_format.width <= _NARROW else np.int64
-        outcome = world.reward, world.next_state, world.terminated
-        first = np.zeros(world.start_state.shape, np.int32), world.start_state
-        self._rules = Rules(
-            size=config.states * config.actions,
-            row=(0,) * config.actions,
-            algorithm=(0,) * ALGORITHMS.index(acting.algorithm),
-            bias=_BIAS[config.rounding],
-            ends=np.array([number_format.minimum, number_format.maximum], kind),
-            world=_memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions),
-            starts=_memory(world.start_split[None], (*first, first[0]), config.actions),
-            limit=self._limit,
-        )
-        self._settings = np.zeros(acting.agents, SETTINGS)
-        self._agents = np.zeros(acting.agents, AGENT)
-        self._put_settings(
-            settings, [AgentState.first(own, agent) for agent, own in enumerate(settings)]
-        )
+        self._settings = np.zeros(self._acting.agents, SETTINGS)
+        self._agents = np.zeros(self._acting.agents, agent)
+        alone = not self._acting.shared_table or self._acting.agents == 1
+        self._stride = self._table.size // self._acting.agents if alone else 0
+        self._put_settings(settings, self._first_states(settings))
 
     @property
     def table(self) -> NDArray[np.int32]:
@@ -138,16 +113,48 @@ class FastActingModel(Agents):
 
     def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
         for number, own in enumerate(settings):
-            c, code = own.coefficients, own.epsilon.code
+            c, code = own.coefficients_for(self.config), own.epsilon.code
             self._settings[number] = (c.alpha, c.kappa, *code[1:])
         self._put_agents(states, self.counters)
 
-    @overload
-    def run(self, steps: int, *, trace: Literal[False] = False) -> None: ...
-    @overload
-    def run(self, steps: int, *, trace: Literal[True]) -> Trace: ...
-    @overload
-    def run(self, steps: int, *, trace: bool) -> Trace | None: ...
+    def _parts(self, kind: type[_Kept]) -> list[_Kept]:
+        names = [field.name for field in fields(kind)]
+        return [kind(*own) for own in self._agents[names].tolist()]
+
+
+class FastActingModel(CompiledAgents):
+    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled.
+
+    :attr:`table` is a live view, not a copy.
+    """
+
+    world: WorldTable
+
+    def __init__(
+        self, config: Config, world: WorldTable, settings: Sequence[AgentSettings]
+    ) -> None:
+        instance("world", world, WorldTable, ", which World.table(config) returns")
+        check_world(config, world)
+        super().__init__(config, world, settings, AGENT)
+        acting = self._acting
+        self._blocks = _parts_of_run(acting.agents, acting.agents > 1 and not acting.shared_table)
+        number_format, bits = config.format, config.coefficient_bits
+        bias = config.rounding.bias(bits)
+        kind = np.int32 if number_format.width + bits <= _NARROW else np.int64
+        outcome = world.reward, world.next_state, world.terminated
+        first = np.zeros(world.start_state.shape, np.int32), world.start_state
+        self._rules = Rules(
+            size=config.states * config.actions,
+            row=(0,) * config.actions,
+            algorithm=(0,) * ALGORITHMS.index(acting.algorithm),
+            fraction=bits,
+            bias=-1 if bias is None else bias,
+            ends=np.array([number_format.minimum, number_format.maximum], kind),
+            world=_memory(world.split.reshape(-1, acting.outcomes), outcome, config.actions),
+            starts=_memory(world.start_split[None], (*first, first[0]), config.actions),
+            limit=self._limit,
+        )
+
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
         """Let every agent make `steps` steps in turns; return the steps if requested.
 
@@ -175,16 +182,6 @@ class FastActingModel(Agents):
         if not trace:
             return None
         return Trace(np.tile(np.arange(agents, dtype=np.int32), steps), *columns)
-
-    def _parts(self, kind: type[_Kept]) -> list[_Kept]:
-        def value(field: Any, number: int) -> Any:
-            found = self._agents[field.name][number]
-            return bool(found) if field.type == "bool" else int(found)
-
-        return [
-            kind(*(value(field, number) for field in fields(kind)))
-            for number in range(len(self._agents))
-        ]
 
 
 def _parts_of_run(agents: int, own: bool) -> list[_Part]:

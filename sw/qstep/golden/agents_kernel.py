@@ -23,11 +23,26 @@ from numpy.typing import NDArray
 from qstep._io.compiled import compiled
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import EPSILON_BITS
-from qstep.spec.fixed import COEFFICIENT_BITS
 from qstep.spec.random import DRAW_BITS, ROUNDS
 from qstep.spec.settings import AgentCounters, AgentState
 
-__all__ = ["AGENT", "ALGORITHMS", "SETTINGS", "SURE", "Memory", "Rules", "blocks_of", "run"]
+__all__ = [
+    "AGENT",
+    "ALGORITHMS",
+    "SETTINGS",
+    "SURE",
+    "Memory",
+    "Rules",
+    "blocks_of",
+    "drawn",
+    "expectation",
+    "explores",
+    "halves",
+    "noise",
+    "random_action",
+    "run",
+    "threshold_of",
+]
 
 ALGORITHMS = (
     Algorithm.Q_LEARNING,
@@ -39,11 +54,13 @@ ALGORITHMS = (
 
 _, _SARSA, _EXPECTED, _DOUBLE = range(4)
 
+_TYPES = {"word": np.uint64, "begun": np.bool_, "explored": np.bool_}
 AGENT = np.dtype(
     [
-        (field.name, np.uint64 if field.name == "word" else np.int64)
+        (field.name, _TYPES.get(field.name, np.int64))
         for field in (*fields(AgentState), *fields(AgentCounters))
-    ]
+    ],
+    align=True,
 )
 """An agent's state and counters."""
 
@@ -84,6 +101,8 @@ class Rules(NamedTuple):
         A zeros; their number is part of the tuple's type.
     algorithm : tuple of int
         As many zeros as the algorithm's number.
+    fraction : int
+        Fractional bits of coefficients.
     bias : int
         The amount added before rounding; -1 for a drawn one.
     ends : ndarray of int32 or int64
@@ -96,6 +115,7 @@ class Rules(NamedTuple):
     size: int
     row: tuple[int, ...]
     algorithm: tuple[int, ...]
+    fraction: int
     bias: int
     ends: NDArray[np.signedinteger]
     world: Memory
@@ -128,6 +148,7 @@ _PIECE = 1 << 15
 _TO_NOTHING = 31
 """A shift that leaves nothing of an epsilon."""
 _M16 = np.uint32((1 << 16) - 1)
+_M15_HIGH = np.uint32(((1 << 15) - 1) << 17)
 
 
 @compiled
@@ -158,7 +179,7 @@ def _advanced(high, low):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _drawn(high, low):  # type: ignore[no-untyped-def]
+def drawn(high, low):  # type: ignore[no-untyped-def]
     """Return the halves of a word's draw, and the extra round."""
     for _ in range(ROUNDS):
         high, low = np.uint32(low ^ _mixing(high)), high
@@ -166,7 +187,7 @@ def _drawn(high, low):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _threshold(epsilon):  # type: ignore[no-untyped-def]
+def threshold_of(epsilon):  # type: ignore[no-untyped-def]
     return np.int32(epsilon >> (EPSILON_BITS - DRAW_BITS))
 
 
@@ -208,13 +229,20 @@ def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def expectation(best, total, threshold, row):  # type: ignore[no-untyped-def]
+    """Return the expectation under the policy of a row with this maximum and total."""
+    actions = np.int64(len(row))
+    share = (np.int64(threshold) * ((2 * _CERTAIN + actions) // (2 * actions))) >> DRAW_BITS
+    return best - ((share * (actions * best - total) + _CERTAIN // 2) >> DRAW_BITS)
+
+
+@compiled
 def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
     """Return the expectation of the row at `base`, whose maximum is `best`, under the policy."""
-    actions, total = np.int64(len(row)), np.int64(0)
+    total = np.int64(0)
     for k in range(len(row)):
         total += np.int64(q[base + np.uint64(k)])
-    share = (np.int64(threshold) * ((2 * _CERTAIN + actions) // (2 * actions))) >> DRAW_BITS
-    return np.int32(best - ((share * (actions * best - total) + _CERTAIN // 2) >> DRAW_BITS))
+    return np.int32(expectation(best, total, threshold, row))
 
 
 @compiled
@@ -229,16 +257,25 @@ def _policy(q, place, size, algorithm, row):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _explores(lower, epsilon):  # type: ignore[no-untyped-def]
-    return np.int32(np.int32(lower >> np.uint32(DRAW_BITS)) < _threshold(epsilon))
+def explores(lower, epsilon):  # type: ignore[no-untyped-def]
+    return np.int32(np.int32(lower >> np.uint32(DRAW_BITS)) < threshold_of(epsilon))
 
 
 @compiled
-def _random(lower, row):  # type: ignore[no-untyped-def]
+def random_action(lower, row):  # type: ignore[no-untyped-def]
     """Return the action of an agent that explores."""
     return np.int32(
         np.uint32(np.uint32(lower & _M16) * np.uint32(len(row))) >> np.uint32(DRAW_BITS)
     )
+
+
+@compiled
+def noise(extra, bits):  # type: ignore[no-untyped-def]
+    """Return the number of `bits` bits that stochastic rounding adds; bit 16 is not part of it."""
+    joined = np.uint32(
+        np.uint32(extra & _M15_HIGH) | np.uint32(np.uint32(extra & _M16) << np.uint32(1))
+    )
+    return np.uint32(joined >> np.uint32(32 - bits))
 
 
 @compiled
@@ -263,13 +300,14 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
     `q` begins with the tables of the first block.
     """
     # Variables, because Numba counts references where it reads an array from a tuple.
-    size, row, algorithm, bias, ends, world, starts, limit = rules
+    size, row, algorithm, fraction, bias, ends, world, starts, limit = rules
     slot_bits, split, rewards, onwards = world
     starts_bits, starts_split, _, starts_onward = starts
     traced = len(trace[0]) > 0
     kind, lanes = ends.dtype.type, len(blocks[0].entry)
     limit, limited, size = np.int32(limit), np.int32(limit > 0), np.int32(size)
     low, high, fixed = kind(ends[0]), kind(ends[1]), kind(bias)
+    bits = fraction & 31  # the compiler sees that 32 bits are enough
     for turn in range(turns):
         for number in range(len(blocks)):
             block = blocks[number]
@@ -278,7 +316,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                 for k in range(lanes):
                     upper, lower = _advanced(block.high[k], block.low[k])
                     block.high[k], block.low[k] = upper, lower
-                    block.upper[k], block.lower[k], block.extra[k] = _drawn(upper, lower)
+                    block.upper[k], block.lower[k], block.extra[k] = drawn(upper, lower)
                 if starts_bits != SURE:
                     for k in range(lanes):
                         draw = np.int32(block.upper[k] & _M16)
@@ -313,14 +351,14 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                     onward = np.int32(onward ^ np.int32(np.int32(onward ^ start) & -terminated))
                     base, epsilon = np.int32(block.base[k] + onward), block.epsilon[k]
                     target, following = _policy(q, base, size, algorithm, row)
-                    explored = _explores(block.lower[k], epsilon)
-                    random = _random(block.lower[k], row)
+                    explored = explores(block.lower[k], epsilon)
+                    random = random_action(block.lower[k], row)
                     following = random if explored else following
                     place = np.int32(block.base[k] + block.entry[k])
                     if len(algorithm) == _SARSA:
                         target = q[_index(base + following)]
                     elif len(algorithm) == _EXPECTED:
-                        target = _expected(q, _index(base), target, _threshold(epsilon), row)
+                        target = _expected(q, _index(base), target, threshold_of(epsilon), row)
                     elif len(algorithm) == _DOUBLE:
                         table = np.int32(np.uint32(block.extra[k] >> np.uint32(16)) & 1)
                         greedy = _greedy(q, _index(base + table * size), row)[1]
@@ -334,9 +372,9 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                     old = kind(q[_index(place)])
                     change = kind(block.alpha[k] * kind(reward - old))
                     change = kind(change + kind(kind(block.kappa[k]) * target))
-                    added = kind(np.uint32(extra >> np.uint32(17))) if bias < 0 else fixed
-                    total = kind(kind(kind(old << kind(COEFFICIENT_BITS)) + change) + added)
-                    exact = kind(total >> kind(COEFFICIENT_BITS))
+                    added = kind(noise(extra, bits)) if bias < 0 else fixed
+                    total = kind(kind(kind(old << bits) + change) + added)
+                    exact = kind(total >> bits)
                     value = kind(min(max(exact, low), high))
                     block.place[k], block.value[k] = place, value
                     block.saturations[k] += np.int32(value != exact)
@@ -354,7 +392,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                         if block.truncated[k]:
                             base = np.int32(block.base[k] + block.start[k])
                             following = _policy(q, base, size, algorithm, row)[1]
-                            random = _random(block.lower[k], row)
+                            random = random_action(block.lower[k], row)
                             following = random if block.explored[k] else following
                             entry = np.int32(block.start[k] + following)
                             block.entry[k], block.outcome[k] = entry, entry
@@ -363,7 +401,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
 
 
 @compiled
-def _halves(word):  # type: ignore[no-untyped-def]
+def halves(word):  # type: ignore[no-untyped-def]
     return np.uint32(word >> np.uint64(32)), np.uint32(word)
 
 
@@ -376,17 +414,17 @@ def _word(high, low):  # type: ignore[no-untyped-def]
 def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
     """Draw an agent's first start state and its action there."""
     row, starts = rules.row, rules.starts
-    high, low = _advanced(*_halves(agent.word))
+    high, low = _advanced(*halves(agent.word))
     agent.word = _word(high, low)
-    upper, lower, _ = _drawn(high, low)
+    upper, lower, _ = drawn(high, low)
     place = np.int32(0)
     if starts.slot_bits != SURE:
         place = _slot(starts.split, starts.slot_bits, place, np.int32(upper & _M16))
     start = np.int32(starts.onward[place] >> 1)
-    agent.state, agent.explored = start // len(row), _explores(lower, agent.epsilon)
+    agent.state, agent.explored = start // len(row), explores(lower, agent.epsilon) != 0
     greedy = _policy(q, np.int32(base + start), rules.size, rules.algorithm, row)[1]
-    agent.action = _random(lower, row) if agent.explored else greedy
-    agent.begun = 1
+    agent.action = random_action(lower, row) if agent.explored else greedy
+    agent.begun = True
 
 
 @compiled
@@ -397,7 +435,7 @@ def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped
     block.end[k], block.decrement[k] = own.end, own.decrement
     block.shift[k] = own.shift if own.shift else _TO_NOTHING
     block.period[k], block.by_steps[k] = own.period, 1 - own.by_episodes
-    block.high[k], block.low[k] = _halves(agent.word)
+    block.high[k], block.low[k] = halves(agent.word)
     block.epsilon[k], block.epsilon_count[k] = agent.epsilon, agent.epsilon_count
     block.entry[k] = block.outcome[k] = agent.state * len(rules.row) + agent.action
     block.explored[k], block.episode_steps[k] = agent.explored, agent.episode_steps
@@ -412,7 +450,7 @@ def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
     agent.word = _word(block.high[k], block.low[k])
     agent.epsilon, agent.epsilon_count = block.epsilon[k], block.epsilon_count[k]
     agent.state, agent.action = block.entry[k] // len(row), block.entry[k] % len(row)
-    agent.explored, agent.episode_steps = block.explored[k], block.episode_steps[k]
+    agent.explored, agent.episode_steps = block.explored[k] != 0, block.episode_steps[k]
     agent.steps += steps
     agent.terminations += block.terminations[k]
     agent.truncations += block.truncations[k]

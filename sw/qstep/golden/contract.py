@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from qstep.errors import ConfigError
 from qstep.mdp.memory import WorldTable
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.agents import Acting
 from qstep.spec.checks import boolean, instance, integer, shown
 from qstep.spec.config import Config, checked_config, checked_table
@@ -33,12 +33,7 @@ class Closing(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -52,18 +47,35 @@ class Agents(Closing):
     ----------
     config : Config
         With ``config.acting``.
-    world : WorldTable or int
-        Made for `config`; for a world that is not a table, the limit of steps, 0 for none.
+    world : WorldTable, TiledWorld or int
+        Made for `config`; for a world that only a device has, the limit of steps, 0 for none.
     settings : tuple of AgentSettings
         One per agent.
     """
 
     def __init__(
-        self, config: Config, world: WorldTable | int, settings: Sequence[AgentSettings]
+        self,
+        config: Config,
+        world: WorldTable | TiledWorld | int,
+        settings: Sequence[AgentSettings],
     ) -> None:
         self.world = world
         self._acting = checked_agents(config, settings, self._limit)
         self.config, self.settings = config, tuple(settings)
+
+    def _first_states(self, settings: Sequence[AgentSettings]) -> list[AgentState]:
+        """Return the agents' states before their first steps."""
+        states = [AgentState.first(own, agent) for agent, own in enumerate(settings)]
+        place = self._place
+        return [replace(own, state=(0,) * len(place)) for own in states] if place else states
+
+    @property
+    def _place(self) -> Sequence[tuple[int, int]] | None:
+        """Least and greatest of each number that says where an agent is; None if it is one row."""
+        if isinstance(self.world, TiledWorld):
+            return self.world.world.limits
+        planes = self.config.planes
+        return None if planes == 1 else ((0, self.config.states - 1),) * planes
 
     @property
     def _limit(self) -> int:
@@ -132,11 +144,13 @@ class Agents(Closing):
         Raises
         ------
         ConfigError
-            They are for another number of agents, a seed differs, gamma would be learned as 0 or 1, or
-            the configuration lacks schedules that they need. Nothing is changed.
+            They are for another number of agents, a seed differs, alpha does not fit the coefficients,
+            gamma would be learned as 0 or 1, or the configuration lacks schedules that they need.
+            Nothing is changed.
         """
         checked_agents(self.config, settings, self._limit)
-        warn_of_discounts((own.alpha, own.gamma) for own in settings)
+        pairs = ((own.alpha, own.gamma) for own in settings)
+        warn_of_discounts(pairs, self.config.coefficient_bits)
         for agent, (old, new) in enumerate(zip(self.settings, settings, strict=True)):
             if new.seed != old.seed:
                 raise ConfigError(
@@ -180,11 +194,24 @@ class Agents(Closing):
             "word": (1, (1 << 64) - 1, "from 1 to 2^64-1"),
             "epsilon": epsilon,
             "epsilon_count": (0, code.period - 1, "", ", less than the period of its epsilon"),
-            "state": (0, self.config.states - 1),
             "action": (0, self.config.actions - 1),
             "episode_steps": steps,
         }
-        return _checked_fields(agent, state, ranges)
+        limits = self._place
+        if limits is None:
+            ranges["state"] = 0, self.config.states - 1
+            return _checked_fields(agent, state, ranges)
+        if not isinstance(state.state, tuple) or len(state.state) != len(limits):
+            raise ConfigError(
+                f"state of agent {agent} is {shown(state.state)}; it must be a tuple of {len(limits)} "
+                "integers"
+            )
+        place = tuple(
+            integer(f"state[{k}] of agent {agent}", number, *limits[k])
+            for k, number in enumerate(state.state)
+        )
+        ranges["state"] = 0, 0
+        return replace(_checked_fields(agent, replace(state, state=0), ranges), state=place)
 
 
 _Part = TypeVar("_Part", AgentState, AgentCounters)
@@ -231,6 +258,7 @@ def checked_agents(
         )
     for agent, own in enumerate(settings):
         code = own.epsilon.code  # raises where a share of the run has not been counted
+        own.coefficients_for(config)  # raises where alpha does not fit
         if not acting.schedules and code.start != code.end:
             raise ConfigError(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
@@ -243,11 +271,17 @@ def checked_agents(
     return acting
 
 
-def check_world(config: Config, world: WorldTable) -> None:
-    """Raise ConfigError unless a world is a table for `config`, or the world of `config` is live."""
+def check_world(config: Config, world: WorldTable | TiledWorld) -> None:
+    """Raise ConfigError unless a world is made for `config`, or the world of `config` is live."""
     acting = checked_config(config).acting
+    if isinstance(world, TiledWorld):
+        if world.config != config:
+            raise ConfigError("world is a TiledWorld of another configuration")
+        return
     if acting is None or acting.is_live:
         return
+    if config.planes > 1:
+        raise ConfigError(f"planes is {config.planes}; it must be 1 where the world is not tiled")
     instance("world", world, WorldTable, ", which World.table(config) returns")
     names = "states", "actions", "outcomes", "starts"
     there = *world.split.shape, *world.start_split.shape

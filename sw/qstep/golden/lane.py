@@ -1,7 +1,7 @@
 """The golden model: a plain interpreter that is the living definition of QStep's arithmetic and order.
 
 It is written to be read and checked by eye, not to be fast: plain Python integers, one transition after
-the other. The compiled form (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/qs_lane.sv``) and every
+the other. The compiled form (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/lane/qs_lane.sv``) and every
 board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
 Sutton and Barto, 2018, eq. 6.8) in fixed point.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qstep.mdp.transitions import Transitions, checked_transitions
 from qstep.spec.config import Config, checked_config, checked_table
-from qstep.spec.fixed import COEFFICIENT_BITS, Coefficients, QFormat, Rounding
+from qstep.spec.fixed import Coefficients, QFormat
 from qstep.spec.settings import Hyperparameters, checked_hyper
 
 __all__ = ["Model", "Update", "exact_value", "updated_value"]
@@ -27,7 +27,7 @@ def updated_value(
     """Return the new value of an entry: one exact sum, one rounding, one saturation.
 
     All are raw values: `maximum` is that of the next row (0 if terminated), and `bias` is the amount
-    that rounding adds before the shift, 0..2^15-1.
+    that rounding adds before the shift, 0..2^f-1 with f the coefficients' fractional bits.
     """
     exact = exact_value(c, q, reward, maximum, bias)
     return max(number_format.minimum, min(number_format.maximum, exact))
@@ -35,8 +35,8 @@ def updated_value(
 
 def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -> int:
     """Return the new value of an entry before saturation; parameters as in :func:`updated_value`."""
-    acc = c.beta * q + c.alpha * reward + c.kappa * maximum
-    return (acc + bias) >> COEFFICIENT_BITS
+    acc = (q << c.bits) + c.alpha * (reward - q) + c.kappa * maximum
+    return (acc + bias) >> c.bits
 
 
 class Update(NamedTuple):
@@ -62,11 +62,11 @@ class Model:
     def __init__(self, config: Config) -> None:
         self.config = checked_config(config)
         self._q = [[0] * config.actions for _ in range(config.states)]
-        self.configure(Hyperparameters())
+        self.configure(Hyperparameters.first_for(config))
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
-        self._coefficients = checked_hyper(hyper).coefficients
+        self._coefficients = checked_hyper(hyper).coefficients_for(self.config)
         self._rounding = hyper.rounding_for(self.config)
         self.noise = hyper.noise
 
@@ -98,11 +98,11 @@ class Model:
         return Update(value, maximum, greedy, saturated=value != exact_value(*operands))
 
     def _bias(self) -> int:
-        if self._rounding is Rounding.NEAREST:
-            return 1 << (COEFFICIENT_BITS - 1)
-        if self._rounding is Rounding.FLOOR:
-            return 0
-        draw = self.noise.draw
+        bits = self.config.coefficient_bits
+        fixed = self._rounding.bias(bits)
+        if fixed is not None:
+            return fixed
+        draw = self.noise.draw(bits)
         self.noise = self.noise.advance()
         return draw
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from qstep._io.compiled import compiled
 from qstep.mdp.transitions import Transitions, checked_transitions
 from qstep.spec.config import Config, checked_config, checked_table
-from qstep.spec.fixed import COEFFICIENT_BITS, Rounding
-from qstep.spec.random import NOISE_BITS, WEYL, NoiseState
+from qstep.spec.random import WEYL, NoiseState
 from qstep.spec.settings import Hyperparameters, checked_hyper
 
 __all__ = ["FastModel"]
@@ -31,7 +30,7 @@ def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high): 
     of actions and the maximum unrolls (2.3 times as fast on 4 actions as a run-time length).
     """
     state, action, reward, next_state, terminated = columns
-    alpha, beta, kappa = coefficients
+    alpha, beta, kappa, bits = coefficients
     x, w = noise[0], noise[1]
     saturations = 0
     for i in range(len(state)):
@@ -42,14 +41,14 @@ def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high): 
         if terminated[i]:
             maximum = np.int64(0)
         if stochastic:
-            bias = ((x + w) & _M32) >> (32 - NOISE_BITS)
+            bias = ((x + w) & _M32) >> (32 - bits)
             x ^= (x << 13) & _M32
             x ^= x >> 17
             x ^= (x << 5) & _M32
             w = (w + WEYL) & _M32
         entry = state[i] * len(row) + action[i]
         acc = beta * q[entry] + alpha * reward[i] + kappa * maximum
-        exact = (acc + bias) >> COEFFICIENT_BITS
+        exact = (acc + bias) >> bits
         value = min(max(exact, low), high)
         saturations += value != exact
         q[entry] = value
@@ -68,15 +67,14 @@ class FastModel:
         self.config = checked_config(config)
         self.table: NDArray[np.int32] = np.zeros((config.states, config.actions), np.int32)
         self.saturations = 0
-        self.configure(Hyperparameters())
+        self.configure(Hyperparameters.first_for(config))
 
     def configure(self, hyper: Hyperparameters) -> None:
         """Set coefficients and rounding mode, and restart the noise from its seed."""
-        c = checked_hyper(hyper).coefficients
-        self._coefficients = tuple(np.int64(value) for value in (c.alpha, c.beta, c.kappa))
-        rounding = hyper.rounding_for(self.config)
-        self._stochastic = rounding is Rounding.STOCHASTIC
-        self._bias = np.int64((1 << (COEFFICIENT_BITS - 1)) * (rounding is Rounding.NEAREST))
+        c = checked_hyper(hyper).coefficients_for(self.config)
+        self._coefficients = tuple(np.int64(value) for value in (c.alpha, c.beta, c.kappa, c.bits))
+        bias = hyper.rounding_for(self.config).bias(c.bits)
+        self._stochastic, self._bias = bias is None, np.int64(bias or 0)
         self.noise = hyper.noise
 
     def load(self, q_raw: NDArray[np.int32]) -> None:

@@ -45,6 +45,8 @@ def steps_per_clock(config: Config) -> float:
         rotation += 1
     elif acting.algorithm is Algorithm.EXPECTED_SARSA:
         rotation += 4 if config.actions > 2 else 5
+    if config.planes > 1:
+        rotation += (config.planes - 1).bit_length() + 1
     return acting.agents / max(16, rotation)
 
 

@@ -13,15 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.workers import threads
+from qstep.envs.catalogue import defaults
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
+from qstep.learn.plan import AgentsWorld
 from qstep.mdp.solve import solve, start_value
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, real
 from qstep.spec.config import Config
-from qstep.spec.discount import learned_discount, nearest_alpha, warn_of_discounts
+from qstep.spec.discount import (
+    learned_discount,
+    least_bits,
+    nearest_alpha,
+    warn_of_discounts,
+)
 from qstep.spec.epsilon import FALLING
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import COEFFICIENT_BITS, QFormat, Rounding
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings
 
@@ -77,43 +84,38 @@ def format_of(trial: Trial) -> QFormat:
     return QFormat.parse(trial["format"])
 
 
-def _contradiction(trial: Trial, failed: Sequence[Trial]) -> str | None:
-    """Return the format that shows that a trial reached the policy by luck, if there is one.
-
-    It failed with the same integer bits and rounding and more fraction bits: the most that failed.
-    """
-    own = format_of(trial)
-    if trial["outcome"] != Outcome.REACHED:
-        return None
-    for other in reversed(failed):
-        wider = format_of(other)
-        alike = (wider.integer, other["rounding"]) == (own.integer, trial["rounding"])
-        if alike and wider.fraction > own.fraction:
-            return str(wider)
-    return None
-
-
 def judged(
-    trials: Sequence[Trial], alpha: float, gamma: float, steps: int, within: float
+    trials: Sequence[Trial], alpha: float, gamma: float, bits: int, steps: int, within: float
 ) -> dict[str, Any]:
     """Return the advice that follows from trials, which are in the order of their fraction bits.
 
+    `bits` are the fractional bits of coefficients, the same in all trials.
+
     Of the formats that reached the policy, and not by luck, the narrowest is advised; among equal
-    widths, nearest rounding, then stochastic, then the least saturation.
+    widths, nearest rounding, then stochastic, then the least saturation. It was luck if a format with
+    the same integer bits and rounding and more fraction bits failed: ``contradicted_by`` is that with
+    the most.
     """
 
     def order(trial: Trial) -> tuple[Any, ...]:
         return trial["width"], _PREFERRED.index(Rounding(trial["rounding"])), trial["saturated"]
 
-    failed = [trial for trial in trials if trial["outcome"] != Outcome.REACHED]
-    for trial in trials:
-        trial["contradicted_by"] = _contradiction(trial, failed)
-    reached = [trial for trial in trials if trial["outcome"] == Outcome.REACHED]
-    lasting = [trial for trial in reached if trial["contradicted_by"] is None]
+    lasting: list[Trial] = []
+    failed: dict[tuple[str, int], str] = {}  # of them, those with the most fraction bits
+    for trial in reversed(trials):
+        key = trial["rounding"], format_of(trial).integer
+        trial["contradicted_by"] = None
+        if trial["outcome"] != Outcome.REACHED:
+            failed.setdefault(key, trial["format"])
+        elif key in failed:
+            trial["contradicted_by"] = failed[key]
+        else:
+            lasting.insert(0, trial)
     return {
         "alpha": alpha,
         "gamma": gamma,
-        "discount": learned_discount(alpha, gamma),
+        "discount": learned_discount(alpha, gamma, bits),
+        "coefficient_bits": bits,
         "agents": AGENTS,
         "steps_per_agent": steps,
         "within": within,
@@ -136,11 +138,15 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple
     }[rounding]
 
 
-def usual_steps(world: World) -> int:
+def usual_steps(world: AgentsWorld) -> int:
     """Return how many steps an agent should learn a world, from 2^17 to 2^22.
 
-    It is 300 per pair of state and action, or 16,384 in a world with chance.
+    It is 300 per pair of state and action, or 16,384 in a world with chance. CartPole and Mountain Car
+    have their own numbers (``qstep train --help``).
     """
+    if not isinstance(world, World):
+        own: int = defaults(world.env_id, on_host=False).get("steps", _LEAST_STEPS)
+        return own
     each = _STEPS_A_PAIR_BY_CHANCE if world.has_chance else _STEPS_A_PAIR
     return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
 
@@ -163,19 +169,21 @@ def advise(
     The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
     range from the fewest that hold the rewards to one more than the optimum needs. By default, alpha is
     the one that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is nearest to 0.5, or
-    to 1/256 in a world with chance, where 0.5 never settles.
+    to 1/256 in a world with chance, where 0.5 never settles. The advice names the fewest fractional bits
+    of coefficients with which alpha learns gamma, and the trials have them.
 
     Trials run on all cores, in threads, which does not affect their results; ``progress(format, done,
     total)`` is called after each. ConfigError is raised if a value is out of range, or no format of the
-    width holds the rewards; PrecisionWarning says that the discount learned differs from gamma.
+    width holds the rewards; PrecisionWarning says that no number of bits learns gamma with alpha.
     """
     gamma = real("gamma", gamma)
     chance = world.has_chance
     if alpha is None:
         usual = _ALPHA_BY_CHANCE if chance else _ALPHA
         alpha = nearest_alpha(gamma, usual) or usual
-    warn_of_discounts([(alpha, gamma)])
-    discount = learned_discount(alpha, gamma)
+    bits = least_bits(real("alpha", alpha), gamma) or COEFFICIENT_BITS
+    warn_of_discounts([(alpha, gamma)], bits)
+    discount = learned_discount(alpha, gamma, bits)
     solution = solve(world, discount)
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, _NARROWEST, _WIDEST)
@@ -199,7 +207,8 @@ def advise(
 
     def trial(case: tuple[Rounding, QFormat]) -> Trial:
         rounding, number_format = case
-        config = Config(world.states, world.actions, number_format, rounding, acting=acting)
+        size = world.states, world.actions
+        config = Config(*size, number_format, rounding, acting=acting, coefficient_bits=bits)
         agents = FastActingModel(config, world.table(config), settings)
         agents.run(steps)
         tables = number_format.to_float(agents.table)
@@ -233,7 +242,7 @@ def advise(
             trials.append(found)
             if progress is not None:
                 progress(found["format"], len(trials), len(cases))
-    return judged(trials, alpha, gamma, steps, within)
+    return judged(trials, alpha, gamma, bits, steps, within)
 
 
 def _integer_bits(values: NDArray[np.float64]) -> int:

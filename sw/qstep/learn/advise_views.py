@@ -12,6 +12,7 @@ from rich.text import Text
 
 from qstep.learn.advise import Outcome, Trial, format_of
 from qstep.spec.discount import differs
+from qstep.spec.fixed import COEFFICIENT_BITS
 
 __all__ = ["draw", "render", "sentence"]
 
@@ -28,18 +29,22 @@ def sentence(advice: dict[str, Any], world: str) -> str:
     best = advice["narrowest"]
     if best is None:
         return "No format that was tried reaches the policy: try --steps, --alpha or --width."
+    bits = advice["coefficient_bits"]
+    more = "" if bits == COEFFICIENT_BITS else f" --coefficient-bits {bits}"
     return (
         f"The narrowest format that reaches the policy is {best['format']} ({best['width']} bits), "
         f"rounding {best['rounding']}.\nTry: qstep train {world} --format {best['format']} "
-        f"--rounding {best['rounding']} --alpha {advice['alpha']} --gamma {advice['gamma']}"
+        f"--rounding {best['rounding']}{more} --alpha {advice['alpha']} --gamma {advice['gamma']}"
     )
 
 
 def render(advice: dict[str, Any], world: str) -> Table:
     """Return a table: the best format of each width and rounding mode, or why none suffices."""
     alpha, gamma, trials = advice["alpha"], advice["gamma"], advice["trials"]
-    learned = f" (learned: {advice['discount']:.6g})" if differs(alpha, gamma) else ""
-    settings = f"alpha {alpha:g}, gamma {gamma:g}{learned}"
+    bits = advice["coefficient_bits"]
+    learned = f" (learned: {advice['discount']:.6g})" if differs(alpha, gamma, bits) else ""
+    more = "" if bits == COEFFICIENT_BITS else f", {bits} fractional bits of coefficients"
+    settings = f"alpha {alpha:g}, gamma {gamma:g}{learned}{more}"
     table = Table(
         title=f"{world}: {settings}, {advice['steps_per_agent']:,} steps",
         caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "

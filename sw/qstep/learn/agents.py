@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.checkpoint import Checkpoint
-from qstep.device import AgentsDevice, open_agents
-from qstep.errors import CheckpointError, DeviceError, WorldError
+from qstep.device import AgentsDevice, is_model, open_agents
+from qstep.errors import CheckpointError, ConfigError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
-from qstep.learn.agents_result import AgentsResult, history_columns
+from qstep.learn.agents_result import AgentsResult, Point, history_of, measured
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsPlan, Budget, whole_piece
-from qstep.learn.point import Point, measured
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld
-from qstep.mdp.world import World
-from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
+from qstep.learn.tiled_env import EnvAgents, TiledEnv
+from qstep.spec.settings import AgentCounters, AgentState
 
-__all__ = ["HORIZON", "AgentsRun", "Training"]
+__all__ = ["HORIZON", "AgentsRun"]
 
 HORIZON = "epsilon_horizon"
 """The part of the identity that says what epsilon's share refers to."""
@@ -37,66 +37,109 @@ HORIZON = "epsilon_horizon"
 _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
 """A run is stuck if no episode of an agent ended in so many steps, and in so much of the run."""
 
+_MASK64 = (1 << 64) - 1
 _SLICE = 1 << 22
 """Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
 
 
-class Training:
-    """A run of agents on an open device, in pieces, each of which ends with an evaluation.
+class AgentsRun:
+    """A :class:`~qstep.learn.run.Run` of agents on a device, in pieces that each end with an evaluation.
 
     At each point :attr:`checkpoint` holds everything that the rest of the run depends on: a run that was
     interrupted anywhere, even inside a call of the device, continues from there with the same points.
     The checkpoint leaves out a last point that only the end of the budget caused, so a longer run
     that continues from it has the points of a run that was as long from the beginning.
 
-    `world` is None without a known table; values are then unknown too. `discounts` are what each agent
-    learns (:attr:`AgentSettings.discount`). :attr:`seconds` and :attr:`steps` (of all agents) count this
-    process only; :attr:`traces` are empty unless `traced`.
+    `horizon`, by default the plan's budget, is what epsilon's share refers to, and part of the run's
+    identity. `trace` is the file for every step of the agents. :attr:`device` and :attr:`points` exist
+    once the run is open.
     """
+
+    atomic = False
 
     def __init__(
         self,
-        device: AgentsDevice,
-        world: World | None,
-        discounts: Sequence[float],
-        budget: Budget,
-        traced: bool = False,
+        name: str,
+        url: str,
+        plan: AgentsPlan,
+        horizon: Budget | None = None,
+        trace: Path | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        self.device, self.discounts, self.budget = device, tuple(discounts), budget
+        self.name, self.url, self.plan, self.trace = name, url, plan, trace
+        if isinstance(plan.world, TiledEnv) and not is_model(url):
+            raise ConfigError(
+                f"device is {url!r}; where the host acts through tiles, it is the model"
+            )
+        self.metrics: Metrics | None = None
+        self._env_kwargs, self._horizon = dict(env_kwargs or {}), horizon or plan.budget
+        self._traces: list[Trace] = []
+        self._seconds, self._steps = 0.0, 0  # of this process, and of all agents
+        self._held = ExitStack()
+
+    @property
+    def resumable(self) -> bool:
+        return not isinstance(self.plan.world, TiledEnv)  # no environment continues from a state
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {**self.plan.identity, HORIZON: asdict(self._horizon)}
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        plan = self.plan
+        if isinstance(plan.world, TiledEnv):
+            self.device: AgentsDevice | EnvAgents = EnvAgents(
+                plan.config, plan.world, plan.settings
+            )
+        else:
+            self.device = open_agents(self.url, plan.config, plan.loaded, plan.settings)
+        self._held.enter_context(self.device)
         self.points: list[Point] = []
-        self.traces: list[Trace] = []
-        self._traced = traced
-        self.seconds, self.steps = 0.0, 0
-        self._world = world
-        self._start_piece(device.counters)
-        self.checkpoint = self._taken(self._evaluated, np.array(device.table), whole=True)
+        self._start_piece(self._counters)
+        self.checkpoint = self._taken(self._evaluated, np.array(self.device.table), whole=True)
+        if checkpoint is not None:
+            self.restore(checkpoint)
+
+    def close(self) -> None:
+        self._held.close()
+
+    def __iter__(self) -> Iterator[None]:
+        while not self._over:
+            self.advance()
+            if self.metrics is not None:
+                point = self.points[-1]
+                self.metrics(point.steps, point.metrics)
+            yield
+            self._check_progress()
+
+    @property
+    def _counters(self) -> list[AgentCounters]:
+        return [replace(own) for own in self.device.counters]
 
     def _start_piece(self, counters: Sequence[AgentCounters]) -> None:
         """Start the piece that follows the evaluation with these counters."""
         self._evaluated = counters
-        self._left = self.budget.piece(counters[0].steps)
+        self._left = self.plan.budget.piece(counters[0].steps)
 
     @property
-    def over(self) -> bool:
+    def _over(self) -> bool:
         """Whether the budget was spent at the last evaluation."""
-        return self.budget.spent(self._evaluated)
+        return self.plan.budget.spent(self._evaluated)
 
-    def check_progress(self) -> None:
+    def _check_progress(self) -> None:
         """Raise WorldError if episodes are counted and an agent's last one seems endless."""
-        last = self.points[-1]
-        if self.budget.episodes is None or last.steps < _QUIET_STEPS:
+        last, budget = self.points[-1], self.plan.budget
+        if budget.episodes is None or last.steps < _QUIET_STEPS:
             return
         for agent, ended in enumerate(last.episodes):
             earlier = (point.steps for point in self.points if point.episodes[agent] < ended)
             quiet = last.steps - max(earlier, default=0)
-            if ended < self.budget.episodes and quiet >= max(
-                _QUIET_STEPS, _QUIET_SHARE * last.steps
-            ):
+            if ended < budget.episodes and quiet >= max(_QUIET_STEPS, _QUIET_SHARE * last.steps):
                 limit = ", or limit the steps of an episode (--max-episode-steps)"
                 raise WorldError(
                     f"no episode of agent {agent} has ended in the last {quiet:,} steps, so "
-                    f"{self.budget.episodes} episodes may take for ever; count the run in steps "
-                    f"(--steps){'' if self._world is None else limit}"
+                    f"{budget.episodes} episodes may take for ever; count the run in steps "
+                    f"(--steps){'' if self.plan.world is None else limit}"
                 )
 
     def advance(self, steps: int | None = None) -> int:
@@ -104,33 +147,30 @@ class Training:
 
         At an evaluation, its point is added to :attr:`points`.
         """
-        steps = self._left if steps is None else min(steps, self._left)
-        most = max(1, _SLICE // len(self.discounts))
+        steps, agents = (
+            self._left if steps is None else min(steps, self._left),
+            len(self.plan.settings),
+        )
+        most = max(1, _SLICE // agents)
         for made in range(0, steps, most):
             piece = min(most, steps - made)
             start = time.perf_counter()
-            trace = self.device.run(piece, trace=self._traced)
-            self.seconds += time.perf_counter() - start
-            self.steps += piece * len(self.discounts)
+            trace = self.device.run(piece, trace=self.trace is not None)
+            self._seconds += time.perf_counter() - start
+            self._steps += piece * agents
             if trace is not None:
-                self.traces.append(trace)
+                self._traces.append(trace)
         self._left -= steps
-        if not self._left and not self.over:
-            before, now = self._evaluated, self.device.counters
+        if not self._left and not self._over:
+            plan, before, now = self.plan, self._evaluated, self._counters
             table = np.array(self.device.table)  # once: a board sends it over its serial line
-            self.points.append(
-                measured(self.device.config, self._world, self.discounts, before, now, table)
-            )
+            discounts = [own.discount_for(plan.config) for own in self.device.settings]
+            self.points.append(measured(plan.config, plan.solvable, discounts, before, now, table))
             done = before[0].steps
             whole = now[0].steps - done == whole_piece(done)
             self.checkpoint = self._taken(now, table, whole)
             self._start_piece(now)
         return steps
-
-    def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings, as in :meth:`qstep.golden.contract.Agents.configure`."""
-        self.device.configure(settings)
-        self.discounts = tuple(own.discount for own in settings)
 
     def _taken(
         self, counters: Sequence[AgentCounters], table: NDArray[np.int32], whole: bool
@@ -141,7 +181,7 @@ class Training:
             {"points": [_values_of(point) for point in points]},
             {
                 "table": table,
-                "states": _rows(self.device.states, np.uint64),
+                "states": np.array([_state_values(own) for own in self.device.states]),
                 "counters": _rows(counters, np.int64),
                 "looked": _rows(counters if whole else self._evaluated, np.int64),
             },
@@ -161,7 +201,7 @@ class Training:
                 [AgentCounters(*row) for row in checkpoint.arrays[name].tolist()]
                 for name in ("counters", "looked")
             )
-            left = self.budget.piece(evaluated[0].steps) - (now[0].steps - evaluated[0].steps)
+            left = self.plan.budget.piece(evaluated[0].steps) - (now[0].steps - evaluated[0].steps)
             self._check_length(points, now[0].steps, left)
             self.device.restore(
                 checkpoint.arrays["table"],
@@ -180,13 +220,56 @@ class Training:
 
     def _check_length(self, points: Sequence[Point], steps: int, left: int) -> None:
         """Raise CheckpointError if a run of these points and `steps` is longer than the budget."""
-        earlier = min(points[-2].episodes) if len(points) > 1 else 0
-        made = steps if self.budget.unit == "steps" else earlier
-        if left < 0 or (self.budget.unit == "episodes" and earlier >= self.budget.length):
+        budget, earlier = self.plan.budget, min(points[-2].episodes) if len(points) > 1 else 0
+        made = steps if budget.unit == "steps" else earlier
+        if left < 0 or (budget.unit == "episodes" and earlier >= budget.length):
             raise CheckpointError(
-                f"the checkpoint has {made} {self.budget.unit} of each agent already; "
-                f"{self.budget.unit} is {self.budget.length} and cannot be less"
+                f"the checkpoint has {made} {budget.unit} of each agent already; "
+                f"{budget.unit} is {budget.length} and cannot be less"
             )
+
+    @property
+    def progress(self) -> Progress:
+        budget, points = self.plan.budget, self.points
+        if not points:
+            return Progress(0, budget.length)
+        last = points[-1]
+        done = last.steps if budget.steps else min(last.episodes)
+        known = [value for value in last.mean_return if not math.isnan(value)]
+        state = f"return {np.median(known):.2f}" if known else ""
+        return Progress(min(done, budget.length), budget.length, state)
+
+    @property
+    def steps(self) -> int:
+        return self.points[-1].steps if self.points else 0
+
+    @property
+    def reached(self) -> str:
+        return f"{self.checkpoint.arrays['counters'][0][0]} steps of each agent"
+
+    def result(self) -> AgentsResult:
+        plan, points = self.plan, tuple(self.points)
+        clipped = {}
+        if isinstance(self.device, EnvAgents):
+            clipped["clipped"] = self.device.clipped
+        size = None if plan.world is None else (plan.config.states, plan.config.actions)
+        if plan.solvable is not None:
+            size = plan.solvable.states, plan.solvable.actions
+        return AgentsResult(
+            name=self.name,
+            config=plan.config,
+            learned_with=plan.settings,
+            table=np.array(self.device.table),
+            history=history_of(points),
+            report={"device": self.url, "env_kwargs": self._env_kwargs, **clipped},
+            world=size and TableWorld.of(self.name, size, plan.solvable, self._env_kwargs),
+            plan=plan,
+            counters=tuple(self.device.counters),
+            points=points,
+            seconds=self._seconds,
+            steps=self._steps,
+            trace=None if self.trace is None else (self.trace, self._traces),
+        )
 
 
 def _values_of(part: Any) -> tuple[Any, ...]:
@@ -198,107 +281,18 @@ def _rows(parts: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
     return np.array([_values_of(part) for part in parts], dtype)
 
 
-def _state(row: list[Any]) -> AgentState:
-    word, epsilon, count, started, state, action, explored, episode_steps = row
+def _state_values(own: AgentState) -> NDArray[np.uint64]:
+    """Return the fields of a state in words of 64 bits, one for each number of the place."""
+    word, epsilon, count, begun, state, *rest = _values_of(own)
+    place = state if isinstance(state, tuple) else (state,)
+    values = word, epsilon, count, begun, *place, *rest
+    return np.array([value & _MASK64 for value in values], np.uint64)
+
+
+def _state(row: list[int]) -> AgentState:
+    word, epsilon, count, begun, *place, action, explored, episode_steps = row
+    numbers = tuple(x - (x >> 63 << 64) for x in place)
+    state = numbers if len(numbers) > 1 else numbers[0]
     return AgentState(
-        word, epsilon, count, bool(started), state, action, bool(explored), episode_steps
+        word, epsilon, count, bool(begun), state, action, bool(explored), episode_steps
     )
-
-
-class AgentsRun:
-    """A :class:`~qstep.learn.run.Run` of agents that act on a device.
-
-    `horizon`, by default the plan's budget, is what epsilon's share refers to, and part of the run's
-    identity. `trace` is the file for every step of the agents. :attr:`training` exists once the run is
-    open.
-    """
-
-    resumable, atomic = True, False
-
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        plan: AgentsPlan,
-        horizon: Budget | None = None,
-        trace: Path | None = None,
-        env_kwargs: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.name, self.url, self.plan, self.trace = name, url, plan, trace
-        self._env_kwargs = env_kwargs
-        self.metrics: Metrics | None = None
-        self._horizon = horizon or plan.budget
-        self._device: AgentsDevice | None = None
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        return {**self.plan.identity, HORIZON: asdict(self._horizon)}
-
-    def open(self, checkpoint: Checkpoint | None) -> None:
-        plan = self.plan
-        self._device = open_agents(self.url, plan.config, plan.loaded, plan.settings)
-        discounts = [own.discount for own in plan.settings]
-        self.training = Training(
-            self._device, plan.world, discounts, plan.budget, self.trace is not None
-        )
-        if checkpoint is not None:
-            self.training.restore(checkpoint)
-
-    def close(self) -> None:
-        if self._device is not None:
-            self._device.close()
-
-    def __iter__(self) -> Iterator[None]:
-        training = self.training
-        while not training.over:
-            training.advance()
-            if self.metrics is not None:
-                point = training.points[-1]
-                self.metrics(point.steps, point.metrics)
-            yield
-            training.check_progress()
-
-    @property
-    def progress(self) -> Progress:
-        budget, points = self.plan.budget, self.training.points
-        if not points:
-            return Progress(0, budget.length)
-        last = points[-1]
-        done = last.steps if budget.steps else min(last.episodes)
-        known = [value for value in last.mean_return if not math.isnan(value)]
-        state = f"return {np.median(known):.2f}" if known else ""
-        return Progress(min(done, budget.length), budget.length, state)
-
-    @property
-    def steps(self) -> int:
-        return self.training.points[-1].steps if self.training.points else 0
-
-    @property
-    def reached(self) -> str:
-        return f"{self.training.checkpoint.arrays['counters'][0][0]} steps of each agent"
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        return self.training.checkpoint
-
-    def result(self) -> AgentsResult:
-        training, plan, world = self.training, self.plan, self.plan.world
-        points, named = tuple(training.points), None
-        if world is not None:
-            size = (world.states, world.actions)
-            named = TableWorld.of(self.name, size, world, self._env_kwargs)
-        return AgentsResult(
-            self.name,
-            plan.config,
-            plan.settings,
-            np.array(training.device.table),
-            {"evaluations": history_columns(points)},
-            {"device": self.url, "env_kwargs": dict(self._env_kwargs or {})},
-            named,
-            plan,
-            tuple(training.device.counters),
-            points,
-            training.seconds,
-            training.steps,
-            None if self.trace is None else (self.trace, training.traces),
-        )

@@ -1,4 +1,4 @@
-"""The result of agents' learning, compared with the optimum."""
+"""The result of a run of agents, and its evaluations on the way, compared with the optimum."""
 
 from __future__ import annotations
 
@@ -9,95 +9,123 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived
+from qstep.envs import make_vector
+from qstep.envs.catalogue import record_of
 from qstep.golden.agents_fast import Trace
+from qstep.learn.evaluate import GREEDY, Evaluation, played, played_by_tiles
 from qstep.learn.plan import AgentsPlan
-from qstep.learn.point import Point
-from qstep.learn.result import hint
+from qstep.learn.result import History, hint
+from qstep.learn.table import policy_table
 from qstep.learn.table_result import TableResult
-from qstep.mdp.solve import best_start_value
+from qstep.mdp.solve import best_start_value, is_quick, start_value
 from qstep.mdp.world import World
 from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
+from qstep.spec.integer_worlds import IntegerWorld
 from qstep.spec.settings import AgentCounters, AgentSettings
 
-__all__ = ["NEAR", "AgentsResult", "Greedy", "history_columns", "played", "save_trace"]
+__all__ = ["NEAR", "AgentsResult", "Point", "history_of", "measured", "save_trace"]
 
 _EXACT = 1e-9
 """Share of the optimum: closer values are equal to it, up to the order of computation."""
 
 NEAR = 0.01
+_EPISODES, _ALL_EPISODES, _FIRST_SEED = 100, 1600, 0
+"""Episodes that a policy of planes plays, and the policies of all agents together."""
 _FAR = 0.1
 """Share of the optimum that a policy which was learned does not miss."""
 
-_MOST_STEPS = 1000
-_REST = 1e-12
-_SAME = 1e-15
-"""Share of the probability by which two vectors of it may differ and still count as equal."""
-
 
 @dataclass(frozen=True, slots=True)
-class Greedy:
-    """The exact performance of a greedy policy in an episode, computed without playing one.
+class Point:
+    """An evaluation of a run of agents.
 
-    `mean_return` is undiscounted; `success` is the probability that an episode terminates with the
-    highest terminal reward, None in a world without termination.
+    Attributes
+    ----------
+    steps : int
+        Of each agent so far.
+    episodes : tuple of int
+        Of each agent so far.
+    mean_return : tuple of float
+        Undiscounted return of the episodes that ended since the previous evaluation, by agent; NaN
+        without any.
+    value : tuple of float
+        Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
+        (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
+        agent has a value.
+    mean_reward : tuple of float
+        Reward per step since the previous evaluation, by agent: the learning curve if no episode ends.
     """
 
-    mean_return: float
-    success: float | None
-    mean_length: float
+    steps: int
+    episodes: tuple[int, ...]
+    mean_return: tuple[float, ...]
+    value: tuple[float, ...]
+    mean_reward: tuple[float, ...] = ()
+
+    @property
+    def curves(self) -> dict[str, tuple[float, ...]]:
+        """The values by agent, by their names in history and metrics."""
+        return {
+            "episode_return": self.mean_return,
+            "step_reward": self.mean_reward,
+            "greedy_value": self.value,
+        }
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Numbers for :class:`~qstep.learn.metrics.Metrics`: medians over agents and their bounds."""
+        numbers = {"episodes": float(min(self.episodes))}
+        for name, curve in self.curves.items():
+            if values := [value for value in curve if not math.isnan(value)]:
+                numbers[name] = float(np.median(values))
+                numbers |= {f"{name}_low": min(values), f"{name}_high": max(values)}
+        return numbers
 
 
-def played(world: World, policy: NDArray[np.int64]) -> Greedy:
-    """Return the performance of a policy, shape (S,), within the limit of steps, or 1000 without one.
+def history_of(points: Sequence[Point]) -> History:
+    """Return the columns of the history, of shape (evaluations,) or (evaluations, agents)."""
+    rows = [{"steps": point.steps, "episodes": point.episodes, **point.curves} for point in points]
+    return {"evaluations": {name: np.array([row[name] for row in rows]) for name in rows[0]}}
 
-    The probability of being in each visited state is followed step by step. Once these are, up to a
-    common factor, what they were some steps earlier, the remaining steps are a geometric series.
+
+def measured(
+    config: Config,
+    world: World | None,
+    discounts: Sequence[float],
+    before: Sequence[AgentCounters],
+    now: Sequence[AgentCounters],
+    table: NDArray[np.int32],
+) -> Point:
+    r"""Return the point between two states of the counters: at the previous evaluation, and now.
+
+    Without a known `world`, values are unknown. `discounts` are what each agent learns; `table` has
+    raw values of shape (\*Acting.tables, S, A).
     """
-    visited = world.visited(np.eye(world.actions, dtype=np.bool_)[policy])
-    chosen = visited[world.state] & (policy[world.state] == world.action)
-    goes_on = ~world.terminated[chosen]
-    number = np.cumsum(visited) - 1
-    state, following = number[world.state[chosen]], number[world.next_state[chosen]] * goes_on
-    probability, reward = world.probability[chosen], world.reward[chosen]
-    goal = world.success_reward
-    wins = ~goes_on & (reward == goal)
-    limit = world.max_episode_steps or _MOST_STEPS
-    at, step = world.start[visited], 0
-    found = np.zeros(3)  # return, success, length
-    earlier, found_earlier, earlier_step = at, found, 0
-    periodic = False
-    while step < limit:
-        flow = at[state] * probability
-        found = found + np.array([flow @ reward, flow[wins].sum(), at.sum()])
-        at = np.bincount(following, flow * goes_on, len(at)).astype(np.float64)
-        step += 1
-        mass = float(at.sum())
-        if mass < _REST:
-            break
-        factor = mass / float(earlier.sum())
-        if not periodic and np.abs(at - factor * earlier).sum() <= _SAME * mass:
-            periodic = True
-            periods = (limit - step) // (step - earlier_step)
-            found = found + (found - found_earlier) * _powers(factor, periods)
-            at = at * factor**periods
-            step += periods * (step - earlier_step)
-        elif step >= 2 * earlier_step:
-            earlier, found_earlier, earlier_step = at, found, step
-    total, success, length = (float(value) for value in found)
-    return Greedy(total, None if goal is None else success, length)
-
-
-def _powers(factor: float, most: int) -> float:
-    """Return the sum of the powers 1 to `most` of a factor above 0."""
-    if factor == 1:
-        return most
-    return factor * math.expm1(most * math.log(factor)) / (factor - 1)
+    resolution = config.format.resolution
+    means, rewards = [], []
+    for old, new in zip(before, now, strict=True):
+        total, ended = (new.return_sum - old.return_sum) * resolution, new.episodes - old.episodes
+        means.append(total / ended if ended else math.nan)
+        rewards.append(total / (new.steps - old.steps))
+    quick = [world is not None and is_quick(world, discount) for discount in discounts]
+    values: list[float] = []
+    if world is not None and any(quick):
+        policies = policy_table(config, table).argmax(axis=-1)
+        if len(policies) < len(discounts):  # the agents share one
+            policies = np.repeat(policies, len(discounts), axis=0)
+        values = [
+            start_value(world, policy, discount) if known else math.nan
+            for policy, discount, known in zip(policies, discounts, quick, strict=True)
+        ]
+    episodes = tuple(own.episodes for own in now)
+    return Point(now[0].steps, episodes, tuple(means), tuple(values), tuple(rewards))
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,9 +136,8 @@ class AgentsResult(TableResult):
     ----------
     report : dict of plain values
         Only the device and the environment's arguments; :meth:`summary` computes the rest when asked.
-    plan : AgentsPlan
-    counters : tuple of AgentCounters
-    points : tuple of Point
+    counters, points : tuple
+        The counters of each agent, and all evaluations.
     seconds : float
         Time of acting and learning in this process, without start-up and evaluations.
     steps : int
@@ -148,22 +175,24 @@ class AgentsResult(TableResult):
         """Updates of all agents that did not fit the format, in the whole run."""
         return sum(own.saturations for own in self.counters)
 
+    @property
+    def _discounts(self) -> list[float]:
+        """The discount that each agent learns."""
+        return [own.discount_for(self.config) for own in self.plan.settings]
+
     @cached_property
     def optimum(self) -> tuple[float, ...]:
         """The value of the optimal policy where episodes start, by agent, at the discount learned.
 
         NaN for an agent whose policy has no value; empty if none has one.
         """
-        world = self.plan.world
+        world = self.plan.solvable
         if world is None:
             return ()
-        worth = {
-            discount: best_start_value(world, discount)
-            for discount in {own.discount for own in self.plan.settings}
-        }
+        worth = {discount: best_start_value(world, discount) for discount in set(self._discounts)}
         if not any(value is not None for value in worth.values()):
             return ()
-        known = (worth[own.discount] for own in self.plan.settings)
+        known = (worth[discount] for discount in self._discounts)
         return tuple(math.nan if value is None else value for value in known)
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
@@ -192,15 +221,15 @@ class AgentsResult(TableResult):
         return tuple(first)
 
     def summary(self) -> dict[str, Any]:
-        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
+        """See :meth:`Result.summary`."""
         return self._summary
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
         plan, last = self.plan, self.points[-1]
-        world, acting = plan.world, self.config.acting
+        acting = self.config.acting
         assert acting is not None
-        greedy = [] if world is None else [played(world, policy) for policy in self.policies]
+        greedy = [own.columns for own in self.greedy]
         optimal, near = self.optimal_after(), self.optimal_after(NEAR)
         found = {
             "command": "train",
@@ -212,17 +241,15 @@ class AgentsResult(TableResult):
             "shared_table": acting.shared_table,
             "format": str(self.config.format),
             "rounding": self.config.rounding.value,
-            **settings_in_plain_values(plan.settings),
-            "discount": [own.discount for own in plan.settings],
+            **settings_in_plain_values(plan.given_settings),
+            "discount": self._discounts,
             "steps_per_agent": self.counters[0].steps,
             "episodes": sum(own.episodes for own in self.counters),
             "terminations": sum(own.terminations for own in self.counters),
             "truncations": sum(own.truncations for own in self.counters),
             "saturations": self.saturations,
             "step_reward": float(np.median(last.mean_reward)),
-            "greedy_return": _median(own.mean_return for own in greedy),
-            "greedy_success": _median(own.success for own in greedy),
-            "greedy_length": _median(own.mean_length for own in greedy),
+            **{name: _median(own[name] for own in greedy) for name in GREEDY},
             "greedy_value": list(last.value),
             "optimum": list(self.optimum),
             "optimal_agents": sum(at is not None for at in optimal),
@@ -235,19 +262,39 @@ class AgentsResult(TableResult):
         }
         return {**found, "hint": self._hint(found)}
 
+    @cached_property
+    def greedy(self) -> list[Evaluation]:
+        """How good each table's greedy policy is: exactly, or played in Gymnasium's environment."""
+        world = self.plan.world
+        if world is None or isinstance(world, World):
+            return [played(world, policy) for policy in self.policies] if world else []
+        count = len(self.policy_q) * max(1, min(_EPISODES, _ALL_EPISODES // len(self.policy_q)))
+        if isinstance(world, IntegerWorld):
+            envs = gym.make_vec(world.env_id, num_envs=count)
+        else:
+            envs = make_vector(world.env_id, count, world.env_kwargs)
+        shape = (len(self.policy_q), self.config.planes, *self.config.table_type[:2])
+        return played_by_tiles(envs, self.policy_q.reshape(shape), world.tiles, _FIRST_SEED)
+
+    def _below_goal(self, found: float | None) -> bool:
+        """Whether a mean return is below the one that counts as solved."""
+        record = record_of(self.name)
+        goal = None if record is None else record.reward_threshold
+        return self.tiles is not None and goal is not None and found is not None and found < goal
+
     def _hint(self, found: dict[str, Any]) -> str | None:
         """Return what to try if the median agent did not learn."""
         losses = (
             np.subtract(found["optimum"], found["greedy_value"]) if self.optimum else np.zeros(1)
         )
         scale = max(self.config.format.resolution, *np.abs(self.optimum), 0.0)
-        budget, first = self.plan.budget, self.plan.settings[0]
+        budget, first = self.plan.budget, self.plan.given_settings[0]
         return hint(
             self.name,
-            self.plan.world,
+            self.plan.solvable,
             success=found["greedy_success"],
             optimal=2 * found["near_agents"] > found["agents"],
-            far=bool(np.median(losses) > _FAR * scale),
+            far=bool(np.median(losses) > _FAR * scale) or self._below_goal(found["greedy_return"]),
             alpha=first.alpha,
             gamma=first.gamma,
             longer=f"--{budget.unit} {10 * budget.length}",
@@ -265,17 +312,6 @@ def settings_in_plain_values(settings: Sequence[AgentSettings]) -> dict[str, Any
     rows = [asdict(own) for own in settings]
     same = len(set(settings)) == 1
     return {name: rows[0][name] if same else [row[name] for row in rows] for name in rows[0]}
-
-
-def history_columns(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
-    """Return the columns of the history, of shape (evaluations,) or (evaluations, agents)."""
-    return {
-        "steps": np.array([point.steps for point in points]),
-        "episodes": np.array([point.episodes for point in points]),
-        "episode_return": np.array([point.mean_return for point in points]),
-        "step_reward": np.array([point.mean_reward for point in points]),
-        "greedy_value": np.array([point.value for point in points]),
-    }
 
 
 def save_trace(path: str | Path, config: Config, traces: Sequence[Trace]) -> None:

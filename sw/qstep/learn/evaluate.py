@@ -1,8 +1,9 @@
-"""Policies that act on a table, and their greedy evaluation: how good a table is without exploring."""
+"""Policies that act on a table, and how good one is without exploring: played, or computed exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +11,54 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.mdp.world import World
+from qstep.spec.tiles import Tiles
+
 __all__ = [
+    "GREEDY",
     "Evaluation",
+    "chooser",
     "epsilon_greedy",
     "evaluate",
     "evaluation_of",
     "greedy",
     "is_success",
+    "played",
+    "played_by_tiles",
     "share",
 ]
+
+GREEDY = ("greedy_return", "greedy_success", "greedy_length")
+"""The names of an evaluation's means in report and history."""
+
+MAX_SEED = 2**31
+
+_MOST_STEPS = 1000
+_REST = 1e-12
+_SAME = 1e-15
+"""Share of the probability by which two vectors of it may differ and still count as equal."""
 
 
 def greedy(q: NDArray[Any], state: int) -> int:
     """Return the lowest action with the maximum of a row of the table."""
     return int(q[state].argmax())
+
+
+def chooser(q: NDArray[Any], tiles: Tiles | None = None) -> Callable[[Any], int]:
+    """Return the greedy policy: a function of an observation that returns an action.
+
+    `q` has shape (S, A), and an observation is a row; or, with tiles, `q` has shape (T, S, A), or (S, A)
+    if there is one plane, and an observation is an array of real numbers.
+    """
+    if tiles is None:
+        return lambda state: greedy(q, int(state))
+    planes, weights = np.arange(tiles.planes), q.reshape(tiles.planes, *q.shape[-2:])
+
+    def choose(seen: Any) -> int:
+        rows = tiles.of(tiles.raw(seen).tolist())
+        return int(weights[planes, list(rows)].sum(axis=0).argmax())
+
+    return choose
 
 
 def epsilon_greedy(
@@ -36,9 +71,6 @@ def epsilon_greedy(
     if generator.random() < epsilon:
         return int(generator.integers(q.shape[1]))
     return greedy(q, state)
-
-
-MAX_SEED = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +89,9 @@ class Evaluation:
 
     @property
     def columns(self) -> dict[str, float | None]:
-        """The means by the names of report and history."""
-        return {
-            "greedy_return": self.mean_return,
-            "greedy_success": self.success,
-            "greedy_length": self.mean_length,
-        }
+        """The means by their names in :data:`GREEDY`."""
+        means = (self.mean_return, self.success, self.mean_length)
+        return dict(zip(GREEDY, means, strict=True))
 
     @property
     def in_words(self) -> str:
@@ -98,45 +127,113 @@ def share(successes: Sequence[bool | None]) -> float | None:
 
 def evaluate(
     env: gym.Env[Any, Any],
-    q: NDArray[np.integer],
+    choose: Callable[[Any], int],
     episodes: int,
     generator: np.random.Generator,
     success_reward: float | None,
     episode: int = 0,
 ) -> Evaluation:
-    """Play episodes greedily on a table of raw or real values, shape (S, A).
+    """Play episodes with a policy, such as that of :func:`chooser`.
 
-    `env` has states and actions numbered from 0 and is reseeded for each episode from `generator`;
+    `env` has actions numbered from 0 and is reseeded for each episode from `generator`;
     `success_reward` is that of :func:`is_success`.
     """
-    returns = np.zeros(episodes)
-    lengths = np.zeros(episodes)
-    terminations = np.zeros(episodes, np.bool_)
-    successes: list[bool | None] = []
-    for k in range(episodes):
+    ends = []
+    for _ in range(episodes):
         state, _ = env.reset(seed=int(generator.integers(MAX_SEED)))
-        terminated = truncated = False
+        total, length, terminated, truncated = 0.0, 0, False, False
         while not (terminated or truncated):
-            state, reward, terminated, truncated, info = env.step(greedy(q, int(state)))
-            returns[k] += float(reward)
-            lengths[k] += 1
-        terminations[k] = terminated
-        successes.append(is_success(info, terminated, float(reward), success_reward))
-    return evaluation_of(episode, returns, lengths, terminations, successes)
+            state, reward, terminated, truncated, info = env.step(choose(state))
+            total += float(reward)
+            length += 1
+        success = is_success(info, terminated, float(reward), success_reward)
+        ends.append((total, length, terminated, success))
+    return evaluation_of(episode, ends)
 
 
-def evaluation_of(
-    episode: int,
-    returns: NDArray[np.float64],
-    lengths: NDArray[Any],
-    terminations: NDArray[np.bool_],
-    successes: Sequence[bool | None],
-) -> Evaluation:
-    """Return the means over episodes, one element each."""
+def evaluation_of(episode: int, ends: Iterable[tuple[float, int, bool, bool | None]]) -> Evaluation:
+    """Return the means over episodes: return, length, whether each terminated, and its success."""
+    returns, lengths, terminations, successes = zip(*ends, strict=True)
     return Evaluation(
         episode,
-        float(returns.mean()),
+        float(np.mean(returns)),
         share(successes),
-        float(terminations.mean()),
-        float(lengths.mean()),
+        float(np.mean(terminations)),
+        float(np.mean(lengths)),
     )
+
+
+def played_by_tiles(
+    envs: gym.vector.VectorEnv[Any, Any, Any], q: NDArray[Any], tiles: Tiles, seed: int
+) -> list[Evaluation]:
+    """Play an episode in each environment with greedy policies, and close the environments.
+
+    `q` has shape (policies, T, S, A), and the environments are shared out evenly.
+    """
+    count = envs.num_envs
+    episodes = count // len(q)
+    seen, _ = envs.reset(seed=seed)
+    policy, plane = np.repeat(np.arange(len(q)), episodes)[:, None], np.arange(q.shape[1])
+    total, length = np.zeros(count), np.zeros(count, np.int64)
+    going, terminated = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+    while going.any():
+        actions = q[policy, plane, tiles.many(tiles.raw(seen))].sum(axis=1).argmax(axis=1)
+        seen, reward, ends, cuts, _ = envs.step(actions)
+        total += reward * going
+        length += going
+        terminated |= going & ends
+        going &= ~(ends | cuts)
+    envs.close()
+    # No environment of these says what a success is.
+    ends_of = (column.tolist() for column in (total, length, terminated))
+    played = list(zip(*ends_of, [None] * count, strict=True))
+    return [evaluation_of(0, played[at : at + episodes]) for at in range(0, count, episodes)]
+
+
+def played(world: World, policy: NDArray[np.int64]) -> Evaluation:
+    """Return the exact means of a policy, shape (S,), within the limit of steps, or 1000 without one.
+
+    No episode is played: success and termination are probabilities, and no training counts as `episode`.
+    The probability of being in each visited state is followed step by step. Once these are, up to a
+    common factor, what they were some steps earlier, the remaining steps are a geometric series.
+    """
+    visited = world.visited(np.eye(world.actions, dtype=np.bool_)[policy])
+    chosen = visited[world.state] & (policy[world.state] == world.action)
+    goes_on = ~world.terminated[chosen]
+    number = np.cumsum(visited) - 1
+    state, following = number[world.state[chosen]], number[world.next_state[chosen]] * goes_on
+    probability, reward = world.probability[chosen], world.reward[chosen]
+    goal = world.success_reward
+    wins = ~goes_on & (reward == goal)
+    limit = world.max_episode_steps or _MOST_STEPS
+    at, step = world.start[visited], 0
+    found = np.zeros(3)  # return, success, length
+    earlier, found_earlier, earlier_step = at, found, 0
+    periodic = False
+    while step < limit:
+        flow = at[state] * probability
+        found = found + np.array([flow @ reward, flow[wins].sum(), at.sum()])
+        at = np.bincount(following, flow * goes_on, len(at)).astype(np.float64)
+        step += 1
+        mass = float(at.sum())
+        if mass < _REST:
+            break
+        factor = mass / float(earlier.sum())
+        if not periodic and np.abs(at - factor * earlier).sum() <= _SAME * mass:
+            periodic = True
+            periods = (limit - step) // (step - earlier_step)
+            found = found + (found - found_earlier) * _powers(factor, periods)
+            at = at * factor**periods
+            step += periods * (step - earlier_step)
+        elif step >= 2 * earlier_step:
+            earlier, found_earlier, earlier_step = at, found, step
+    total, success, length = (float(value) for value in found)
+    terminated = 1 - float(at.sum())
+    return Evaluation(0, total, None if goal is None else success, terminated, length)
+
+
+def _powers(factor: float, most: int) -> float:
+    """Return the sum of the powers 1 to `most` of a factor above 0."""
+    if factor == 1:
+        return most
+    return factor * math.expm1(most * math.log(factor)) / (factor - 1)

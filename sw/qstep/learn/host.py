@@ -10,8 +10,8 @@ reads the table less often, which costs ``states * actions`` values over the lin
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,15 +25,14 @@ from qstep.device.base import Device
 from qstep.envs import LIMIT, GridWorld, make, table_size
 from qstep.envs.catalogue import ENVIRONMENTS, Environment, record_of
 from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, WorldError
-from qstep.learn.actor import Actor, GymActor, Stretch
-from qstep.learn.evaluate import MAX_SEED, Evaluation, share
+from qstep.learn.actor import Actor, GymActor, Stretch, VectorActor
+from qstep.learn.evaluate import GREEDY, MAX_SEED, Evaluation, share
 from qstep.learn.host_checkpoint import Columns, Episode, TableCheckpoint, episode_columns
 from qstep.learn.metrics import Metrics
 from qstep.learn.result import hint
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld
 from qstep.learn.table_result import TableResult, optimum
-from qstep.learn.vector_actor import VectorActor
 from qstep.mdp.table_env import TableEnv
 from qstep.mdp.transitions import Transitions
 from qstep.mdp.world import World
@@ -43,7 +42,7 @@ from qstep.spec.discount import check_discount
 from qstep.spec.epsilon import FALLING, Epsilon, checked_share
 from qstep.spec.settings import Hyperparameters, checked_hyper
 
-__all__ = ["HostRun", "Learner", "Plan", "identity"]
+__all__ = ["HostRun", "Plan"]
 
 _RECENT = 100
 """Episodes whose mean return a progress bar shows."""
@@ -98,100 +97,119 @@ class Plan:
         return self.epsilon_episodes or self.episodes
 
 
-def identity(plan: Plan, hyper: Hyperparameters, config: Config) -> dict[str, Any]:
-    """Return the values that a run's checkpoints must share, as plain values.
+class HostRun:
+    """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
 
-    Not among them: the device, since all give the same result, and the number of episodes, since a
-    longer run starts like a shorter one if epsilon falls during the same episodes.
-    """
-    world = make(plan.env_id, 0, env_kwargs=plan.env_kwargs).unwrapped
-    own = asdict(plan)
-    del own["episodes"]
-    return {
-        "command": "train",
-        **own,
-        "epsilon": plan.epsilon.to_dict(),
-        "epsilon_episodes": plan.horizon,
-        **hyper.to_dict(config),
-        "config": config.to_dict(),
-        "map": _content(world),
-    }
+    Between two episodes of one environment, and after every step of many, :attr:`latest` holds
+    everything that the rest of the run depends on: a run that was interrupted anywhere, even inside an
+    episode or a device call, resumes from it and ends with the same table and history. A finished run
+    that gets more episodes ends as if they had been planned from the beginning.
 
+    :attr:`final` is the latest checkpoint and, after the last episode, that with all transitions applied
+    and the table evaluated. :attr:`table` is the one on which the actor acts, as last read from the
+    device: raw, shape (S, A). A step of the metrics is one of the environment; those of unfinished
+    episodes do not count. :attr:`world` is None if the environment has no transition table.
 
-def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
-    """Return what identifies an environment from a file, beside the file's name."""
-    if isinstance(env, TableEnv):
-        return env.world.digest
-    return list(env.rows) if isinstance(env, GridWorld) else None
-
-
-class Learner:
-    """Trains a device's table; iterate over it to run, one training episode per iteration.
-
-    The learner must be the only user of `device`: it configures it, and clears it or loads it from
-    `resume`. Between two episodes of one environment, and after every step of many, :attr:`checkpoint`
-    can hold everything that the rest of the run depends on: a learner that was interrupted anywhere,
-    even inside an episode or a device call, resumes from it and ends with the same table and history.
-    A finished learner that gets more episodes ends as if they had been planned from the beginning.
-
-    :attr:`result` is the checkpoint after the last episode, with all transitions applied and the table
-    evaluated; :attr:`saturations` then counts this learner's updates that did not fit the format. Set
-    :attr:`metrics` before iterating; a step is one of the environment, and those of unfinished episodes
-    do not count. :attr:`world` is None if the environment has no transition table.
-
-    Raises EnvironmentSpaceError if the environment does not fit the device's table, CheckpointError if
-    `resume` belongs to other environments or has more episodes than the plan, and TransitionError if a
-    reward does not fit the format: here if the environment has a transition table, otherwise before
+    Raises EnvironmentSpaceError if the environment does not fit the device's table, and TransitionError
+    if a reward does not fit the format: here if the environment has a transition table, otherwise before
     anything of the batch with that reward is applied.
     """
 
-    def __init__(
-        self,
-        device: Device,
-        plan: Plan,
-        hyper: Hyperparameters,
-        resume: TableCheckpoint | None = None,
-    ) -> None:
-        self.device = device
-        self.plan = plan
-        self.hyper = checked_hyper(hyper)
-        self.env = make(plan.env_id, hyper.seed % MAX_SEED, env_kwargs=plan.env_kwargs)
-        config = device.config
-        states, actions = table_size(self.env)
+    resumable, atomic = True, False
+
+    def __init__(self, url: str, plan: Plan, hyper: Hyperparameters, config: Config) -> None:
+        self.name, self.url = plan.env_id, url
+        self.plan, self.hyper, self.config = plan, checked_hyper(hyper), config
+        check_discount(hyper.alpha, hyper.gamma, config.coefficient_bits)
+        self.metrics: Metrics | None = None
+        self._seconds = 0.0
+        self._held = ExitStack()
+        self._env = self._made_env()
+        states, actions = self._size = table_size(self._env)
         if states > config.states or actions != config.actions:
             raise EnvironmentSpaceError(
                 f"{plan.env_id} has {states} states and {actions} actions; it needs a table of at "
                 f"least {states} rows and of {actions} columns, and the device's has {config.states} "
                 f"and {config.actions}"
             )
-        self.identity = identity(plan, hyper, config)
         try:
-            self.world: World | None = World.from_env(self.env)
+            self.world: World | None = World.from_env(self._env)
         except WorldError:
             self.world = None
         if self.world is not None:
             config.format.quantise(self.world.reward)
-        if resume is not None and resume.episode > plan.episodes:
-            raise CheckpointError(
-                f"the checkpoint has {resume.episode} episodes already; episodes is {plan.episodes} and "
-                "cannot be less"
-            )
-        self._generators = [
-            np.random.Generator(np.random.PCG64(seed))
-            for seed in np.random.SeedSequence(hyper.seed).spawn(2)
-        ]
-        self._actor = self._made_actor()
-        self.metrics: Metrics | None = None
-        self.checkpoint = self.result = resume or self._beginning()
-        self._steps = sum(episode.length for episode in self.checkpoint.episodes)
-        self._restore(self.checkpoint)
-        self.saturations = 0
-        self._saturations_before = device.saturations()
 
-    def __iter__(self) -> Iterator[Episode]:
-        """Run the remaining episodes; yield each once it is in the checkpoint."""
-        evaluations = self.checkpoint.evaluations
-        every = self.plan.evaluate_every
+    def _made_env(self) -> gym.Env[Any, Any]:
+        return make(self.name, self.hyper.seed % MAX_SEED, env_kwargs=self.plan.env_kwargs)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The values that checkpoints must share.
+
+        Not among them: the device, since all give the same result, and the number of episodes, since a
+        longer run starts like a shorter one if epsilon falls during the same episodes.
+        """
+        own = self._settings()
+        del own["episodes"]
+        config, content = self.config.to_dict(), _content(self._env.unwrapped)
+        return {"command": "train", **own, "config": config, "map": content}
+
+    def _settings(self) -> dict[str, Any]:
+        """Return hyperparameters and plan as plain values."""
+        return {
+            **self.hyper.to_dict(self.config),
+            **asdict(self.plan),
+            "epsilon": self.plan.epsilon.to_dict(),
+            "epsilon_episodes": self.plan.horizon,
+        }
+
+    def open(self, checkpoint: Checkpoint | None) -> None:
+        resume = None
+        if checkpoint is not None:
+            resume = TableCheckpoint.unpacked(checkpoint, self.config)
+        self.start(self._held.enter_context(open_device(self.url, self.config)), resume)
+
+    def start(self, device: Device, resume: TableCheckpoint | None = None) -> None:
+        """Begin on an open device, or continue from a checkpoint, whatever the device did before.
+
+        The run must be the only user of `device`: it configures it and replaces its table. Raises
+        CheckpointError if `resume` belongs to other environments or has more episodes than the plan.
+        """
+        if resume is not None and resume.episode > self.plan.episodes:
+            raise CheckpointError(
+                f"the checkpoint has {resume.episode} episodes already; episodes is "
+                f"{self.plan.episodes} and cannot be less"
+            )
+        self.device, seeds = device, np.random.SeedSequence(self.hyper.seed).spawn(2)
+        self._generators = [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
+        self._actor = self._made_actor()
+        self._pending: list[Columns] = []
+        self._history: list[Episode] = []
+        if resume is None:
+            self._actor.begin()
+            self.table = np.zeros((self.config.states, self.config.actions), np.int32)
+            self._noise = self.hyper.noise
+            resume = self._take(0, ())
+        self._actor.restore(resume.actor)
+        for generator, state in zip(self._generators, resume.generators, strict=True):
+            generator.bit_generator.state = state
+        self.table, self._noise = resume.table, resume.noise
+        self._pending += resume.pending
+        self._history += resume.episodes
+        self._done = self._first = resume.episode
+        self.latest = self.final = resume
+        self._steps = self.steps
+        device.configure(self.hyper)
+        device.load(self.table)
+        device.set_noise(self._noise)
+        self._saturations = -device.saturations()
+
+    def close(self) -> None:
+        self._held.close()
+
+    def __iter__(self) -> Iterator[str | None]:
+        evaluations, since = self.latest.evaluations, time.perf_counter()
+        reported, every = len(evaluations), self.plan.evaluate_every
         while (done := self._done) < self.plan.episodes:
             if done and done % every == 0 and (not evaluations or evaluations[-1].episode < done):
                 evaluations = (*evaluations, self._evaluate(done))
@@ -200,29 +218,29 @@ class Learner:
             self._history += stretch.episodes
             self._tell(stretch.episodes)
             if self._actor.resting:
-                self.checkpoint = self.result = self._take(self._done, evaluations)
+                self.latest = self.final = self._take(self._done, evaluations)
                 if self._done == self.plan.episodes:
                     self._finish()
-            yield from stretch.episodes
-        if self.result is self.checkpoint:
+            for _ in stretch.episodes:
+                self._seconds = time.perf_counter() - since
+                yield None
+            for evaluation in self.final.evaluations[reported:]:
+                yield evaluation.in_words
+            reported = len(self.final.evaluations)
+        if self.final is self.latest:
             self._finish()
 
     def stretch(self, steps: int, episodes: int) -> Stretch:
         """Act for at most this many steps and ended episodes, and not beyond the next read of the table.
 
-        The pieces of a run make the run. What they give is not kept for a checkpoint.
+        Repeated calls reproduce the run exactly. Their episodes are not recorded in the checkpoint.
         """
-        stretch = self._actor.act(self._table, self._done, min(steps, self._room), episodes)
+        stretch = self._actor.act(self.table, self._done, min(steps, self._room), episodes)
         self._pending.append(stretch.columns)
         if self._room == 0:
             self._sync()
         self._done += len(stretch.episodes)
         return stretch
-
-    @property
-    def table(self) -> NDArray[np.int32]:
-        """The table as it was last read from the device, on which the actor acts: raw, shape (S, A)."""
-        return self._table
 
     def configure(self, hyper: Hyperparameters, epsilon: Epsilon) -> None:
         """Continue with another learning rate, discount and exploration, and the same noise.
@@ -233,22 +251,13 @@ class Learner:
         noise = self.device.status().noise
         self.device.configure(checked_hyper(hyper))
         self.device.set_noise(noise)
-        self.hyper = hyper
         self._actor.explore(epsilon)
 
     def _finish(self) -> None:
         """Apply the pending transitions and evaluate; an extended run does neither here."""
         self._sync()
-        self.saturations = self.device.saturations() - self._saturations_before
-        number = self.checkpoint.episode
-        evaluations = (*self.checkpoint.evaluations, self._evaluate(number))
-        self.result = self._take(number, evaluations)
-
-    @property
-    def q(self) -> NDArray[np.float64]:
-        """The result's values of the environment's states, shape (S, A); further rows stay zero."""
-        states, _ = table_size(self.env)
-        return self.device.config.format.to_float(self.result.table[:states])
+        number = self.latest.episode
+        self.final = self._take(number, (*self.latest.evaluations, self._evaluate(number)))
 
     @property
     def _room(self) -> int:
@@ -260,13 +269,13 @@ class Learner:
         if not self._pending:
             return
         columns = [np.concatenate(parts) for parts in zip(*self._pending, strict=True)]
-        self.device.apply(Transitions.from_arrays(self.device.config, *columns))
+        self.device.apply(Transitions.from_arrays(self.config, *columns))
         self._pending.clear()
-        self._table = self.device.read()
+        self.table = self.device.read()
         self._noise = self.device.status().noise
 
     def _evaluate(self, number: int) -> Evaluation:
-        found = self._actor.evaluate(self._table, self.plan.evaluate_episodes, number)
+        found = self._actor.evaluate(self.table, self.plan.evaluate_episodes, number)
         if self.metrics is not None:
             known = {name: value for name, value in found.columns.items() if value is not None}
             self.metrics(self._steps, known)
@@ -295,24 +304,15 @@ class Learner:
                 *self._generators,
             )
         success_reward = None if self.world is None else self.world.success_reward
-        evaluation_env = make(plan.env_id, self.hyper.seed % MAX_SEED, env_kwargs=plan.env_kwargs)
         return GymActor(
-            self.env, evaluation_env, plan.epsilon, plan.horizon, success_reward, *self._generators
+            *(self._env, self._made_env(), plan.epsilon, plan.horizon, success_reward),
+            *self._generators,
         )
-
-    def _beginning(self) -> TableCheckpoint:
-        self._actor.begin()
-        config = self.device.config
-        self._table = np.zeros((config.states, config.actions), np.int32)
-        self._noise = self.hyper.noise
-        self._pending: list[Columns] = []
-        self._history: list[Episode] = []
-        return self._take(0, ())
 
     def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
         """Collect references and small copies: taking a checkpoint costs a few microseconds."""
         return TableCheckpoint(
-            table=self._table,
+            table=self.table,
             noise=self._noise,
             generators=tuple(dict(g.bit_generator.state) for g in self._generators),
             pending=tuple(self._pending),
@@ -322,111 +322,50 @@ class Learner:
             history=self._history,
         )
 
-    def _restore(self, checkpoint: TableCheckpoint) -> None:
-        self._actor.restore(checkpoint.actor)
-        self.device.configure(self.hyper)
-        self.device.load(checkpoint.table)
-        self.device.set_noise(checkpoint.noise)
-        self._table = checkpoint.table
-        self._noise = checkpoint.noise
-        self._pending = list(checkpoint.pending)
-        self._history = list(checkpoint.episodes)
-        self._done = checkpoint.episode
-        for generator, state in zip(self._generators, checkpoint.generators, strict=True):
-            generator.bit_generator.state = state
-
-
-class HostRun:
-    """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
-
-    :attr:`learner` exists once the run is open.
-    """
-
-    resumable, atomic = True, False
-
-    def __init__(self, url: str, plan: Plan, hyper: Hyperparameters, config: Config) -> None:
-        check_discount(hyper.alpha, hyper.gamma)
-        self.name, self.url = plan.env_id, url
-        self.plan, self.hyper, self.config = plan, hyper, config
-        self.metrics: Metrics | None = None
-        self._device: Device | None = None
-        self._recent: deque[Episode] = deque(maxlen=_RECENT)
-        self._seconds = 0.0
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        return identity(self.plan, self.hyper, self.config)
-
-    def open(self, checkpoint: Checkpoint | None) -> None:
-        resume = None
-        if checkpoint is not None:
-            resume = TableCheckpoint.unpacked(checkpoint, self.config)
-        self._device = open_device(self.url, self.config)
-        self.learner = Learner(self._device, self.plan, self.hyper, resume)
-        self._first = self.learner.checkpoint.episode
-
-    def close(self) -> None:
-        if self._device is not None:
-            self._device.close()
-
-    def __iter__(self) -> Iterator[str | None]:
-        learner = self.learner
-        learner.metrics = self.metrics
-        reported, since = len(learner.result.evaluations), time.perf_counter()
-        for episode in learner:
-            self._recent.append(episode)
-            self._seconds = time.perf_counter() - since
-            yield None
-            for evaluation in learner.result.evaluations[reported:]:
-                yield evaluation.in_words
-            reported = len(learner.result.evaluations)
-
     @property
     def progress(self) -> Progress:
-        done, recent = self.learner.checkpoint.episode, self._recent
+        recent = self._history[-_RECENT:]
         state = ""
         if recent:
             success = share([episode.success for episode in recent])
             rate = "" if success is None else f"success {success:.0%}, "
             mean = sum(episode.total for episode in recent) / len(recent)
             state = f"{rate}return {mean:.2f}, epsilon {recent[-1].epsilon:.2f}"
-        return Progress(done, self.plan.episodes, state)
+        return Progress(self.latest.episode, self.plan.episodes, state)
 
     @property
     def steps(self) -> int:
-        return sum(episode.length for episode in self.learner.checkpoint.episodes)
+        return sum(episode.length for episode in self.latest.episodes)
 
     @property
     def reached(self) -> str:
-        return f"episode {self.learner.checkpoint.episode}"
+        return f"episode {self.latest.episode}"
 
     @property
     def checkpoint(self) -> Checkpoint:
-        return self.learner.checkpoint.packed()
+        return self.latest.packed()
 
     def result(self) -> TableResult:
-        learner, hyper, config = self.learner, self.hyper, self.config
-        found, world = learner.result, learner.world
-        last, discount = found.evaluations[-1], hyper.discount
-        best = optimum(world, discount, learner.q) if world and discount < 1 else None
+        found, world, hyper, config = self.final, self.world, self.hyper, self.config
+        last, discount = found.evaluations[-1], hyper.discount_for(config)
+        best = None
+        if world is not None and discount < 1:
+            best = optimum(world, discount, config.format.to_float(found.table[: world.states]))
         acted = sum(episode.length for episode in found.episodes[self._first :])
-        plan = asdict(self.plan)
+        settings = self._settings()
         report = {
             "command": "train",
             "engine": "host",
-            "world": plan.pop("env_id"),
+            "world": settings.pop("env_id"),
             "device": self.url,
             "agents": 1,
             "algorithm": "q-learning",
             "format": str(config.format),
-            **hyper.to_dict(config),
-            **plan,
-            "epsilon": self.plan.epsilon.to_dict(),
-            "epsilon_episodes": self.plan.horizon,
+            **settings,
             "discount": discount,
             "steps_per_agent": self.steps,
             "steps": acted,
-            "saturations": learner.saturations,
+            "saturations": self._saturations + self.device.saturations(),
             **last.columns,
             "optimum": best,
             "seconds": round(self._seconds, 3),
@@ -446,16 +385,15 @@ class HostRun:
             "episodes": episode_columns(found.episodes),
             "evaluations": _evaluation_columns(found),
         }
-        size = table_size(learner.env)
-        return TableResult(
-            self.name,
-            config,
-            hyper,
-            found.table,
-            history,
-            report,
-            TableWorld.of(self.name, size, world, self.plan.env_kwargs),
-        )
+        where = TableWorld.of(self.name, self._size, world, self.plan.env_kwargs)
+        return TableResult(self.name, config, hyper, found.table, history, report, where)
+
+
+def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
+    """Return what identifies an environment from a file, beside the file's name."""
+    if isinstance(env, TableEnv):
+        return env.world.digest
+    return list(env.rows) if isinstance(env, GridWorld) else None
 
 
 def _evaluation_columns(found: TableCheckpoint) -> dict[str, NDArray[Any]]:
@@ -463,8 +401,5 @@ def _evaluation_columns(found: TableCheckpoint) -> dict[str, NDArray[Any]]:
     steps = np.cumsum([0, *(episode.length for episode in found.episodes)])
     at = [evaluation.episode for evaluation in found.evaluations]
     rows = [evaluation.columns for evaluation in found.evaluations]
-    return {
-        "steps": steps[at],
-        "episodes": np.array(at),
-        **{name: np.array([row[name] for row in rows], np.float64) for name in rows[0]},
-    }
+    columns = {name: np.array([row[name] for row in rows], np.float64) for name in GREEDY}
+    return {"steps": steps[at], "episodes": np.array(at), **columns}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.checkpoint import Checkpoint
+from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.errors import CheckpointError
 from qstep.learn.evaluate import Evaluation
 from qstep.spec.config import Config, checked_table
@@ -23,10 +23,10 @@ Columns: TypeAlias = tuple[NDArray[Any], ...]
 """Transitions: state, action, reward, next state and terminated, of equal length."""
 
 PENDING_TYPES = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+_EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float64)
 """Types of the columns in a file."""
 
 _ACTOR = "actor_"
-_EPISODE_TYPES = (np.int64, np.float64, np.float64, np.int64, np.bool_, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,12 @@ class TableCheckpoint:
             "generators": self.generators,
             "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
         }
+        pending = map(np.concatenate, zip(*self.pending, strict=True))
         arrays = {
             "table": self.table,
             **{_ACTOR + name: array for name, array in self.actor.items()},
-            **_named("pending", _joined(self.pending)),
-            **_named("episodes", _transposed(self.episodes)),
+            **_named("pending", _typed(pending, PENDING_TYPES)),
+            **_named("episodes", episode_columns(self.episodes).values()),
         }
         return Checkpoint(head, arrays)
 
@@ -129,40 +130,28 @@ def _episode(*row: Any) -> Episode:
     return replace(Episode(*row), success=success)
 
 
-def _joined(pending: Sequence[Columns]) -> Columns:
-    """Return transitions as columns of the file's types."""
-    parts = zip(*pending, strict=True) if pending else [()] * len(PENDING_TYPES)
-    return tuple(
-        np.concatenate([np.empty(0, dtype), *part], dtype=dtype, casting="unsafe")
-        for part, dtype in zip(parts, PENDING_TYPES, strict=True)
-    )
+def _typed(columns: Iterable[Any], types: Sequence[type]) -> Columns:
+    """Return columns of the file's types, empty ones where there are none."""
+    filled = list(columns) or [()] * len(types)
+    return tuple(np.array(column, dtype) for column, dtype in zip(filled, types, strict=True))
 
 
-def _transposed(episodes: Sequence[Episode]) -> Columns:
-    """Return episodes as columns of the file's types."""
-    row = attrgetter(*(entry.name for entry in fields(Episode)))
-    columns = list(zip(*map(row, episodes), strict=True)) or [()] * len(_EPISODE_TYPES)
-    return tuple(
-        np.array(column, dtype) for column, dtype in zip(columns, _EPISODE_TYPES, strict=True)
-    )
-
-
-def _named(prefix: str, columns: Columns) -> dict[str, NDArray[Any]]:
+def _named(prefix: str, columns: Iterable[NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {f"{prefix}_{k}": column for k, column in enumerate(columns)}
 
 
 def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
     """Return the columns that :func:`_named` named, after checking them."""
-    columns = tuple(arrays[f"{prefix}_{k}"] for k in range(len(types)))
-    for column, dtype in zip(columns, types, strict=True):
-        if column.dtype != dtype or column.ndim != 1:
-            raise TypeError(f"a column of {prefix} is {column.dtype} of shape {column.shape}")
-        if len(column) != len(columns[0]):
-            raise ValueError(f"columns of {prefix} are not equally long")
+    wanted = _named(prefix, _typed((), types))
+    check_parts(arrays, wanted, any_length=wanted)
+    columns = tuple(arrays[name] for name in wanted)
+    if len(set(map(len, columns))) > 1:
+        raise ValueError(f"columns of {prefix} are not equally long")
     return columns
 
 
 def episode_columns(episodes: Sequence[Episode]) -> dict[str, NDArray[Any]]:
     """Return the columns of the history; ``success`` is NaN where it is not defined."""
     names = ("number", "epsilon", "return", "length", "terminated", "success")
-    return dict(zip(names, _transposed(episodes), strict=True))
+    rows = map(attrgetter(*Episode.__slots__), episodes)
+    return dict(zip(names, _typed(zip(*rows, strict=True), _EPISODE_TYPES), strict=True))

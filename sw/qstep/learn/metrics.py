@@ -73,7 +73,7 @@ def _rows_until(last: int, path: Path) -> str:
         lines.pop()  # the killed run wrote half a row
     if lines and lines[0].rstrip("\n") != ",".join(_COLUMNS):
         raise FileFormatError(
-            f"{path}: is no table of metrics: it begins with {lines[0].strip()!r}"
+            f"{path}: is not a table of metrics: it begins with {lines[0].strip()!r}"
         )
     kept = lines[:1]
     for line in lines[1:]:

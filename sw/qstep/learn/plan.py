@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from qstep.envs.catalogue import defaults
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.contract import check_types
+from qstep.learn.tiled_env import TiledEnv
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.solve import endless, value_range
+from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
-from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Algorithm
+from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Acting, Algorithm
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
-from qstep.spec.discount import check_discount
+from qstep.spec.discount import check_discount, learned_discount
 from qstep.spec.epsilon import EPSILON_BITS, FALLING
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
+from qstep.spec.integer_worlds import INTEGER_WORLDS, IntegerWorld
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-__all__ = ["AgentsPlan", "Budget", "fitting_format", "planned", "whole_piece"]
+__all__ = [
+    "AgentsPlan",
+    "AgentsWorld",
+    "Budget",
+    "fitting_format",
+    "planned",
+    "usual_bits",
+    "usual_settings",
+    "whole_piece",
+    "world_of_agents",
+]
+
+AgentsWorld: TypeAlias = World | IntegerWorld | TiledEnv
+"""A world with a transition table, or one that is seen through tiles."""
+
+_TILED = (IntegerWorld, TiledEnv)
 
 _WIDTH = 16
 """Bits of a format that is chosen by :func:`fitting_format`."""
@@ -38,7 +57,7 @@ _EARLY_BITS = 4
 _LEAST_FRACTION = 4
 """Fewest fraction bits of a format that is recommended."""
 
-_AGENTS = 8
+_AGENTS, _SETTINGS = 8, AgentSettings(epsilon=FALLING)
 
 _FIRST_STEPS = 128
 """Steps of the first piece."""
@@ -98,27 +117,20 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class AgentsPlan:
-    """A run of agents.
+    """A run of agents, with settings for each; `config` has ``config.acting``.
 
-    Attributes
-    ----------
-    world : World or None
-        None if it is a circuit without a known table.
-    config : Config
-        With ``config.acting``.
-    settings : tuple of AgentSettings
-        One for each agent.
-    budget : Budget
+    `world` is None if it is a circuit without a known table. Where there are planes, the alpha of the
+    settings is that of one plane.
     """
 
-    world: World | None
+    world: AgentsWorld | None
     config: Config
     settings: tuple[AgentSettings, ...]
     budget: Budget
 
     def __post_init__(self) -> None:
         for pair in {(own.alpha, own.gamma) for own in self.settings}:
-            check_discount(*pair)
+            check_discount(*pair, self.config.coefficient_bits)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -136,34 +148,54 @@ class AgentsPlan:
         }
 
     @property
-    def loaded(self) -> WorldTable | int:
-        """The argument that opens a device: the world's memories, or only its limit of steps."""
+    def given_settings(self) -> list[AgentSettings]:
+        """The settings, with the alpha of the sum over all planes."""
+        return [replace(own, alpha=own.alpha * self.config.planes) for own in self.settings]
+
+    @property
+    def solvable(self) -> World | None:
+        """The world, if it has a transition table, so that values can be computed."""
+        return self.world if isinstance(self.world, World) else None
+
+    @property
+    def loaded(self) -> WorldTable | TiledWorld | int:
+        """The argument that opens a device: the world's form for it, or only its limit of steps."""
         acting = self.config.acting
+        if isinstance(self.world, IntegerWorld):
+            return TiledWorld(self.world, self.config)
+        world = self.solvable
         if acting is None or acting.is_table:
-            assert self.world is not None
-            return self.world.table(self.config)
-        return 0 if self.world is None else self.world.max_episode_steps
+            assert world is not None
+            return world.table(self.config)
+        return 0 if world is None else world.max_episode_steps
 
 
 def fitting_format(
-    world: World, settings: Iterable[AgentSettings], *, on_policy: bool = False
+    world: AgentsWorld,
+    settings: Iterable[AgentSettings],
+    *,
+    on_policy: bool = False,
+    coefficient_bits: int = COEFFICIENT_BITS,
 ) -> QFormat:
     """Return the 16-bit format with the most fraction bits that holds what is learned.
 
-    It holds the rewards and the values of ``qstep.mdp.solve`` for the
-    largest discount that is learned, plus a fourth. On-policy algorithms learn the values of the
-    exploring policy: the format holds those of the last epsilon too, and those of the first one if
-    that takes at most 4 fraction bits.
+    It holds the rewards and the values of ``qstep.mdp.solve`` for the largest discount that is learned
+    with `coefficient_bits`, plus a fourth. On-policy algorithms learn the values of the exploring
+    policy: the format holds those of the last epsilon too, and those of the first one if that takes at
+    most 4 fraction bits. Where values are sums over planes, it is Q8.8.
 
     Warns
     -----
     PrecisionWarning
         No format of 16 bits holds these values; the message names a wider one that does.
     """
+    if isinstance(world, _TILED):
+        return QFormat(8, 8)
     each = list(settings)
-    for own in each:
-        check_discount(own.alpha, own.gamma)
-    discount = max(own.discount for own in each)
+    pairs = {(own.alpha, own.gamma) for own in each}
+    for pair in pairs:
+        check_discount(*pair, coefficient_bits)
+    discount = max(learned_discount(*pair, coefficient_bits) for pair in pairs)
     found = [value_range(world, discount)]
     if on_policy:
         last = max(own.epsilon.code.end for own in each) / (1 << EPSILON_BITS)
@@ -200,16 +232,34 @@ def _integer_bits(largest: float) -> int:
     return 1 + math.ceil(math.log2(max(1.0, largest)))
 
 
+def world_of_agents(
+    world: AgentsWorld | str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
+) -> AgentsWorld | str:
+    """Return the world in which agents act on a device, or the file of a circuit.
+
+    Raises NoTableError for an environment in which only the host can act, and other errors as
+    :meth:`qstep.World.of`.
+    """
+    if isinstance(world, str) and world.endswith(CIRCUITS):
+        return world
+    if isinstance(world, str) and world in INTEGER_WORLDS:
+        if env_kwargs:
+            raise ConfigError(f"env_kwargs are {dict(env_kwargs)}; {world} on a device takes none")
+        return INTEGER_WORLDS[world]
+    return world if isinstance(world, _TILED) else World.of(world, env_kwargs)
+
+
 def planned(
-    world: World | str | gym.Env[Any, Any],
+    world: AgentsWorld | str | gym.Env[Any, Any],
     *,
     budget: Budget,
     agents: int | None = None,
     algorithm: Algorithm | str = Algorithm.Q_LEARNING,
     shared_table: bool = False,
-    settings: AgentSettings | Sequence[AgentSettings] | None = None,
+    settings: AgentSettings | Sequence[AgentSettings] = _SETTINGS,
     number_format: QFormat | str | None = None,
     rounding: Rounding | str = Rounding.NEAREST,
+    coefficient_bits: int | None = None,
     lanes: int | None = None,
     config: Config | None = None,
 ) -> AgentsPlan:
@@ -225,20 +275,25 @@ def planned(
             ("shared_table", shared_table, False, acting.shared_table),
             ("format", number_format and str(number_format), None, str(config.format)),
             ("rounding", Rounding.parse(rounding), Rounding.NEAREST, config.rounding),
+            ("coefficient_bits", coefficient_bits, None, config.coefficient_bits),
             ("lanes", lanes, None, config.lanes),
         ):
             if given not in (default, own):  # what was not given does not contradict
                 raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
-    known = None
-    if not (isinstance(world, str) and world.endswith(CIRCUITS)):
-        known = World.of(world)
-    elif acting is None or acting.world != world:
-        has = None if acting is None else acting.world
+    source = world_of_agents(world)
+    known = None if isinstance(source, str) else source
+    has = None if acting is None else acting.world
+    if isinstance(source, str) and has != source:
         raise ConfigError(
-            f"world is the circuit {world!r} and acting.world is {shown(has)}; a circuit needs the "
+            f"world is the circuit {source!r} and acting.world is {shown(has)}; a circuit needs the "
             "configuration of a device that is built with it"
         )
-    usual = _AGENTS if agents is None else agents
+    if acting is not None and (isinstance(known, IntegerWorld) or acting.is_tiled):
+        if not isinstance(known, IntegerWorld) or known.env_id != has:
+            there = known.env_id if isinstance(known, IntegerWorld) else "a table"
+            raise ConfigError(f"world is {there}; acting.world is {has!r}")
+        known = replace(acting.integer_world, max_episode_steps=known.max_episode_steps)
+    usual = (1 if isinstance(known, TiledEnv) else _AGENTS) if agents is None else agents
     settings = _settings(settings, usual if acting is None else acting.agents, budget)
     if not settings:
         raise ConfigError("settings is empty; it must be one AgentSettings or more")
@@ -246,23 +301,76 @@ def planned(
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
         assert known is not None
+        bits = usual_bits(known) if coefficient_bits is None else coefficient_bits
+        integer("coefficient_bits", bits, COEFFICIENT_BITS, MOST_COEFFICIENT_BITS)
         if number_format is None:
             number_format = fitting_format(
-                known, settings, on_policy=Algorithm.parse(algorithm).is_on_policy
+                known,
+                settings,
+                on_policy=Algorithm.parse(algorithm).is_on_policy,
+                coefficient_bits=bits,
             )
         config = Config(
-            known.states,
-            known.actions,
-            number_format,
-            Rounding.parse(rounding),
-            acting=known.acting(
-                agents=len(settings), algorithm=algorithm, shared_table=shared_table
-            ),
-            lanes=_lanes(len(settings), shared_table) if lanes is None else lanes,
+            **_shape(known, len(settings), algorithm, shared_table),
+            format=number_format,
+            rounding=Rounding.parse(rounding),
+            lanes=_lanes(known, len(settings), shared_table) if lanes is None else lanes,
+            coefficient_bits=bits,
         )
-    if known is not None:
+    if isinstance(known, World):
         _check_episodes_end(known, budget)
-    return AgentsPlan(known, config, tuple(settings), budget)
+    return AgentsPlan(known, config, tuple(_of_planes(own, config) for own in settings), budget)
+
+
+def usual_settings(name: str) -> AgentSettings:
+    """Return the usual settings for a world by its name.
+
+    Alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05 over the first half of the run. Some worlds
+    have others (``qstep train --help``).
+    """
+    own = defaults(name, on_host=False)
+    options = {"start": "epsilon_start", "end": "epsilon_end", "over": "epsilon_share"}
+    epsilon = {part: own[option] for part, option in options.items() if option in own}
+    rates = {rate: own[rate] for rate in ("alpha", "gamma") if rate in own}
+    return replace(_SETTINGS, **rates, epsilon=replace(FALLING, **epsilon))
+
+
+def usual_bits(world: AgentsWorld) -> int:
+    """Return the usual fractional bits of coefficients.
+
+    Alpha has as many significant bits as without planes, although each plane takes its part of it.
+    """
+    planes = world.tiles.planes if isinstance(world, _TILED) else 1
+    return COEFFICIENT_BITS + (planes - 1).bit_length()
+
+
+def _shape(
+    world: AgentsWorld, agents: int, algorithm: Algorithm | str, shared_table: bool
+) -> dict[str, Any]:
+    """Return what the configuration takes from a world."""
+    if isinstance(world, World):
+        acting = world.acting(agents=agents, algorithm=algorithm, shared_table=shared_table)
+        return {"states": world.states, "actions": world.actions, "acting": acting}
+    tiles = world.tiles
+    where = world.env_id if isinstance(world, IntegerWorld) else "live"
+    acting = Acting(agents, algorithm, shared_table, world=where, tiles=tiles)
+    rows = max(2, tiles.rows)
+    return {"states": rows, "actions": world.actions, "planes": tiles.planes, "acting": acting}
+
+
+def _of_planes(settings: AgentSettings, config: Config) -> AgentSettings:
+    """Return settings whose alpha is that of a plane: all planes learn from the same error."""
+    if config.planes == 1:
+        return settings
+    own = replace(settings, alpha=settings.alpha / config.planes)
+    try:
+        own.coefficients_for(config)
+    except ConfigError as cause:
+        raise ConfigError(
+            f"alpha is {settings.alpha:g}, so that of each of {config.planes} planes is "
+            f"{own.alpha:g}: {cause}"
+        ) from cause
+    return own
 
 
 def _check_episodes_end(world: World, budget: Budget) -> None:
@@ -284,11 +392,9 @@ def _plain(value: object) -> str:
 
 
 def _settings(
-    settings: AgentSettings | Sequence[AgentSettings] | None, agents: int, budget: Budget
+    settings: AgentSettings | Sequence[AgentSettings], agents: int, budget: Budget
 ) -> list[AgentSettings]:
     """Return the settings of each agent, with epsilons that a device can count."""
-    if settings is None:
-        settings = AgentSettings(epsilon=FALLING)
     if isinstance(settings, AgentSettings):
         settings = [settings] * agents
     check_types("settings", settings, AgentSettings)
@@ -297,8 +403,8 @@ def _settings(
     ]
 
 
-def _lanes(agents: int, shared_table: bool) -> int:
+def _lanes(world: AgentsWorld, agents: int, shared_table: bool) -> int:
     """Return the fewest lanes of hardware with room for the agents, or 1 if there is no such number."""
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
-    return 1 if shared_table else next(fitting, 1)
+    return 1 if shared_table or isinstance(world, _TILED) else next(fitting, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
     from qstep.learn.result import History
+    from qstep.spec.tiles import Tiles
 
 __all__ = [
     "COLOURS",
@@ -24,10 +26,12 @@ __all__ = [
     "MOST_ARROWS",
     "Band",
     "PolicyMap",
+    "TileSums",
     "band",
     "draw_agents",
     "draw_learning_curve",
     "draw_policy",
+    "draw_tiles",
     "learnt",
     "show_policy",
 ]
@@ -42,6 +46,9 @@ LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 """What stands in a cell."""
 
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
+
+_SIDE = 101
+"""Points on each side of a picture of planes."""
 
 MOST_ARROWS = 4096
 """Most cells of a map on which arrows can still be told apart."""
@@ -232,6 +239,60 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     axes.set_ylabel("row")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+class TileSums(NamedTuple):
+    """Sums over planes, on a square of two numbers of the observation.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        Which numbers: those of the first group of tiles, or its only one and the next. The others are in
+        the middle of their bounds.
+    bounds : tuple of (float, float)
+        Of each of the two.
+    values : ndarray of float64, shape (side, side, A)
+        The second number selects the row.
+    """
+
+    numbers: tuple[int, int]
+    bounds: tuple[tuple[float, float], tuple[float, float]]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, tiles: Tiles, q: NDArray[np.float64], side: int) -> TileSums:
+        """Add planes of shape (T, S, A), or take a single one of shape (S, A)."""
+        weights = q.reshape(tiles.planes, *q.shape[-2:])
+        first, second = [*dict.fromkeys(itertools.chain(*tiles.groups)), 0][:2]
+        bounds = [
+            (own.low / unit, own.high / unit)
+            for own, unit in zip(tiles.coordinates, tiles.units, strict=True)
+        ]
+        seen = np.tile([(low + high) / 2 for low, high in bounds], (side, side, 1))
+        seen[..., first] = np.linspace(*bounds[first], side)
+        seen[..., second] = np.linspace(*bounds[second], side)[:, None]
+        rows = tiles.many(tiles.raw(seen).reshape(-1, len(bounds)))
+        sums = weights[np.arange(tiles.planes), rows].sum(axis=1)
+        return cls((first, second), (bounds[first], bounds[second]), sums.reshape(side, side, -1))
+
+
+def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
+    """Return a picture of planes, real values of shape (T, S, A): the greatest sum, and its action."""
+    from matplotlib.figure import Figure
+
+    (first, second), bounds, sums = TileSums.of(tiles, q, _SIDE)
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for axes, shown, what in (
+        (left, sums.max(axis=-1), "value of the best action"),
+        (right, sums.argmax(axis=-1), "greedy action"),
+    ):
+        image = axes.imshow(shown, origin="lower", aspect="auto", extent=(*bounds[0], *bounds[1]))
+        axes.set(xlabel=f"observation[{first}]", ylabel=f"observation[{second}]", title=what)
+        ticks = range(q.shape[-1]) if axes is right else None
+        figure.colorbar(image, ax=axes, ticks=ticks)
+    figure.suptitle(title)
     return figure
 
 

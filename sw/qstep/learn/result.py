@@ -92,14 +92,17 @@ class Result(ABC):
         The world or environment, as it was given.
     history : History
         Arrays by group and name. Evaluations always have ``steps`` and ``episodes``.
+    report : dict of plain values
+        See :meth:`summary`.
     """
 
     name: str
     history: History
+    report: dict[str, Any]
 
-    @abstractmethod
     def summary(self) -> dict[str, Any]:
         """Return the report, as plain values (``docs/training.md``, "Report and history")."""
+        return self.report
 
     @property
     def saturated(self) -> str | None:

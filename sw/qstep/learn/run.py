@@ -14,6 +14,7 @@ from qstep._io.checkpoint import Checkpoint
 from qstep.errors import PrecisionWarning
 from qstep.learn.metrics import Metrics
 from qstep.learn.result import Result
+from qstep.spec.checks import check_callable
 
 __all__ = ["Progress", "Run", "finished"]
 
@@ -90,7 +91,12 @@ def finished(
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
 ) -> Result:
-    """Make a run from its beginning to its end; return the result."""
+    """Make a run from its beginning to its end; return the result.
+
+    Raises ConfigError unless `progress` and `metrics` can be called, or are None.
+    """
+    check_callable("progress", progress)
+    check_callable("metrics", metrics)
     run.metrics = metrics
     try:
         run.open(None)

@@ -20,15 +20,15 @@ from qstep.device import is_model
 from qstep.errors import ConfigError, PrecisionWarning
 from qstep.golden.agents_fast import LANES
 from qstep.learn.agents import AgentsRun
-from qstep.learn.agents_result import NEAR, played
+from qstep.learn.agents_result import NEAR, AgentsResult
 from qstep.learn.metrics import Metrics
-from qstep.learn.plan import AgentsPlan
+from qstep.learn.plan import AgentsPlan, AgentsWorld
 from qstep.learn.run import Progress, finished
 from qstep.learn.sweep_plan import SweepOptions, SweepPlan
 from qstep.learn.sweep_result import CURVES, SweepResult
-from qstep.mdp.world import World, name_of
+from qstep.mdp.world import name_of
 from qstep.spec.agents import MOST_AGENTS, Algorithm
-from qstep.spec.checks import check_callable, did_you_mean, integer, shown
+from qstep.spec.checks import did_you_mean, integer, shown
 from qstep.spec.fixed import QFormat
 from qstep.spec.random import seed_as_first
 
@@ -54,7 +54,7 @@ _BATCHES = 4
 
 
 def sweep(
-    world: World | str | gym.Env[Any, Any],
+    world: AgentsWorld | str | gym.Env[Any, Any],
     *,
     device: str = "model",
     agents: int | None = None,
@@ -72,7 +72,7 @@ def sweep(
     Parameters
     ----------
     world : World, str or gymnasium.Env
-        As for :func:`qstep.train`; it must have a transition table.
+        As for :func:`qstep.train`; the device must be able to act in it.
     device : str
         As for :func:`qstep.open`. On the model, agents run on all cores; elsewhere agents of one
         algorithm and format run together, as many at a time as the device has.
@@ -113,7 +113,6 @@ def sweep(
     >>> len(result.plan.points), len(result.plan.seeds)
     (2, 5)
     """
-    check_callable("progress", progress)
     names = [field.name for field in fields(SweepOptions)]
     for name in options.keys() - names:
         raise ConfigError(f"sweep has no option {name!r}.{did_you_mean(name, names)}")
@@ -250,28 +249,21 @@ class Sweep:
 
 def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
     """Run a batch, in a worker; return the agents as plain values, and columns of the history."""
-    part, run = batch.part, AgentsRun("", batch.device, batch.part)
+    part = batch.part
     assert part.world is not None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrecisionWarning)  # the plan has given them
-            run.open(None)
-        for _ in run:
-            pass
-        result = run.result()
-    finally:
-        run.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # the sweep gives its own
+        result = finished(AgentsRun("", batch.device, part))
+    assert isinstance(result, AgentsResult)
     optimum = result.optimum or (math.nan,) * len(part.settings)
     near = result.optimal_after(NEAR) or (None,) * len(part.settings)
-    rows = []
+    greedy, rows = result.greedy, []
     for agent in range(len(batch.keys)):
-        greedy, counters = played(part.world, result.policies[agent]), result.counters[agent]
+        counters = result.counters[agent]
         table = result.table.reshape(len(part.settings), -1)[agent].astype("<i4")
         rows.append(
             {
-                "greedy_return": greedy.mean_return,
-                "greedy_success": greedy.success,
-                "greedy_length": greedy.mean_length,
+                **greedy[agent].columns,
                 "optimum": None if math.isnan(optimum[agent]) else optimum[agent],
                 "near_after": near[agent],
                 "terminations": counters.terminations,

@@ -13,14 +13,24 @@ import numpy as np
 
 from qstep.errors import ConfigError
 from qstep.learn.advise import usual_steps
-from qstep.learn.plan import AgentsPlan, Budget, fitting_format, planned
-from qstep.mdp.world import World
+from qstep.learn.plan import (
+    AgentsPlan,
+    AgentsWorld,
+    Budget,
+    fitting_format,
+    planned,
+    usual_bits,
+    usual_settings,
+    world_of_agents,
+)
+from qstep.mdp.world import name_of
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
-from qstep.spec.epsilon import FALLING, Epsilon
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
+from qstep.spec.integer_worlds import IntegerWorld
 from qstep.spec.settings import AgentSettings
 
 if TYPE_CHECKING:
@@ -38,15 +48,7 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """A combination of settings; one agent learns with it for each seed.
-
-    Attributes
-    ----------
-    alpha, gamma : float
-    epsilon : Epsilon
-    algorithm : Algorithm
-    format : QFormat
-    """
+    """A combination of settings; one agent learns with it for each seed."""
 
     alpha: float
     gamma: float
@@ -57,11 +59,6 @@ class SweepPoint:
     def settings(self, seed: int) -> AgentSettings:
         """Return the settings of the agent with a seed."""
         return AgentSettings(self.alpha, self.gamma, self.epsilon, seed)
-
-    @property
-    def discount(self) -> float:
-        """The discount that is learned."""
-        return learned_discount(self.alpha, self.gamma)
 
     def words(self, axis: str) -> str:
         """Return its value on an axis as text."""
@@ -93,40 +90,33 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """A checked sweep.
+    """A checked sweep, in which each agent makes `steps` steps.
 
-    Attributes
-    ----------
-    world : World or None
-        None if the result was loaded from a folder.
-    digest : str
-        :attr:`qstep.World.digest` of the world.
-    points : tuple of SweepPoint
-    seeds : tuple of int
-    steps : int
-        Steps of each agent.
-    rounding : Rounding
-    config : Config or None
-        That of an existing device.
+    `world` is None if the result was loaded from a folder, `digest` its :attr:`qstep.World.digest`,
+    `config` that of an existing device, and `planes` the number of tables whose rows are added.
     """
 
-    world: World | None
+    world: AgentsWorld | None
     digest: str
     points: tuple[SweepPoint, ...]
     seeds: tuple[int, ...]
     steps: int
     rounding: Rounding
+    coefficient_bits: int
     config: Config | None
+    planes: int = 1
 
     @property
     def identity(self) -> dict[str, Any]:
         """What must be equal for a checkpoint to fit the sweep; the device is not part of it."""
+        bits = self.coefficient_bits
         return {
             "command": "sweep",
             "version": 2,
             "world": self.digest,
             "steps": self.steps,
             "rounding": self.rounding.value,
+            **({} if bits == COEFFICIENT_BITS else {"coefficient_bits": bits}),
             "seeds": list(self.seeds),
             "points": {str(n): point.to_dict() for n, point in enumerate(self.points)},
         }
@@ -148,8 +138,13 @@ class SweepPlan:
             settings=settings,
             number_format=number_format,
             rounding=self.rounding,
+            coefficient_bits=self.coefficient_bits,
             config=config,
         )
+
+    def discount(self, point: SweepPoint) -> float:
+        """Return the discount that is learned with the settings of a point."""
+        return learned_discount(point.alpha / self.planes, point.gamma, self.coefficient_bits)
 
     @property
     def evaluations(self) -> list[int]:
@@ -174,9 +169,9 @@ class SweepOptions:
     ----------
     alphas, gammas : iterable of float
         Each 0..1.
-    epsilons : iterable of Epsilon or float
-        A number means constant; the share of a schedule is that of the run. Default: epsilon falls from
-        1 to 0.05 over the first half of the run.
+    epsilons : iterable of Epsilon or float, optional
+        A number means constant; the share of a schedule is that of the run. Default: as for
+        :func:`qstep.train`.
     algorithms : iterable of Algorithm or str, optional
         Default: Q-learning.
     formats : iterable of QFormat or str, optional
@@ -186,13 +181,15 @@ class SweepOptions:
     steps : int, optional
         Steps of each agent; default: :func:`~qstep.usual_steps`.
     rounding : Rounding or str
+    coefficient_bits : int, optional
+        As in :class:`~qstep.Config`; default: as for :func:`qstep.train`.
     random : int, optional
         Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
         scale between the least and the greatest given, and one of the given values for all else. If a
         pair would learn another discount, gamma is the nearest that it learns.
     random_seed : int
     config : Config, optional
-        That of an existing device: it sets `algorithms`, `formats` and `rounding`.
+        That of an existing device: it sets `algorithms`, `formats`, `rounding` and `coefficient_bits`.
 
     Raises
     ------
@@ -202,12 +199,13 @@ class SweepOptions:
 
     alphas: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0)
     gammas: Sequence[float] = (0.8, 0.9, 0.95, 0.99, 0.999)
-    epsilons: Sequence[Epsilon | float] = (FALLING,)
+    epsilons: Sequence[Epsilon | float] | None = None
     algorithms: Sequence[Algorithm | str] | None = None
     formats: Sequence[QFormat | str] | None = None
     seeds: Sequence[int] = range(5)
     steps: int | None = None
     rounding: Rounding | str = Rounding.NEAREST
+    coefficient_bits: int | None = None
     random: int | None = None
     random_seed: int = 0
     config: Config | None = None
@@ -216,15 +214,18 @@ class SweepOptions:
         kinds: dict[str, Callable[[Any], Any]] = {
             "alphas": partial(_setting, "alpha"),
             "gammas": partial(_setting, "gamma"),
-            "epsilons": _epsilon,
+            "epsilons": lambda value: value if isinstance(value, Epsilon) else Epsilon(value),
             "algorithms": Algorithm.parse,
-            "formats": _format,
+            "formats": lambda value: QFormat.parse(str(value)),
             "seeds": partial(_setting, "seed"),
         }
         for name, kind in kinds.items():
             given = getattr(self, name)
-            if given is not None or name not in ("algorithms", "formats"):
+            if given is not None or name not in ("epsilons", "algorithms", "formats"):
                 assign(self, **{name: _values(name, given, kind)})
+        if self.coefficient_bits is not None:
+            bits = (self.coefficient_bits, COEFFICIENT_BITS, MOST_COEFFICIENT_BITS)
+            integer("coefficient_bits", *bits)
         assign(self, rounding=Rounding.parse(self.rounding))
         _setting("seed", self.random_seed)
         if self.steps is not None:
@@ -237,7 +238,11 @@ class SweepOptions:
     def _take(self, config: Config) -> None:
         """Set what a device was built with; refuse any other algorithm or format."""
         acting = config.acting
-        if acting is None or not acting.is_table or (acting.shared_table and acting.agents > 1):
+        if (
+            acting is None
+            or not (acting.is_table or acting.is_tiled)
+            or (acting.shared_table and acting.agents > 1)
+        ):
             raise ConfigError(
                 f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
                 "table each"
@@ -248,11 +253,11 @@ class SweepOptions:
                 *names, device = (str(getattr(value, "value", value)) for value in (*given, built))
                 raise ConfigError(f"{name} is {names}; the device of config is built with {device}")
             assign(self, **{name: (built,)})
-        assign(self, rounding=config.rounding)
+        assign(self, rounding=config.rounding, coefficient_bits=config.coefficient_bits)
 
     def plan(
         self,
-        world: World | str | gym.Env[Any, Any],
+        world: AgentsWorld | str | gym.Env[Any, Any],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> SweepPlan:
         """Return the sweep of a world; parameters and errors as for :func:`qstep.sweep`."""
@@ -260,30 +265,37 @@ class SweepOptions:
             raise ConfigError(
                 f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named"
             )
-        world = World.of(world, env_kwargs)
+        world = world_of_agents(world, env_kwargs)
+        if isinstance(world, str):
+            raise ConfigError(
+                f"world is the circuit {world}; a sweep needs one whose table is known"
+            )
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
-        epsilons = [_epsilon(own).counted(budget.length, "steps") for own in self.epsilons]
+        given: Any = self  # whose values were all converted
+        compared = given.epsilons or (usual_settings(name_of(world)).epsilon,)
+        epsilons = [epsilon.counted(budget.length, "steps") for epsilon in compared]
         learned = (self.alphas, self.gammas, epsilons)
-        algorithms: Sequence[Any] = self.algorithms or (Algorithm.Q_LEARNING,)
-        formats: Sequence[Any] | None = self.formats
+        algorithms, formats = given.algorithms or (Algorithm.Q_LEARNING,), given.formats
+        planes = world.tiles.planes if isinstance(world, IntegerWorld) else 1
+        bits = usual_bits(world) if self.coefficient_bits is None else self.coefficient_bits
         if formats is None:
             settings = itertools.starmap(AgentSettings, itertools.product(*learned))
             on_policy = any(algorithm.is_on_policy for algorithm in algorithms)
-            formats = (fitting_format(world, settings, on_policy=on_policy),)
+            formats = (fitting_format(world, settings, on_policy=on_policy, coefficient_bits=bits),)
         axes: tuple[Sequence[Any], ...] = (*learned, algorithms, formats)
         points: Iterable[tuple[Any, ...]] = itertools.product(*axes)
         count = math.prod(map(len, axes))
         if self.random is not None:
             count = self.random
-            points = _drawn(axes, count, self.random_seed)
+            points = _drawn(axes, count, self.random_seed, bits, planes)
         agents = count * len(self.seeds)
         integer("number of agents, points times seeds,", agents, 1, _MOST_AGENTS)
         made, seeds = tuple(itertools.starmap(SweepPoint, points)), tuple(self.seeds)
-        rounding = Rounding.parse(self.rounding)
-        plan = SweepPlan(world, world.digest, made, seeds, budget.length, rounding, self.config)
-        warn_of_discounts((point.alpha, point.gamma) for point in plan.points)
-        for algorithm, number_format in dict.fromkeys((p.algorithm, p.format) for p in plan.points):
-            plan.part([AgentSettings()], algorithm, number_format).loaded  # noqa: B018  # raises if illegal
+        settled = (budget.length, given.rounding, bits, self.config, planes)
+        plan = SweepPlan(world, world.digest, made, seeds, *settled)
+        warn_of_discounts(((point.alpha / planes, point.gamma) for point in plan.points), bits)
+        for kind, point in {(p.algorithm, p.format): p for p in plan.points}.items():
+            plan.part([point.settings(0)], *kind).loaded  # noqa: B018  # raises if illegal
         return plan
 
 
@@ -301,15 +313,9 @@ def _setting(name: str, value: Any) -> Any:
     return getattr(AgentSettings(**{name: value}), name)
 
 
-def _epsilon(value: Any) -> Epsilon:
-    return value if isinstance(value, Epsilon) else Epsilon(value)
-
-
-def _format(value: Any) -> QFormat:
-    return QFormat.parse(str(value))
-
-
-def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterator[tuple[Any, ...]]:
+def _drawn(
+    axes: Sequence[Sequence[Any]], count: int, seed: int, bits: int, planes: int
+) -> Iterator[tuple[Any, ...]]:
     """Draw points as the option `random` describes; alphas and gammas are the first axes."""
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
@@ -327,6 +333,6 @@ def _drawn(axes: Sequence[Sequence[Any]], count: int, seed: int) -> Iterator[tup
     for _ in range(count):
         alpha = min(max(between(alphas), min(alphas)), max(alphas))
         gamma = min(max(round(1 - between(rests), 6), min(gammas)), max(gammas))
-        if differs(alpha, gamma):
-            gamma = nearest_gamma(alpha, gamma, min(gammas), max(gammas))
+        if differs(alpha / planes, gamma, bits):
+            gamma = nearest_gamma(alpha / planes, gamma, min(gammas), max(gammas), bits)
         yield alpha, gamma, *(values[int(draw.integers(len(values)))] for values in others)

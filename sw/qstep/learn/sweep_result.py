@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +19,11 @@ from numpy.typing import NDArray
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
+from qstep.learn.plan import AgentsWorld, world_of_agents
 from qstep.learn.result import VERSION, Files, History, Result, saturated_in_words
 from qstep.learn.run import finished
 from qstep.learn.sweep_plan import SweepPlan, SweepPoint
-from qstep.mdp.world import World
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import COEFFICIENT_BITS, QFormat, Rounding
 
 __all__ = ["CURVES", "SweepResult", "load_sweep"]
 
@@ -77,7 +79,7 @@ class SweepResult(Result):
         """
         point, plan = self.best, self.plan
         if plan.world is None:
-            plan = replace(plan, world=World.named(self.name, self.env_kwargs))
+            plan = replace(plan, world=self._named())
             assert plan.world is not None
             if plan.world.digest != plan.digest:
                 raise WorldError(f"{self.name}: has changed since the sweep; sweep it again")
@@ -85,6 +87,12 @@ class SweepResult(Result):
         result = finished(AgentsRun(self.name, "model", part, env_kwargs=self.env_kwargs))
         assert isinstance(result, AgentsResult)
         return result
+
+    def _named(self) -> AgentsWorld:
+        """Return the world that has the name of this one."""
+        world = world_of_agents(self.name, self.env_kwargs)
+        assert not isinstance(world, str)  # no circuit is swept
+        return world
 
     def act(self, observation: Any) -> int:
         """Return the greedy action of :attr:`trained`."""
@@ -119,7 +127,7 @@ class SweepResult(Result):
             {
                 "number": number,
                 **point.to_dict(),
-                "discount": point.discount,
+                "discount": self.plan.discount(point),
                 **_score(agents),
                 "by_seed": list(agents),
             }
@@ -168,6 +176,8 @@ class SweepResult(Result):
             "env_kwargs": dict(self.env_kwargs),
             "steps_per_agent": plan.steps,
             "rounding": plan.rounding.value,
+            "coefficient_bits": plan.coefficient_bits,
+            "planes": plan.planes,
             "seeds": list(plan.seeds),
             "points": [self.points[number] for number in self.ranking],
             "steps": self.steps,
@@ -176,19 +186,28 @@ class SweepResult(Result):
             "train": self._train_command(),
         }
 
-    def _train_command(self) -> str:
-        """Return the command that repeats the best point with the first seed."""
+    def _train_command(self) -> str | None:
+        """Return the command that repeats the best point with the first seed.
+
+        None if its epsilon falls exponentially or by episodes, for which there is no option.
+        """
         plan, point = self.plan, self.best
         epsilon = point.epsilon
         start, end, share = epsilon.start, epsilon.start, 0.0
-        if epsilon.kind == "linear":
+        if epsilon.kind != "constant":
+            if (epsilon.kind, epsilon.unit) != ("linear", "steps"):
+                return None
             end, share = epsilon.end, epsilon.over / plan.steps
             if int(share * plan.steps) < epsilon.over:  # the quotient was rounded down
                 share = math.nextafter(share, 1)
+        given = (f"{key}={json.dumps(value)}" for key, value in self.env_kwargs.items())
+        arguments = "".join(f" --env-kwargs {shlex.quote(text)}" for text in given)
+        more = plan.coefficient_bits != COEFFICIENT_BITS
+        bits = f" --coefficient-bits {plan.coefficient_bits}" if more else ""
         return (
-            f"qstep train {self.name} --agents 1 --steps {plan.steps} "
+            f"qstep train {shlex.quote(self.name)}{arguments} --agents 1 --steps {plan.steps} "
             f"--algorithm {point.algorithm.value} --format {point.format} "
-            f"--rounding {plan.rounding.value} --alpha {point.alpha} --gamma {point.gamma} "
+            f"--rounding {plan.rounding.value}{bits} --alpha {point.alpha} --gamma {point.gamma} "
             f"--epsilon-start {start} --epsilon-end {end} --epsilon-share {share} "
             f"--seed {plan.seeds[0]}"
         )
@@ -221,6 +240,7 @@ def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepR
         points, seeds = tuple(map(SweepPoint.from_dict, rows)), tuple(report["seeds"])
         digest, steps = report["world_digest"], report["steps_per_agent"]
         rounding = Rounding.parse(report["rounding"])
+        bits = report.get("coefficient_bits", COEFFICIENT_BITS)
         columns = history["evaluations"]
         shape = (len(columns["steps"]), len(points), len(seeds))
         if any(columns[name].shape != shape for name in CURVES):
@@ -228,7 +248,9 @@ def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepR
         result = SweepResult(
             report["world"],
             report["device"],
-            SweepPlan(None, digest, points, seeds, steps, rounding, None),
+            SweepPlan(
+                None, digest, points, seeds, steps, rounding, bits, None, report.get("planes", 1)
+            ),
             [row["by_seed"] for row in rows],
             history,
             *(report[name] for name in ("seconds", "steps", "env_kwargs")),

@@ -36,15 +36,19 @@ def render(result: SweepResult) -> Table:
     fixed = [f"; {axis} {plan.points[0].words(axis)}" for axis in AXES if axis not in axes]
     seeds, count = len(plan.seeds), len(plan.points)
     more = f" The best {_ROWS} of {count} points." if count > _ROWS else ""
+    exact = "exact" if plan.planes == 1 else "played"
     table = Table(
         title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds{''.join(fixed)}",
-        caption="Return: of an episode of the greedy policy, exact, mean over seeds, and the worst. "
+        caption=f"Return: of an episode of the greedy policy, {exact}, mean over seeds, and the worst. "
         f"Near: within 1 % of the optimum, and after how many steps (median).{more}",
     )
     for axis in axes:
         is_text = axis in ("algorithm", "epsilon")
         table.add_column(axis, justify="left" if is_text else "right", no_wrap=True)
-    learned = any(differs(point.alpha, point.gamma) for point in plan.points)
+    learned = any(
+        differs(point.alpha / plan.planes, point.gamma, plan.coefficient_bits)
+        for point in plan.points
+    )
     for name in (*["discount"] * learned, "return", "worst", "success", "near", "after"):
         table.add_column(name, justify="right")
     for rank, number in enumerate(result.ranking[:_ROWS]):
@@ -52,7 +56,7 @@ def render(result: SweepResult) -> Table:
         success, after = score["greedy_success"], score["near_after"]
         table.add_row(
             *(point.words(axis) for axis in axes),
-            *[f"{point.discount:.6g}"] * learned,
+            *[f"{plan.discount(point):.6g}"] * learned,
             f"{score['greedy_return']:.3f}",
             f"{score['worst']:.3f}",
             "" if success is None else f"{success:.1%}",

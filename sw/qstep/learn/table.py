@@ -1,9 +1,9 @@
 """A learnt table as a file: raw values, real values, and the settings behind them.
 
-The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape (S, A), after the axes of
-agents if there are any), ``q`` (float64, the same values) and ``config`` (JSON text: the configuration,
-the hyperparameters or the settings of each agent, and the :class:`TableWorld` if it is known). It names
-no device and no time, so the same run gives the same bytes on every device.
+The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape ``Config.table_shape``),
+``q`` (float64, the same values) and ``config`` (JSON text: the configuration, the hyperparameters or the
+settings of each agent, and the :class:`TableWorld` if it is known). It names no device and no time, so
+the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TableWorld:
         cls,
         name: str,
         size: tuple[int, int],
-        world: World | None,
+        world: World | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the description of a world of so many states and actions, if known with its table."""
@@ -166,9 +166,11 @@ def _world(path: str | Path, found: Any) -> TableWorld | None:
 def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the values whose maximum each table's greedy policy takes, int64, shape (tables, S, A).
 
-    There is one table per agent, or only one; for Double Q-learning it is the sum of the two.
+    There is one table per agent, or only one; for Double Q-learning it is the sum of the two. Where
+    there are planes, the shape is (tables, T, S, A), and the policy adds the rows of all planes.
     """
     rows = q_raw.astype(np.int64)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
         rows = rows.sum(axis=-3)
-    return rows.reshape(-1, config.states, config.actions)
+    planes = () if config.planes == 1 else (config.planes,)
+    return rows.reshape(-1, *planes, config.states, config.actions)

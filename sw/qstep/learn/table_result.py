@@ -12,13 +12,14 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.envs import make
+from qstep._io.pictures import Draw
+from qstep.envs import make, make_any
 from qstep.envs.checked import FlatObservation, flattened
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
 from qstep.errors import WorldError
-from qstep.learn.evaluate import evaluate
-from qstep.learn.plots import draw_agents, draw_learning_curve, draw_policy
+from qstep.learn.evaluate import chooser, evaluate
+from qstep.learn.plots import draw_agents, draw_learning_curve, draw_policy, draw_tiles
 from qstep.learn.result import Files, History, Result, saturated_in_words
 from qstep.learn.table import TableWorld, load_table, policy_table, save_table
 from qstep.mdp.solve import solve
@@ -27,6 +28,7 @@ from qstep.spec.agents import CIRCUITS
 from qstep.spec.checks import integer
 from qstep.spec.config import Config
 from qstep.spec.settings import AgentSettings, Hyperparameters
+from qstep.spec.tiles import Tiles
 
 __all__ = ["TableResult", "grid_named", "load_table_result", "optimum", "optimum_in_words"]
 
@@ -37,13 +39,10 @@ class TableResult(Result):
 
     Attributes
     ----------
-    config : Config
-    learned_with : Hyperparameters or tuple of AgentSettings
+    learned_with : Hyperparameters or sequence of AgentSettings
+        Those of the host's run, or of each agent.
     table : ndarray of int32, shape ``Config.table_shape``
         Raw values.
-    history : History
-    report : dict of plain values
-        See :meth:`summary`.
     world : TableWorld or None
         The world that the table's file names.
     """
@@ -56,10 +55,6 @@ class TableResult(Result):
     report: dict[str, Any]
     world: TableWorld | None
 
-    def summary(self) -> dict[str, Any]:
-        """Return the report, as plain values (``docs/training.md``, "Report and history")."""
-        return self.report
-
     @property
     def q(self) -> NDArray[np.float64]:
         """The tables in real units."""
@@ -67,20 +62,27 @@ class TableResult(Result):
 
     @cached_property
     def policy_q(self) -> NDArray[np.float64]:
-        """The values whose maximum each table's greedy policy takes, in real units, (tables, S, A)."""
+        """The values whose maximum each table's greedy policy takes, in real units.
+
+        Their shape is (tables, S, A), or (tables, T, S, A) where the policy adds the rows of T planes.
+        """
         return self.config.format.to_float(policy_table(self.config, self.table))
 
     @cached_property
     def policies(self) -> NDArray[np.int64]:
-        """The greedy action of every table and state, shape (tables, S)."""
+        """The greedy action of every table and state, shape (tables, S); not where there are planes."""
         chosen: NDArray[np.int64] = self.policy_q.argmax(axis=-1)
         return chosen
 
     @property
     def median_agent(self) -> int:
-        """The agent whose greedy policy has the median value; 0 if agents share a table."""
-        values = self.history["evaluations"].get("greedy_value", np.zeros((1, 0)))[-1]
-        if len(self.policies) == 1 or not len(values):
+        """The agent whose greedy policy has the median value; 0 if agents share a table.
+
+        Where there are planes, no value is known, and the return of the last episodes decides.
+        """
+        column = "episode_return" if self.tiles else "greedy_value"
+        values = self.history["evaluations"].get(column, np.zeros((1, 0)))[-1]
+        if len(self.policy_q) == 1 or not len(values):
             return 0
         known = len(values) - int(np.isnan(values).sum())
         return int(np.argsort(values, kind="stable")[(known - 1) // 2])
@@ -88,19 +90,26 @@ class TableResult(Result):
     @property
     def updates(self) -> int:
         """Updates of which the report counts the saturations."""
-        steps: int = self.summary()["steps"]
+        steps: int = self.report["steps"]
         return steps
+
+    @property
+    def saturations(self) -> int:
+        """Updates that did not fit the format, in the whole run of agents or this process."""
+        saturations: int = self.report["saturations"]
+        return saturations
 
     @property
     def saturated(self) -> str | None:
         """A sentence about the updates that did not fit the format; None without any."""
-        saturations = self.summary()["saturations"]
-        if not saturations:
+        if not self.saturations:
             return None
-        return saturated_in_words(saturations, self.updates, self.config.format)
+        return saturated_in_words(self.saturations, self.updates, self.config.format)
 
     def act(self, observation: Any) -> int:
         """Return the greedy action of the median agent for a state or an observation."""
+        if self.tiles is not None:
+            return chooser(self.policy_q[self.median_agent], self.tiles)(observation)
         if not isinstance(observation, int | np.integer) and isinstance(self._env, FlatObservation):
             observation = self._env.observation(observation)
         state = integer("observation", observation, 0, self.config.states - 1)
@@ -110,8 +119,15 @@ class TableResult(Result):
     def _env_kwargs(self) -> Mapping[str, Any] | None:
         return None if self.world is None else self.world.env_kwargs
 
+    @property
+    def tiles(self) -> Tiles | None:
+        """What turns an observation into rows; None if the observation is the number of a row."""
+        return None if self.config.acting is None else self.config.acting.tiles
+
     @cached_property
     def _env(self) -> gym.Env[Any, Any]:
+        if self.tiles is not None:
+            return make_any(self.name, env_kwargs=self._env_kwargs)
         return make(self.name, 0, env_kwargs=self._env_kwargs)
 
     def evaluate(
@@ -126,14 +142,14 @@ class TableResult(Result):
         """
         if env is None:
             env = self._env
-        env = flattened(env)
+        env = env if self.tiles else flattened(env)
         try:
             goal = World.from_env(env).success_reward
         except WorldError:
             goal = None
-        q = self.policy_q[self.median_agent]
+        choose = chooser(self.policy_q[self.median_agent], self.tiles)
         episodes, seed = integer("episodes", episodes, 1), integer("seed", seed, 0)
-        return evaluate(env, q, episodes, np.random.default_rng(seed), goal).columns
+        return evaluate(env, choose, episodes, np.random.default_rng(seed), goal).columns
 
     def _files(self) -> Files:
         """Return ``table.npz``, the learning curve and, for a map, the policy."""
@@ -151,10 +167,13 @@ class TableResult(Result):
                 self.history["evaluations"],
                 float(np.median(best)) if best else None,
             )
-        grid = grid_named(self.name, self._env_kwargs)
-        whose = "greedy policy" if len(self.policies) == 1 else "policy of the median agent"
-        q = self.policy_q[self.median_agent]
-        policy = partial(draw_policy, f"{self.name}: {whose}", grid, q) if grid else None
+        whose = "greedy policy" if len(self.policy_q) == 1 else "policy of the median agent"
+        title, q = f"{self.name}: {whose}", self.policy_q[self.median_agent]
+        policy: Draw | None = None
+        if self.tiles is not None:
+            policy = partial(draw_tiles, title, self.tiles, q)
+        elif grid := grid_named(self.name, self._env_kwargs):
+            policy = partial(draw_policy, title, grid, q)
         return Files({"table.npz": table}, {"learning_curve.png": curve, "policy.png": policy})
 
 

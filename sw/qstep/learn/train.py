@@ -14,18 +14,20 @@ from qstep.errors import ConfigError, NoTableError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
-from qstep.learn.plan import Budget, planned
+from qstep.learn.plan import AgentsWorld, Budget, planned, usual_settings, world_of_agents
 from qstep.learn.result import Result, read_results
 from qstep.learn.run import Progress, Run, finished
 from qstep.learn.sweep_result import load_sweep
 from qstep.learn.table_result import TableResult, load_table_result
-from qstep.mdp.world import World, name_of
-from qstep.spec.agents import CIRCUITS, Algorithm
-from qstep.spec.checks import check_callable, shown
+from qstep.learn.tiled_env import TiledEnv
+from qstep.mdp.world import name_of
+from qstep.spec.agents import Algorithm
+from qstep.spec.checks import shown
 from qstep.spec.config import Config
 from qstep.spec.epsilon import FALLING
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import COEFFICIENT_BITS, QFormat, Rounding
 from qstep.spec.settings import AgentSettings, Hyperparameters
+from qstep.spec.tiles import Tiles
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -34,7 +36,7 @@ __all__ = ["load", "train"]
 
 
 def train(
-    world: World | str | gym.Env[Any, Any],
+    world: AgentsWorld | str | gym.Env[Any, Any],
     *,
     act: str | None = None,
     device: str = "model",
@@ -46,16 +48,19 @@ def train(
     settings: AgentSettings | Sequence[AgentSettings] | None = None,
     number_format: QFormat | str | None = None,
     rounding: Rounding | str | None = None,
+    coefficient_bits: int | None = None,
     lanes: int | None = None,
     config: Config | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    tiles: Tiles | int | Sequence[int] | None = None,
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
 ) -> TableResult:
     """Learn the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
 
-    If the world has a transition table, agents act on the device, beside their tables. Otherwise the
-    host acts in the environment and streams the transitions to the device. Without `settings`, some
+    If the world has a transition table, agents act on the device, beside their tables; so they do in
+    ``CartPole-v1`` and ``MountainCar-v0``, which they see through tiles (docs/features.md). Otherwise
+    the host acts in the environment and streams the transitions to the device. Without `settings`, some
     worlds have defaults of their own (``qstep train --help``).
 
     Parameters
@@ -85,6 +90,8 @@ def train(
         Default: 16 bits with as many fraction bits as the world permits
         (:func:`~qstep.fitting_format`).
     rounding : Rounding or str
+    coefficient_bits : int, optional
+        As in :class:`~qstep.Config`; default: 15.
     lanes : int, optional
         Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
     config : Config, optional
@@ -92,6 +99,9 @@ def train(
         contradict it.
     env_kwargs : mapping, optional
         Arguments of the environment, where `world` is a name: ``{"is_slippery": False}``.
+    tiles : Tiles, int or sequence of int, optional
+        In an environment with real observations, which is named: agents of the model see them through
+        these tiles, or so many for all or each of its numbers (docs/features.md), and the host steps it.
     progress : callable, optional
         Called with a :class:`~qstep.Progress` at each evaluation, or each episode of the host.
     metrics : Metrics, optional
@@ -120,25 +130,28 @@ def train(
     >>> result.table.shape
     (8, 25, 4)
     """
-    for name, given in (("progress", progress), ("metrics", metrics)):
-        check_callable(name, given)
     if act is not None and not (isinstance(act, str) and act in ("device", "host")):
         raise ConfigError(f"act is {shown(act)}; it must be 'device' or 'host'")
     if env_kwargs is not None and not isinstance(world, str):
         raise ConfigError(f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named")
-    source = world
-    if act != "host":
-        try:
-            source = (
-                world
-                if isinstance(world, str) and world.endswith(CIRCUITS)
-                else World.of(world, env_kwargs)
+    source: AgentsWorld | str | None = None
+    if tiles is not None:
+        if act is not None or not isinstance(world, str):
+            raise ConfigError(
+                f"tiles are {shown(tiles)}; they are for a world that is named, without act"
             )
+        source = TiledEnv.of(world, tiles, env_kwargs)
+    elif act != "host":
+        try:
+            source = world_of_agents(world, env_kwargs)
         except NoTableError:
             if act == "device":
                 raise
-            act = "host"
-    if act == "host":
+    own = defaults(name_of(world), source is None)
+    if steps is None and episodes is None:
+        steps = own.get("steps")
+        episodes = None if steps else own.get("episodes", 2000)
+    if source is None:
         chosen = Algorithm.parse(algorithm).value
         for what, value, usual in (
             ("steps", steps, None),
@@ -151,17 +164,14 @@ def train(
                 raise ConfigError(
                     f"{what} is {shown(value)}; it is for runs in which the device acts"
                 )
-        if episodes is None:
-            episodes = defaults(name_of(world), True).get("episodes", 2000)
+        assert episodes is not None  # steps are refused
         run: Run = _host_run(
-            world, device, episodes, settings, number_format, rounding, config, env_kwargs
+            *(world, device, episodes, settings, number_format, rounding, coefficient_bits),
+            *(config, env_kwargs),
         )
     else:
-        own = defaults(name_of(world), False)
-        if steps is None and episodes is None:
-            episodes = own.get("episodes", 2000)
         if settings is None:
-            settings = AgentSettings(own.get("alpha", 0.5), own.get("gamma", 0.9), FALLING)
+            settings = usual_settings(name_of(world))
         plan = planned(
             source,
             budget=Budget(steps, episodes),
@@ -171,6 +181,7 @@ def train(
             settings=settings,
             number_format=number_format,
             rounding=Rounding.NEAREST if rounding is None else rounding,
+            coefficient_bits=coefficient_bits,
             lanes=lanes,
             config=config,
         )
@@ -181,12 +192,13 @@ def train(
 
 
 def _host_run(
-    world: World | str | gym.Env[Any, Any],
+    world: AgentsWorld | str | gym.Env[Any, Any],
     device: str,
     episodes: int,
     settings: AgentSettings | Sequence[AgentSettings] | None,
     number_format: QFormat | str | None,
     rounding: Rounding | str | None,
+    coefficient_bits: int | None,
     config: Config | None,
     env_kwargs: Mapping[str, Any] | None,
 ) -> HostRun:
@@ -212,7 +224,10 @@ def _host_run(
         raise ConfigError("settings are several; where the host acts there is one agent")
     if config is None:
         config = Config(
-            *table_size(make(name, 0, env_kwargs=env_kwargs)), number_format or QFormat(8, 8), mode
+            *table_size(make(name, 0, env_kwargs=env_kwargs)),
+            number_format or QFormat(8, 8),
+            mode,
+            coefficient_bits=COEFFICIENT_BITS if coefficient_bits is None else coefficient_bits,
         )
     plan = {key: own[key] for key in ("evaluate_every", "num_envs", "sync_steps") if key in own}
     return HostRun(

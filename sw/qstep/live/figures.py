@@ -28,16 +28,18 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from qstep.envs.rendering import FREE, GOAL, HOLE, START, WALL, GridMap
-from qstep.learn.plots import COLOURS, LETTERS, MOST_ARROWS, Band, PolicyMap
+from qstep.learn.plots import COLOURS, LETTERS, MOST_ARROWS, Band, PolicyMap, TileSums
 from qstep.live.run import Mark
 from qstep.spec.settings import AgentState
+from qstep.spec.tiles import Tiles
 
-__all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture"]
+__all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture", "TilesPicture"]
 
 AGENT_COLOURS = Category10_10
 """Colours of the agents, in turn."""
 
 _MOST_ENTRIES = 1 << 16  # of a table, which is sent to the page ten times a second
+_TILES_SIDE = 64
 _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 400
@@ -95,7 +97,7 @@ class _Image:
         rows, columns = shape
         self._source = ColumnDataSource({"image": [np.full(shape, np.nan)]})
         box = {"x": -0.5, "y": -0.5, "dw": columns, "dh": rows}
-        plot.image("image", **box, source=self._source, color_mapper=self.colours, **options)
+        plot.image("image", source=self._source, color_mapper=self.colours, **(box | options))
 
     def show(self, values: NDArray[np.float64], *, fenced: bool = False) -> None:
         """Show values; if `fenced`, those far below the others do not count for the colours."""
@@ -264,6 +266,34 @@ class TablePicture:
         q = q[: self._states]
         learnt = q.max(axis=1, keepdims=True) != q.min(axis=1, keepdims=True)
         self._values.show(np.where(learnt, q, np.nan).T, fenced=True)
+
+
+class TilesPicture:
+    """The greatest sum over planes, on two numbers of the observation; the others are in the middle."""
+
+    def __init__(self, tiles: Tiles) -> None:
+        self._tiles = tiles
+        shape = tiles.planes, tiles.rows, 1
+        (first, second), bounds, _ = TileSums.of(tiles, np.zeros(shape), _TILES_SIDE)
+        self.figure = plot = _plot(
+            "table",
+            *bounds,
+            height=320,
+            sizing_mode="stretch_width",
+            x_axis_label=f"observation[{first}]",
+            y_axis_label=f"observation[{second}]",
+        )
+        plot.grid.visible = False
+        (x, right), (y, top) = bounds
+        box = {"x": x, "y": y, "dw": right - x, "dh": top - y}
+        self._values = _Image(plot, (_TILES_SIDE, _TILES_SIDE), **box)
+        title = "value of the best action"
+        plot.add_layout(_bar(self._values.colours, width=10, padding=2, title=title), "right")
+        plot.add_tools(HoverTool(tooltips=[("value", "@image{0.000}")]))
+
+    def show(self, q: NDArray[np.float64]) -> None:
+        """Show planes of shape (T, S, A)."""
+        self._values.show(TileSums.of(self._tiles, q, _TILES_SIDE).values.max(axis=-1))
 
 
 class CurvePicture:

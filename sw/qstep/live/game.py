@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
-from qstep.envs import make
-from qstep.learn.evaluate import epsilon_greedy
+from qstep.envs import make, make_any
+from qstep.learn.evaluate import chooser
+from qstep.spec.tiles import Tiles
 
 __all__ = ["Game"]
 
@@ -40,16 +41,21 @@ class Game:
     over: bool
     picture: str
 
-    def __init__(self, env: Any) -> None:
-        self._env = env
+    def __init__(self, env: Any, tiles: Tiles | None = None) -> None:
+        self._env, self._tiles = env, tiles
         self._draws = np.random.default_rng(0)
         self.fps = int(env.metadata.get("render_fps") or 10)
-        self._rest = self._state = 0
+        self._rest, self._state = 0, None
         self._failed = False
         self._begin()
 
     @classmethod
-    def of(cls, world: str, env_kwargs: Mapping[str, Any] | None = None) -> Game | None:
+    def of(
+        cls,
+        world: str,
+        env_kwargs: Mapping[str, Any] | None = None,
+        tiles: Tiles | None = None,
+    ) -> Game | None:
         """Return the game of a world, as text if the package that draws it is absent.
 
         None if it has no picture of either kind.
@@ -59,14 +65,17 @@ class Game:
         for mode in ("rgb_array", "ansi"):
             # Whatever fails, the run continues without a picture.
             with contextlib.suppress(Exception):
-                if mode in make(world, 0, env_kwargs=env_kwargs).metadata.get("render_modes", ()):
+                if mode in make_any(world, None, env_kwargs).metadata.get("render_modes", ()):
+                    if tiles is not None:
+                        return cls(make_any(world, mode, env_kwargs), tiles)
                     return cls(make(world, 0, mode, env_kwargs))
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
-        """Make a step with a table, shape (S, A), or begin the next episode a while after the last.
+        """Make a step, or begin the next episode a while after the last.
 
-        An environment that fails is shown no more; its picture says why.
+        `q` is a table, shape (S, A), or planes, shape (T, S, A). An environment that fails is shown no
+        more; its picture says why.
         """
         if self._failed:
             return
@@ -84,9 +93,11 @@ class Game:
             if not self._rest:
                 self._begin()
             return
-        action = epsilon_greedy(q, self._state, epsilon, self._draws)
-        state, reward, terminated, truncated, _ = self._env.step(action)
-        self._state, self.over = int(state), bool(terminated or truncated)
+        action = chooser(q, self._tiles)(self._state)
+        if self._draws.random() < epsilon:
+            action = int(self._draws.integers(q.shape[-1]))
+        self._state, reward, terminated, truncated, _ = self._env.step(action)
+        self.over = bool(terminated or truncated)
         self.steps, self.total = self.steps + 1, self.total + float(reward)
         self.picture = _picture(self._env.render())
 
@@ -95,7 +106,7 @@ class Game:
         self._env.close()
 
     def _begin(self) -> None:
-        self._state = int(self._env.reset()[0])
+        self._state = self._env.reset()[0]
         self.steps, self.total, self.over, self._rest = 0, 0.0, False, _PAUSE
         self.picture = _picture(self._env.render())
 

@@ -19,10 +19,16 @@ from qstep.envs.rendering import HOLE, WALL, GridMap
 from qstep.errors import ConfigError
 from qstep.learn.plots import COLOURS
 from qstep.live.controller import MOST_SPEED, Controller, Done
-from qstep.live.figures import AGENT_COLOURS, CurvePicture, MapPicture, TablePicture
+from qstep.live.figures import (
+    AGENT_COLOURS,
+    CurvePicture,
+    MapPicture,
+    TablePicture,
+    TilesPicture,
+)
 from qstep.live.game import Game
 from qstep.live.run import View
-from qstep.spec.discount import differs
+from qstep.spec.tiles import Tiles
 
 __all__ = ["Page"]
 
@@ -38,7 +44,8 @@ class Page:
     """One browser's page of a run; several may be open, and all steer the same run.
 
     `grid` is the map of the world, if it has one; otherwise `game` may be the environment's picture,
-    which the page closes. `headline` says what is learnt, and on what.
+    which the page closes. `headline` says what is learnt, and on what. `tiles` are those of the table's
+    planes, if it has several.
     """
 
     def __init__(
@@ -47,15 +54,16 @@ class Page:
         grid: GridMap | None,
         headline: str,
         game: Game | None = None,
+        tiles: Tiles | None = None,
     ) -> None:
         self._controller, self._grid, self._headline = controller, grid, headline
         self._shown: View | None = None
         self._curves: object = None
         self._game, self._due = game, 0.0
         view = controller.view
-        tables, states, actions = view.q.shape
+        tables, *_, states, actions = view.q.shape
         self._map = None if grid is None else MapPicture(grid)
-        self._table = TablePicture(states, actions)
+        self._table = TilesPicture(tiles) if tiles else TablePicture(states, actions)
         if self._map is not None:
             self._map.follow(self._table.figure)
         self._steps_label = "steps of each agent" if len(view.counters) > 1 else "steps"
@@ -211,8 +219,8 @@ class Page:
     def _about_of(self, view: View) -> str:
         own = view.settings
         gamma = f"{own.gamma:g}"
-        if differs(own.alpha, own.gamma):
-            gamma += f", learned as {own.discount:.6g},"
+        if view.learned is not None:
+            gamma += f", learned as {view.learned:.6g},"
         if view.optimum is None:
             return f"At gamma {gamma} policies have no value."
         text = f"At gamma {gamma} the optimum is {view.optimum:.3f}."

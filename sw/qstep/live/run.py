@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.learn.agents import AgentsRun
-from qstep.learn.host import HostRun, Learner
+from qstep.learn.agents_result import Point, measured
+from qstep.learn.host import HostRun
 from qstep.learn.plan import whole_piece
-from qstep.learn.point import Point, measured
 from qstep.learn.table import policy_table
 from qstep.mdp.solve import is_quick, solve
 from qstep.mdp.world import World
 from qstep.spec.config import Config
+from qstep.spec.discount import differs
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
@@ -53,6 +54,7 @@ class View:
     optima: tuple[float, ...]  # the optimum at each recent point, NaN if unknown
     marks: tuple[Mark, ...]  # in the order of their steps; a drag makes one, where it ends
     optimum: float | None  # value of the optimal policy where episodes start, if known
+    learned: float | None  # discount that is learned, where it differs from gamma
     optimal_end: int | None  # state in which its episodes end, in a world without chance
 
     @property
@@ -71,7 +73,7 @@ class Watched(ABC):
     def __init__(
         self, config: Config, settings: Sequence[AgentSettings], world: World | None
     ) -> None:
-        self._config, self._first, self._world = config, tuple(settings), world
+        self.config, self._first, self._world = config, tuple(settings), world
         self._optimum = lru_cache(self._best)
         self._begin()
 
@@ -95,6 +97,8 @@ class Watched(ABC):
         ConfigError if a value is illegal; nothing is changed.
         """
         fields: dict[str, Any] = dict(values)
+        if "alpha" in values and self.config.planes > 1:
+            fields["alpha"] = values["alpha"] / self.config.planes
         if "epsilon" in values:
             fields["epsilon"] = Epsilon(values["epsilon"])
         before, settings = self._settings[0], [replace(own, **fields) for own in self._settings]
@@ -120,8 +124,8 @@ class Watched(ABC):
 
         If `sample`, a point of the steps since the previous one is first appended to the recent ones.
         """
-        counters, table = self._counters(), self._table()
-        optimum, end = self._optimum(self._settings[0].discount)
+        counters, table, own = self._counters(), self._table(), self._settings[0]
+        optimum, end = self._optimum(own.discount_for(self.config))
         if sample and counters[0].steps > self._sampled[0].steps:
             point = self._measured(self._sampled, counters, table)
             known = math.nan if optimum is None else optimum
@@ -129,17 +133,23 @@ class Watched(ABC):
             self._optima = (*self._optima, known)[-MOST_POINTS:]
             self._sampled = counters
         return View(
-            settings=self._settings[0],
+            settings=replace(own, alpha=own.alpha * self.config.planes),
             states=self._states(),
             counters=counters,
-            q=self._config.format.to_float(policy_table(self._config, table)),
+            q=self.config.format.to_float(policy_table(self.config, table)),
             points=tuple(self._points()),
             recent=self._recent,
             optima=self._optima,
             marks=self._marks,
             optimum=optimum,
+            learned=self._learned(),
             optimal_end=end,
         )
+
+    def _learned(self) -> float | None:
+        """Return the discount that agent 0 learns, if it differs from gamma."""
+        own, bits = self._settings[0], self.config.coefficient_bits
+        return own.discount_for(self.config) if differs(own.alpha, own.gamma, bits) else None
 
     def _measured(
         self,
@@ -147,8 +157,8 @@ class Watched(ABC):
         now: Sequence[AgentCounters],
         table: NDArray[np.int32],
     ) -> Point:
-        discounts = [own.discount for own in self._settings]
-        return measured(self._config, self._world, discounts, before, now, table)
+        discounts = [own.discount_for(self.config) for own in self._settings]
+        return measured(self.config, self._world, discounts, before, now, table)
 
     def _best(self, discount: float) -> tuple[float | None, int | None]:
         """Return the value of an optimal policy at the start, and the state in which it ends."""
@@ -182,31 +192,31 @@ class WatchedAgents(Watched):
 
     def __init__(self, run: AgentsRun) -> None:
         run.open(None)
-        plan, self._training = run.plan, run.training
-        self._start = self._training.checkpoint
-        super().__init__(plan.config, plan.settings, plan.world)
+        plan, self._run = run.plan, run
+        self._start = run.checkpoint
+        super().__init__(plan.config, plan.settings, plan.solvable)
 
     def advance(self, steps: int) -> int:
-        return self._training.advance(steps)
+        return self._run.advance(steps)
 
     def _configure(self, settings: Sequence[AgentSettings]) -> None:
-        self._training.configure(settings)
+        self._run.device.configure(settings)
 
     def _restart(self) -> None:
-        self._training.configure(self._first)
-        self._training.restore(self._start)
+        self._run.device.configure(self._first)
+        self._run.restore(self._start)
 
     def _counters(self) -> tuple[AgentCounters, ...]:
-        return tuple(self._training.device.counters)
+        return tuple(self._run.device.counters)
 
     def _table(self) -> NDArray[np.int32]:
-        return self._training.device.table
+        return self._run.device.table
 
     def _points(self) -> Sequence[Point]:
-        return self._training.points
+        return self._run.points
 
     def _states(self) -> tuple[AgentState, ...]:
-        return tuple(self._training.device.states)
+        return tuple(self._run.device.states)
 
 
 class WatchedHost(Watched):
@@ -218,7 +228,7 @@ class WatchedHost(Watched):
 
     def __init__(self, run: HostRun) -> None:
         run.open(None)
-        self._run, self._learner = run, run.learner
+        self._run = run
         hyper = run.hyper
         first = AgentSettings(hyper.alpha, hyper.gamma, run.plan.epsilon, hyper.seed)
         super().__init__(run.config, [first], None)
@@ -226,7 +236,7 @@ class WatchedHost(Watched):
     def _begin(self) -> None:
         self._own = AgentCounters()
         self._total = 0.0  # return of all episodes that have ended
-        self._saturations_before = self._learner.device.saturations()
+        self._saturations_before = self._run.device.saturations()
         self._made: list[Point] = []
         self._before, self._left = self._own, whole_piece(0)
         super()._begin()
@@ -234,7 +244,7 @@ class WatchedHost(Watched):
     def advance(self, steps: int) -> int:
         """As for agents; fewer are also made where the table is read, or an episode ends."""
         steps = min(steps, self._left)
-        columns, episodes = self._learner.stretch(steps, steps)
+        columns, episodes = self._run.stretch(steps, steps)
         made = len(columns[0])
         terminated = sum(episode.terminated for episode in episodes)
         self._total += sum(episode.total for episode in episodes)
@@ -243,7 +253,7 @@ class WatchedHost(Watched):
             steps=self._own.steps + made,
             terminations=self._own.terminations + terminated,
             truncations=self._own.truncations + len(episodes) - terminated,
-            return_sum=round(self._total / self._config.format.resolution),
+            return_sum=round(self._total / self.config.format.resolution),
         )
         self._left -= made
         if not self._left:
@@ -254,17 +264,17 @@ class WatchedHost(Watched):
     def _configure(self, settings: Sequence[AgentSettings]) -> None:
         (own,) = settings
         hyper = replace(self._run.hyper, alpha=own.alpha, gamma=own.gamma)
-        self._learner.configure(hyper, own.epsilon)
+        self._run.configure(hyper, own.epsilon)
 
     def _restart(self) -> None:
-        self._learner = Learner(self._learner.device, self._run.plan, self._run.hyper)
+        self._run.start(self._run.device)
 
     def _counters(self) -> tuple[AgentCounters, ...]:
-        saturations = self._learner.device.saturations() - self._saturations_before
+        saturations = self._run.device.saturations() - self._saturations_before
         return (replace(self._own, saturations=saturations),)
 
     def _table(self) -> NDArray[np.int32]:
-        return self._learner.table
+        return self._run.table
 
     def _points(self) -> Sequence[Point]:
         return self._made

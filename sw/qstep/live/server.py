@@ -21,6 +21,7 @@ from qstep.errors import ConfigError
 from qstep.live.controller import Controller
 from qstep.live.game import Game
 from qstep.live.page import Page
+from qstep.spec.tiles import Tiles
 
 __all__ = ["ADDRESS", "serve"]
 
@@ -33,6 +34,7 @@ _TOKEN_BYTES = 24
 def serve(
     controller: Controller,
     grid: GridMap | None,
+    tiles: Tiles | None,
     headline: str,
     game: Callable[[], Game | None] | None,
     port: int,
@@ -60,7 +62,8 @@ def serve(
     settings.resources = "server"  # whatever the environment says
 
     def fill(document: Document) -> None:
-        Page(controller, grid, headline, None if game is None else game()).fill(document)
+        shown = None if game is None else game()
+        Page(controller, grid, headline, shown, tiles).fill(document)
 
     handlers = BokehTornado(
         Application(FunctionHandler(fill)),

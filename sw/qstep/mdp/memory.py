@@ -20,10 +20,13 @@ __all__ = ["TOTAL", "Answer", "WorldTable", "alias", "compiled", "most_outcomes"
 
 
 class Answer(NamedTuple):
-    """A world's answer: raw reward, next state, and whether the episode terminated there."""
+    """A world's answer: raw reward, next state, and whether the episode terminated there.
+
+    A state is a row number, or a tuple of integers in a :class:`~qstep.mdp.tiled.TiledWorld`.
+    """
 
     reward: int
-    next_state: int
+    next_state: Any
     terminated: bool
 
 
@@ -68,6 +71,10 @@ class WorldTable:
     def start(self, draw: int) -> int:
         """Return the start state for a draw of 0..65535."""
         return int(self.start_state[_chosen(self.start_split, draw)])
+
+    def rows(self, state: int) -> tuple[int, ...]:
+        """Return the row of a state in the only plane."""
+        return (state,)
 
 
 def _chosen(split: NDArray[np.int32], draw: int) -> tuple[int, int]:
@@ -142,7 +149,8 @@ def compiled(world: World, config: Config) -> WorldTable:
 
     slots = acting.outcomes
     counts = np.diff(world.first, append=len(world.state))
-    weight = _padded(world.weight, world.first, counts, slots)
+    weight = np.zeros((len(counts), slots), np.int32)
+    weight[np.arange(slots) < counts[:, None]] = world.weight  # rows are ordered by pair
     split, *sides = alias(weight)
     # A part of a slot that no draw selects holds the first outcome of its pair.
     chosen = np.stack([np.where(side < counts[:, None], side, 0) for side in sides], axis=2)
@@ -206,16 +214,6 @@ def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
             f"{form.maximum * form.resolution:g}"
         )
     return form.quantise(world.reward)
-
-
-def _padded(
-    weight: NDArray[Any], first: NDArray[Any], counts: NDArray[Any], slots: int
-) -> NDArray[np.int32]:
-    """Return the weights of each pair as a row of `slots`, padded with 0."""
-    padded = np.zeros((len(first), slots), np.int32)
-    pair = np.repeat(np.arange(len(first)), counts)
-    padded[pair, np.arange(len(weight)) - first[pair]] = weight
-    return padded
 
 
 def _laid(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:

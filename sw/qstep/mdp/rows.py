@@ -19,7 +19,8 @@ __all__ = [
     "OUTCOMES",
     "STARTS",
     "booleans",
-    "columns",
+    "check_lengths",
+    "column",
     "frozen",
     "integers",
     "outcome_rows",
@@ -27,39 +28,38 @@ __all__ = [
 ]
 
 
-def columns(
-    given: Mapping[str, ArrayLike], empty: Mapping[str, DTypeLike], error: type[QStepError]
-) -> dict[str, NDArray[Any]]:
-    """Return the given columns as one-dimensional arrays of equal length, or raise `error`.
-
-    `empty` is the type of each column if it is an empty list, which has no type itself.
-    """
-    arrays = {name: _column(name, values, empty[name], error) for name, values in given.items()}
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) != 1:
-        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise error(f"arrays differ in length ({listed}); they must be equally long")
-    return arrays
-
-
-def _column(
-    name: str, values: ArrayLike, dtype: DTypeLike, error: type[QStepError]
+def column(
+    name: str, values: ArrayLike, error: type[QStepError], empty: DTypeLike = np.float64
 ) -> NDArray[Any]:
+    """Return values as a one-dimensional array, or raise `error`.
+
+    `empty` is the type of an empty list, which has none itself.
+    """
     if isinstance(values, list | tuple) and not values:
-        return np.empty(0, dtype)
+        return np.empty(0, empty)
     try:
         array = np.asarray(values)
     except ValueError as cause:  # its nested lists differ in length
         raise error(f"{name} is not one-dimensional: {cause}") from cause
     if array.ndim != 1:
-        raise error(f"{name} has shape {array.shape}; it must be one-dimensional")
+        found = "is None" if values is None else f"has shape {array.shape}"
+        raise error(f"{name} {found}; it must be one-dimensional")
     return array
 
 
+def check_lengths(columns: Mapping[str, NDArray[Any]], error: type[QStepError]) -> None:
+    """Raise `error` if columns differ in length."""
+    lengths = {name: len(array) for name, array in columns.items()}
+    if len(set(lengths.values())) != 1:
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise error(f"arrays differ in length ({listed}); they must be equally long")
+
+
 def integers(
-    name: str, array: NDArray[Any], limit: int, error: type[QStepError]
+    name: str, values: ArrayLike, limit: int, error: type[QStepError]
 ) -> NDArray[np.int32]:
-    """Return a copy of integers, all from 0 to `limit` - 1."""
+    """Return a column of integers, all from 0 to `limit` - 1, as a copy."""
+    array = column(name, values, error, np.int32)
     if array.dtype.kind not in "iu":
         raise error(f"{name} has dtype {array.dtype}; it must be integers")
     # As unsigned, a negative number becomes a large one, so one pass finds both.
@@ -70,8 +70,9 @@ def integers(
     return np.array(array, dtype=np.int32, order="C")
 
 
-def booleans(name: str, array: NDArray[Any], error: type[QStepError]) -> NDArray[np.bool_]:
-    """Return a copy of booleans, each stored as the byte 0 or 1."""
+def booleans(name: str, values: ArrayLike, error: type[QStepError]) -> NDArray[np.bool_]:
+    """Return a column of booleans, each stored as the byte 0 or 1, as a copy."""
+    array = column(name, values, error, np.bool_)
     if array.dtype != np.bool_:
         raise error(f"{name} has dtype {array.dtype}; it must be bool")
     return np.not_equal(array.view(np.uint8), 0, order="C")
@@ -86,19 +87,9 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 MOST_STATES, MOST_ACTIONS = 65536, 64
 """Most states and actions: as many as a table can have."""
 
-_EMPTY = {
-    "state": np.int32,
-    "action": np.int32,
-    "next_state": np.int32,
-    "reward": np.float64,
-    "terminated": np.bool_,
-    "start_state": np.int32,
-}
 OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
 STARTS = ("start_state", "start_weight")
 """Names of the columns of a world."""
-
-_AMOUNTS = {"weight": np.int32, "probability": np.float64}
 
 _SLACK = 1e-6
 """How far the sum of probabilities may be from 1."""
@@ -106,30 +97,31 @@ _SLACK = 1e-6
 _DIGITS = 6
 """Decimals of a weight before rounding; the rest is floating-point noise."""
 
+Given = Mapping[str, Any]
 Rows = dict[str, NDArray[Any]]
 
 
-def outcome_rows(
-    given: dict[str, ArrayLike | None], states: int | None, actions: int | None
-) -> tuple[int, int, Rows]:
-    """Return the numbers of states and actions, and the rows of a world, from given rows.
+def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple[int, int, Rows]:
+    """Return the numbers of states and actions, and the rows of a world, from given columns.
 
-    `given` has the five columns, and ``weight`` or ``probability`` if not None. The resulting rows are
-    ordered and have weights; equal rows are merged, impossible ones left out. If `states` and `actions`
-    are given, as for an environment, the columns are within them.
+    `given` has five columns, and ``weight`` or ``probability`` unless each pair has one outcome. The
+    resulting rows are ordered and have weights; equal rows are merged, impossible ones left out. If
+    `states` and `actions` are given, as for an environment, the columns are within them.
     """
-    arrays, kind = _arrays(given)
-    state = integers("state", arrays["state"], MOST_STATES, WorldError)
-    action = integers("action", arrays["action"], MOST_ACTIONS, WorldError)
-    next_state = integers("next_state", arrays["next_state"], MOST_STATES, WorldError)
+    state = integers("state", given["state"], MOST_STATES, WorldError)
+    action = integers("action", given["action"], MOST_ACTIONS, WorldError)
+    next_state = integers("next_state", given["next_state"], MOST_STATES, WorldError)
+    reward = _reals("reward", given["reward"])
+    terminated = booleans("terminated", given["terminated"], WorldError)
+    amount = _amount(given, "weight", "probability", np.full(len(state), TOTAL))
+    columns = (state, action, amount, next_state, reward, terminated)
+    check_lengths(dict(zip(OUTCOMES, columns, strict=True)), WorldError)
     if not len(state):
         raise WorldError("a world needs an outcome of every state and action; there are no rows")
     states = states or int(max(state.max(), next_state.max())) + 1
     actions = actions or int(action.max()) + 1
     states = integer("states", states, 2, MOST_STATES)
     actions = integer("actions", actions, 2, MOST_ACTIONS)
-    reward = _reals("reward", arrays["reward"])
-    terminated = booleans("terminated", arrays["terminated"], WorldError)
 
     pair = state.astype(np.int64) * actions + action
     missing = np.flatnonzero(np.bincount(pair, minlength=states * actions) == 0)
@@ -140,7 +132,7 @@ def outcome_rows(
         )
     keys, weight = _weighted(
         (pair, next_state, reward, terminated),
-        _amount(kind, arrays, len(state)),
+        amount,
         states * actions,
         lambda number: _pair(number, actions),
     )
@@ -150,48 +142,37 @@ def outcome_rows(
     return states, actions, dict(zip(OUTCOMES, found, strict=True))
 
 
-def start_rows(given: dict[str, ArrayLike | None], states: int) -> Rows:
+def start_rows(given: Given, states: int) -> Rows:
     """Return the start states, ascending, with weights; by default all rows are equally likely."""
-    arrays, kind = _arrays(given)
-    state = integers("start_state", arrays["start_state"], states, WorldError)
+    state = integers("start_state", given["start_state"], states, WorldError)
     if not len(state):
         raise WorldError("start_state is empty; a world needs a state to start in")
-    amount = (
-        np.full(len(state), 1 / len(state)) if kind is None else _amount(kind, arrays, len(state))
-    )
+    usual = np.full(len(state), 1 / len(state))
+    amount = _amount(given, "start_weight", "start_probability", usual)
+    check_lengths(dict(zip(STARTS, (state, amount), strict=True)), WorldError)
     zeros = np.zeros(len(state), np.int64)
     (_, state), weight = _weighted((zeros, state), amount, 1, lambda _: "the start states")
     return dict(zip(STARTS, (state, weight), strict=True))
 
 
-def _arrays(given: dict[str, ArrayLike | None]) -> tuple[Rows, str | None]:
-    """Return the columns, and the name of the one that says how likely a row is."""
-    kinds = {name: name.removeprefix("start_") for name in given}
-    both = [name for name, kind in kinds.items() if kind in _AMOUNTS and given[name] is not None]
-    if len(both) > 1:
-        raise WorldError(f"{' and '.join(both)} are given; it must be one of them")
-    empty = {**_EMPTY, **{name: _AMOUNTS[kind] for name, kind in kinds.items() if kind in _AMOUNTS}}
-    for name, values in given.items():
-        if values is None and kinds[name] not in _AMOUNTS:
-            raise WorldError(f"{name} is None; it must be one-dimensional")
-    present = {name: values for name, values in given.items() if values is not None}
-    return columns(present, empty, WorldError), (both[0] if both else None)
-
-
-def _amount(kind: str | None, arrays: Rows, rows: int) -> NDArray[Any]:
-    """Return weights as integers or probabilities as floats, checked against their range."""
-    if kind is None:
-        return np.full(rows, TOTAL)
-    if kind.endswith("weight"):
-        return integers(kind, arrays[kind], TOTAL + 1, WorldError)
-    probability = _reals(kind, arrays[kind])
-    wrong = np.flatnonzero((probability < 0) | (probability > 1))
+def _amount(given: Given, weight: str, probability: str, usual: NDArray[Any]) -> NDArray[Any]:
+    """Return weights as integers or probabilities as floats, whichever is given."""
+    names = [name for name in (weight, probability) if given.get(name) is not None]
+    if len(names) > 1:
+        raise WorldError(f"{' and '.join(names)} are given; it must be one of them")
+    if weight in names:
+        return integers(weight, given[weight], TOTAL + 1, WorldError)
+    if not names:
+        return usual
+    amount = _reals(probability, given[probability])
+    wrong = np.flatnonzero((amount < 0) | (amount > 1))
     if len(wrong):
-        raise WorldError(f"{kind}[{wrong[0]}] is {probability[wrong[0]]}; it must be from 0 to 1")
-    return probability
+        raise WorldError(f"{probability}[{wrong[0]}] is {amount[wrong[0]]}; it must be from 0 to 1")
+    return amount
 
 
-def _reals(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
+def _reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = column(name, values, WorldError)
     if array.dtype.kind not in "fiu":
         raise WorldError(f"{name} has dtype {array.dtype}; it must be real numbers")
     real = array.astype(np.float64) + 0.0  # this makes -0 equal to 0

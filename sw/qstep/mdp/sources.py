@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -12,7 +11,6 @@ from gymnasium.envs.toy_text import CliffWalkingEnv, FrozenLakeEnv, TaxiEnv
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from qstep._io.npz import load_arrays
 from qstep.envs.checked import CheckedEnv
 from qstep.envs.gridworld import GridWorld
 from qstep.errors import NoTableError, WorldError
@@ -23,31 +21,10 @@ from qstep.spec.checks import shown
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = ["arrays_of", "arrays_of_file", "check_game", "file_arrays"]
+__all__ = ["arrays_of", "check_game"]
 
-_LIMIT = "max_episode_steps"
-"""The name of a file's array that may be absent."""
-
-
-def file_arrays(world: World) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a world's file, by name."""
-    arrays = {name: getattr(world, name) for name in OUTCOMES + STARTS}
-    return {**arrays, _LIMIT: np.array(world.max_episode_steps, np.int64)}
-
-
-def arrays_of_file(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Return outcomes, start states and the limit of steps from a file."""
-    arrays = load_arrays(path, OUTCOMES + STARTS, optional=(_LIMIT,))
-    limit = arrays.pop(_LIMIT, np.array(0))
-    if limit.ndim or limit.dtype.kind not in "iu":
-        raise WorldError(
-            f"{path}: {_LIMIT} has shape {limit.shape} and dtype {limit.dtype}; it must be one integer"
-        )
-    return {n: arrays[n] for n in OUTCOMES}, {n: arrays[n] for n in STARTS}, int(limit)
-
-
-Arrays = tuple[dict[str, Any], dict[str, Any], int, int, int]
-"""Outcomes, start states, the limit of steps, and the numbers of states and actions."""
+Arrays = tuple[dict[str, Any], int, int, int]
+"""Columns by name, the limit of steps, and the numbers of states and actions."""
 
 _KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
     GridWorld: {"text", "source", "render_mode"},
@@ -100,9 +77,8 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
         return _of_map(inner, limit)
     if isinstance(inner, TableEnv):
         world = inner.world
-        columns = ({name: getattr(world, name) for name in part} for part in (OUTCOMES, STARTS))
-        outcomes, starts = columns
-        return outcomes, starts, limit, world.states, world.actions
+        own = {name: getattr(world, name) for name in OUTCOMES + STARTS}
+        return own, limit, world.states, world.actions
     try:
         rows = [
             (state, action, *outcome)
@@ -113,25 +89,23 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
         state, action, probability, next_state, reward, terminated = map(
             np.array, zip(*rows, strict=True)
         )
-        outcomes = {
+        columns = {
             "probability": probability,
             "reward": reward.astype(np.float64),
             "terminated": terminated.astype(np.bool_),
+            "start_state": np.arange(len(distribution)),
+            "start_probability": distribution,
         }
     except (AttributeError, TypeError, ValueError) as cause:
         raise WorldError(
-            f"{type(inner).__name__}: P is no transition table, a dictionary of dictionaries of lists "
-            f"of (probability, next state, reward, terminated): {cause}"
+            f"{type(inner).__name__}: P is not a transition table, a dictionary of dictionaries of "
+            f"lists of (probability, next state, reward, terminated): {cause}"
         ) from cause
-    states, outcomes["state"], outcomes["next_state"] = _counted(
+    states, columns["state"], columns["next_state"] = _counted(
         "observation", inner, state, next_state
     )
-    actions, outcomes["action"] = _counted("action", inner, action)
-    starts = {
-        "start_state": np.arange(len(distribution)),
-        "start_probability": distribution,
-    }
-    return outcomes, starts, limit, states, actions
+    actions, columns["action"] = _counted("action", inner, action)
+    return columns, limit, states, actions
 
 
 def check_game(env: gym.Env[Any, Any], world: World) -> None:
@@ -215,15 +189,15 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
     model = grid.deterministic_model()
     states, actions = model.reward.shape
     state, action = np.divmod(np.arange(states * actions), actions)
-    outcomes = {
+    columns = {
         "state": state,
         "action": action,
         "next_state": model.next_state.ravel(),
         "reward": model.reward.ravel(),
         "terminated": model.terminated.ravel(),
+        "start_state": [model.start],
     }
-    limit = min(limit or grid.step_cap, grid.step_cap)
-    return outcomes, {"start_state": [model.start]}, limit, states, actions
+    return columns, min(limit or grid.step_cap, grid.step_cap), states, actions
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.npz import load_arrays
 from qstep.errors import TransitionError
-from qstep.mdp.rows import booleans, columns, frozen, integers
+from qstep.mdp.rows import booleans, check_lengths, column, frozen, integers
 from qstep.spec.checks import assign
 from qstep.spec.config import Config, TableType, checked_config
 from qstep.spec.fixed import QFormat
@@ -22,7 +22,6 @@ FIELDS = ("state", "action", "reward", "next_state", "terminated")
 """Names of the arrays in a transitions file."""
 
 _COLUMNS = ("state", "action", "reward_raw", "next_state", "terminated")
-_EMPTY = dict(zip(FIELDS, (np.int32, np.int32, np.float64, np.int32, np.bool_), strict=True))
 
 _BLOCK = 1 << 16
 """Rewards quantised at a time: half a megabyte of float64."""
@@ -114,16 +113,15 @@ class Transitions:
             not fit; the message names the array, the index and the value.
         """
         checked_config(config)
-        given = dict(zip(FIELDS, (state, action, reward, next_state, terminated), strict=True))
-        arrays = columns(given, _EMPTY, TransitionError)
-        return cls._of(
-            config.table_type,
-            integers("state", arrays["state"], config.states, TransitionError),
-            integers("action", arrays["action"], config.actions, TransitionError),
-            _quantised(config.format, arrays["reward"]),
-            integers("next_state", arrays["next_state"], config.states, TransitionError),
-            booleans("terminated", arrays["terminated"], TransitionError),
+        columns = (
+            integers("state", state, config.states, TransitionError),
+            integers("action", action, config.actions, TransitionError),
+            _quantised(config.format, column("reward", reward, TransitionError)),
+            integers("next_state", next_state, config.states, TransitionError),
+            booleans("terminated", terminated, TransitionError),
         )
+        check_lengths(dict(zip(FIELDS, columns, strict=True)), TransitionError)
+        return cls._of(config.table_type, *columns)
 
     @classmethod
     def load(cls, path: str | Path, config: Config) -> Transitions:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.files import write_atomically
-from qstep._io.npz import archived
+from qstep._io.npz import archived, load_arrays
 from qstep.errors import ConfigError, WorldError, WorldWarning
 from qstep.mdp.memory import TOTAL, WorldTable, compiled, most_outcomes, next_power
-from qstep.mdp.rows import frozen, outcome_rows, start_rows
+from qstep.mdp.rows import OUTCOMES, STARTS, frozen, outcome_rows, start_rows
 from qstep.mdp.solve import doubts, reachable, reached
-from qstep.mdp.sources import arrays_of, arrays_of_file, check_game, file_arrays
+from qstep.mdp.sources import arrays_of, check_game
 from qstep.spec.agents import MOST_OUTCOMES, Acting, Algorithm
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["World", "name_of"]
 
 _MOST_LIMIT = (1 << 48) - 1
+
+_LIMIT = "max_episode_steps"
+"""The name of a file's array that may be absent."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -136,7 +139,7 @@ class World:
         >>> world.next_state.tolist(), world.weight.tolist()
         ([0, 0, 1, 1, 1], [65536, 16384, 49152, 65536, 65536])
         """
-        outcomes = {
+        columns = {
             "state": state,
             "action": action,
             "next_state": next_state,
@@ -144,13 +147,11 @@ class World:
             "terminated": terminated,
             "weight": weight,
             "probability": probability,
-        }
-        starts = {
             "start_state": start_state,
             "start_weight": start_weight,
             "start_probability": start_probability,
         }
-        world = cls._of(outcomes, starts, max_episode_steps)
+        world = cls._of(columns, max_episode_steps)
         for doubt in doubts(world):
             warnings.warn(doubt, WorldWarning, stacklevel=2)
         return world
@@ -187,9 +188,15 @@ class World:
         WorldError
             Its content is not a world.
         """
-        outcomes, starts, limit = arrays_of_file(path)
+        columns = load_arrays(path, OUTCOMES + STARTS, optional=(_LIMIT,))
+        limit = columns.pop(_LIMIT, np.array(0))
+        if limit.ndim or limit.dtype.kind not in "iu":
+            raise WorldError(
+                f"{path}: {_LIMIT} has shape {limit.shape} and dtype {limit.dtype}; it must be one "
+                "integer"
+            )
         try:
-            return cls._of(outcomes, starts, limit)
+            return cls._of(columns, int(limit))
         except (WorldError, ConfigError) as cause:
             raise WorldError(f"{path}: {cause}") from cause
 
@@ -244,15 +251,14 @@ class World:
     @classmethod
     def _of(
         cls,
-        outcomes: dict[str, Any],
-        starts: dict[str, Any],
+        columns: Mapping[str, Any],
         max_episode_steps: int,
         states: int | None = None,
         actions: int | None = None,
     ) -> Self:
         """Check the columns and make a world from them."""
-        states, actions, rows = outcome_rows(outcomes, states, actions)
-        rows |= start_rows(starts, states)
+        states, actions, rows = outcome_rows(columns, states, actions)
+        rows |= start_rows(columns, states)
         limit = _checked_limit(max_episode_steps)
         made = object.__new__(cls)
         assign(made, states=states, actions=actions, max_episode_steps=limit)
@@ -285,13 +291,19 @@ class World:
         FileFormatError
             The file cannot be written.
         """
-        write_atomically(path, archived(file_arrays(self)))
+        write_atomically(path, archived(self._arrays))
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a file, by name."""
+        arrays = {name: getattr(self, name) for name in OUTCOMES + STARTS}
+        return {**arrays, _LIMIT: np.array(self.max_episode_steps, np.int64)}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the world's content, 64 hexadecimal digits: the same only for equal worlds."""
         whole = hashlib.sha256()
-        for name, array in file_arrays(self).items():
+        for name, array in self._arrays.items():
             whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
             whole.update(array.tobytes())
         return whole.hexdigest()
@@ -397,7 +409,9 @@ def _checked_limit(max_episode_steps: int) -> int:
     return integer("max_episode_steps", max_episode_steps, 0, _MOST_LIMIT)
 
 
-def name_of(world: World | str | gym.Env[Any, Any]) -> str:
+def name_of(world: object) -> str:
     """Return the name of a world: as given, an environment's id, or ``world``."""
+    if isinstance(world, str):
+        return world
     spec = getattr(world, "spec", None)
-    return world if isinstance(world, str) else "world" if spec is None else str(spec.id)
+    return str(getattr(world, "env_id", "world")) if spec is None else str(spec.id)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, boolean, integer, one_of, power_of_two, shown
+from qstep.spec.checks import assign, boolean, instance, integer, one_of, power_of_two, shown
+from qstep.spec.integer_worlds import INTEGER_WORLDS, IntegerWorld
+from qstep.spec.tiles import Tiles
 
 __all__ = [
     "CIRCUITS",
@@ -55,6 +57,11 @@ class Algorithm(Enum):
     DOUBLE_Q_LEARNING = "double-q"
 
     @property
+    def code(self) -> int:
+        """The number in the hardware's ``algorithm_e``, 0..3."""
+        return list(Algorithm).index(self)
+
+    @property
     def is_on_policy(self) -> bool:
         """It learns the values of the exploring policy, not of the greedy one."""
         return self in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA)
@@ -86,7 +93,8 @@ class Acting:
     world : str
         ``table``: memories, whose size `outcomes` and `starts` determine. Otherwise those are 1,
         and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
-        ``live`` for the host, or ``pins`` for a world at the device's pins (docs/live-worlds.md).
+        ``live`` for the host, or ``pins`` for a world at the device's pins (docs/live-worlds.md); or
+        ``CartPole-v1`` or ``MountainCar-v0``, whose states are seen through tiles (docs/features.md).
     deadline : int
         Clocks of the lanes, 1000..2^31-1, to wait for the answer of a circuit, or of a world at the
         pins, to an agent.
@@ -97,6 +105,9 @@ class Acting:
         Each agent's epsilon may fall; otherwise it is constant, and hardware is smaller.
     step_limit : bool
         Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
+    tiles : Tiles, optional
+        Of CartPole or Mountain Car; by default the world's own. Where the world is ``live``, the device
+        gets the rows, and these are the tiles from which its host takes them. No other world has any.
     """
 
     agents: int
@@ -109,6 +120,7 @@ class Acting:
     clock_hz: int | None
     schedules: bool
     step_limit: bool
+    tiles: Tiles | None
 
     def __init__(
         self,
@@ -122,6 +134,7 @@ class Acting:
         clock_hz: int | None = None,
         schedules: bool = True,
         step_limit: bool = True,
+        tiles: Tiles | None = None,
     ) -> None:
         if clock_hz is not None:
             clock_hz = integer("acting.clock_hz", clock_hz, *CLOCKS_HZ)
@@ -138,11 +151,22 @@ class Acting:
             schedules=boolean("acting.schedules", schedules),
             step_limit=boolean("acting.step_limit", step_limit),
         )
-        if not isinstance(world, str) or not (world in _WORLDS or self.is_circuit):
+        named = *_WORLDS, *INTEGER_WORLDS
+        if not isinstance(world, str) or not (world in named or self.is_circuit):
             raise ConfigError(
-                f"acting.world is {shown(world)}; it must be {', '.join(map(repr, _WORLDS))} or a "
+                f"acting.world is {shown(world)}; it must be {', '.join(map(repr, named))} or a "
                 f"file that ends in {', '.join(CIRCUITS)}"
             )
+        if self.is_tiled:
+            known = INTEGER_WORLDS[world]
+            given = known.tiles if tiles is None else instance("acting.tiles", tiles, Tiles)
+            assign(self, tiles=replace(known, tiles=given).tiles)
+        elif tiles is not None and not self.is_live:
+            raise ConfigError(
+                f"acting.tiles is {shown(tiles)}; it must be left out where acting.world is {world!r}"
+            )
+        else:
+            assign(self, tiles=None if tiles is None else instance("acting.tiles", tiles, Tiles))
         for name, size in (("outcomes", self.outcomes), ("starts", self.starts)):
             if size > 1 and not self.is_table:
                 raise ConfigError(
@@ -158,6 +182,17 @@ class Acting:
     def is_table(self) -> bool:
         """The world is a table in memories of the device."""
         return self.world == _TABLE
+
+    @property
+    def is_tiled(self) -> bool:
+        """The world is one of ``INTEGER_WORLDS``, seen through :attr:`tiles`."""
+        return self.world in INTEGER_WORLDS
+
+    @property
+    def integer_world(self) -> IntegerWorld:
+        """The world, if it :attr:`is_tiled`, with these tiles."""
+        assert self.tiles is not None
+        return replace(INTEGER_WORLDS[self.world], tiles=self.tiles)
 
     @property
     def is_live(self) -> bool:

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from qstep._io.files import read_text
 from qstep.errors import ConfigError, FileFormatError, TableError
-from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting
+from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting, Algorithm
 from qstep.spec.checks import assign, instance, integer, power_of_two, shown
-from qstep.spec.fixed import QFormat, Rounding
+from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
 from qstep.spec.protocol import LEAST_BAUD, LEAST_DIVISOR
+from qstep.spec.tiles import MOST_PLANES, Tiles
 
 __all__ = ["Config", "Link", "TableType", "checked_config", "checked_table"]
 
@@ -107,7 +108,7 @@ class TableType(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Config:
-    """An accelerator: table geometry, number format, default rounding, loop depth, link.
+    """An accelerator: table geometry, number formats, default rounding, loop depth, link.
 
     Parameters
     ----------
@@ -130,6 +131,12 @@ class Config:
         Lanes of hardware that make the agents' steps in parallel, 1..128 (docs/farm.md), with up to 16
         agents each, the same number in every lane. Several lanes need a world that is a table, and
         agents with tables of their own. The number of lanes does not change what agents learn.
+    coefficient_bits : int
+        f, fractional bits of alpha and of alpha times gamma, 15..24. They have 16 bits in all, so more
+        fractional bits make a small learning rate and its discount more exact, and the greatest alpha
+        smaller: it is (2^16 - 1) / 2^f, or 1 with the default of 15.
+    planes : int
+        T, 1..16: an agent's values are sums over T planes of S rows (docs/features.md).
 
     Raises
     ------
@@ -150,6 +157,8 @@ class Config:
     link: Link
     acting: Acting | None
     lanes: int
+    coefficient_bits: int
+    planes: int
 
     def __init__(
         self,
@@ -161,6 +170,8 @@ class Config:
         link: Link = _LINK,
         acting: Acting | None = None,
         lanes: int = 1,
+        coefficient_bits: int = COEFFICIENT_BITS,
+        planes: int = 1,
     ) -> None:
         assign(
             self,
@@ -172,9 +183,43 @@ class Config:
             link=instance("link", link, Link),
             acting=None if acting is None else instance("acting", acting, Acting),
             lanes=integer("lanes", lanes, 1, MOST_LANES),
+            coefficient_bits=integer(
+                "coefficient_bits", coefficient_bits, COEFFICIENT_BITS, MOST_COEFFICIENT_BITS
+            ),
+            planes=integer("planes", planes, 1, MOST_PLANES),
         )
         if self.lanes > 1:
             self._check_lanes()
+        if self.planes > 1:
+            self._check_planes()
+        if self.acting is not None and self.acting.tiles is not None:
+            self._check_tiles(self.acting, self.acting.tiles)
+
+    def _check_planes(self) -> None:
+        """Raise ConfigError if no model has so many planes."""
+        acting, planes = self.acting, f"planes is {self.planes}"
+        if acting is None:
+            raise ConfigError(f"{planes}; it must be 1 where there are no agents")
+        if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+            raise ConfigError(f"{planes}; it must be 1 where acting.algorithm is 'double-q'")
+
+    def _check_tiles(self, acting: Acting, tiles: Tiles) -> None:
+        """Raise ConfigError if the rows of the world's tiles do not fit the tables."""
+        world = acting.world
+        if acting.is_tiled and acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
+            raise ConfigError(f"acting.algorithm is 'double-q'; {world} needs another")
+        actions = acting.integer_world.actions if acting.is_tiled else self.actions
+        for name, found, wanted in (
+            ("actions", self.actions, actions),
+            ("planes", self.planes, tiles.planes),
+        ):
+            if found != wanted:
+                raise ConfigError(f"{name} is {found}; {world} and its tiles need {wanted}")
+        if self.states < tiles.rows:
+            raise ConfigError(
+                f"states is {self.states}; the tiles of {world} need {tiles.rows} rows in each plane, "
+                f"{tiles.rows - self.states} more"
+            )
 
     def _check_lanes(self) -> None:
         """Raise ConfigError if the agents cannot be spread over the lanes."""
@@ -197,9 +242,10 @@ class Config:
 
     @property
     def table_shape(self) -> tuple[int, ...]:
-        """Shape of the device's tables: (S, A), after the axes of its agents if it has any."""
+        """Shape of all tables: (S, A), after the axes of the agents, if any, and of several planes."""
         before = () if self.acting is None else self.acting.tables
-        return (*before, self.states, self.actions)
+        planes = () if self.planes == 1 else (self.planes,)
+        return (*before, *planes, self.states, self.actions)
 
     @property
     def lane_agents(self) -> int:
@@ -239,11 +285,17 @@ class Config:
         """Return plain values only, as TOML and JSON hold them."""
         tree = {**asdict(self, dict_factory=_plain), "format": str(self.format)}
         # What is left out by default keeps the digest of devices from before there was a choice.
-        if self.lanes == 1:
-            del tree["lanes"]
-        for name in SWITCHES:
-            if self.acting is not None and tree["acting"][name]:
-                del tree["acting"][name]
+        defaults = {"lanes": 1, "coefficient_bits": COEFFICIENT_BITS, "planes": 1}
+        for name, value in defaults.items():
+            if tree[name] == value:
+                del tree[name]
+        if self.acting is not None:
+            acting = tree["acting"]
+            for name in SWITCHES:
+                if acting[name]:
+                    del acting[name]
+            if self.acting.tiles is not None:
+                acting["tiles"] = self.acting.tiles.to_dict()
         return tree
 
     @classmethod
@@ -256,7 +308,10 @@ class Config:
         parts: tuple[tuple[str, type[Link | Acting]], ...] = (("link", Link), ("acting", Acting))
         for name, kind in parts:
             if name in tree:
-                tree[name] = kind(**_known_fields(kind, tree[name], name, f"{name}."))
+                given = _known_fields(kind, tree[name], name, f"{name}.")
+                if "tiles" in given:
+                    given["tiles"] = Tiles.from_dict(given["tiles"])
+                tree[name] = kind(**given)
         return cls(**tree)
 
     def to_json(self) -> str:
@@ -297,7 +352,7 @@ def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]
     try:
         array = np.asarray(q_raw)
     except ValueError as cause:  # its rows differ in length
-        raise TableError(f"table is no array: {cause}") from cause
+        raise TableError(f"table is not an array: {cause}") from cause
     if array.shape != config.table_shape:
         raise TableError(
             f"table has shape {array.shape}; this configuration needs {config.table_shape}"

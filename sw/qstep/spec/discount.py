@@ -1,4 +1,4 @@
-"""The discount that is learned: alpha and alpha gamma have 15 fractional bits, gamma has none."""
+"""The discount that is learned: alpha and alpha gamma have `bits` fractional bits, gamma has none."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from qstep.errors import ConfigError, PrecisionWarning
-from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_ONE, coefficients
+from qstep.spec.fixed import (
+    COEFFICIENT_BITS,
+    MOST_COEFFICIENT_BITS,
+    coefficients,
+    greatest_coefficient,
+)
 
 __all__ = [
     "check_discount",
     "differs",
     "discount_in_words",
     "learned_discount",
+    "least_bits",
     "nearest_alpha",
     "nearest_gamma",
     "warn_of_discounts",
@@ -25,79 +31,98 @@ _WITHIN = 0.01
 """Share of 1 - gamma by which the learned discount may differ from gamma."""
 
 
-def learned_discount(alpha: float, gamma: float) -> float:
+def learned_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> float:
     """Return the discount that an update learns: alpha gamma, rounded, over alpha, rounded.
 
     Examples
     --------
-    >>> learned_discount(0.5, 0.75), learned_discount(1 / 4096, 0.9)
-    (0.75, 0.875)
+    >>> learned_discount(0.5, 0.75), learned_discount(1 / 4096, 0.9), learned_discount(1 / 4096, 0.9, 22)
+    (0.75, 0.875, 0.900390625)
     """
-    c = coefficients(alpha, gamma)
+    c = coefficients(alpha, gamma, bits)
     return c.kappa / c.alpha if c.alpha else gamma
 
 
-def differs(alpha: float, gamma: float) -> bool:
+def differs(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> bool:
     """Return whether the learned discount differs from gamma by more than 1 % of 1 - gamma."""
-    return abs(learned_discount(alpha, gamma) - gamma) > _WITHIN * (1 - gamma)
+    return abs(learned_discount(alpha, gamma, bits) - gamma) > _WITHIN * (1 - gamma)
 
 
-def nearest_alpha(gamma: float, alpha: float) -> float | None:
+def nearest_alpha(gamma: float, alpha: float, bits: int = COEFFICIENT_BITS) -> float | None:
     """Return the alpha nearest to `alpha`, by ratio, that learns gamma to within 1 % of 1 - gamma.
 
     None if gamma is too close to 1 for any alpha.
     """
-    coefficient = np.arange(1, COEFFICIENT_ONE + 1)
+    coefficient = np.arange(1, greatest_coefficient(bits) + 1)
     learned = np.floor(coefficient * gamma + 0.5) / coefficient
-    exact = coefficient[abs(learned - gamma) <= _WITHIN * (1 - gamma)] / COEFFICIENT_ONE
+    exact = coefficient[abs(learned - gamma) <= _WITHIN * (1 - gamma)] / (1 << bits)
     return float(exact[abs(np.log(exact / alpha)).argmin()]) if len(exact) else None
 
 
-def nearest_gamma(alpha: float, gamma: float, low: float, high: float) -> float:
+def nearest_gamma(
+    alpha: float, gamma: float, low: float, high: float, bits: int = COEFFICIENT_BITS
+) -> float:
     """Return the nearest gamma, from `low` to `high`, that `alpha` learns exactly; otherwise `gamma`."""
-    one = coefficients(alpha, gamma).alpha
+    one = coefficients(alpha, gamma, bits).alpha
     least, most = math.ceil(one * low), math.floor(one * high)
     return min(max(round(one * gamma), least), most) / one if least <= most else gamma
 
 
-def check_discount(alpha: float, gamma: float) -> None:
-    """Raise ConfigError if gamma, which is neither 0 nor 1, is learned as 0 or 1."""
-    learned = learned_discount(alpha, gamma)
-    if learned in (0, 1) and differs(alpha, gamma):
-        raise ConfigError(f"{_learned(alpha, gamma)}; {_remedy(alpha, gamma)}")
+def least_bits(alpha: float, gamma: float) -> int | None:
+    """Return the fewest fractional bits with which `alpha`, above 0, learns gamma to 1 % of 1 - gamma.
+
+    None if no number of bits does, or only one that leaves `alpha` no room.
+    """
+    for bits in range(COEFFICIENT_BITS, MOST_COEFFICIENT_BITS + 1):
+        fits = 0.5 <= alpha * (1 << bits) < greatest_coefficient(bits) + 0.5
+        if fits and not differs(alpha, gamma, bits):
+            return bits
+    return None
 
 
-def warn_of_discounts(pairs: Iterable[tuple[float, float]]) -> None:
+def check_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> None:
+    """Raise ConfigError if gamma, which is neither 0 nor 1, is learned as 0 or 1.
+
+    Also raises as ``qstep.spec.fixed.coefficients``.
+    """
+    learned = learned_discount(alpha, gamma, bits)
+    if learned in (0, 1) and differs(alpha, gamma, bits):
+        raise ConfigError(f"{_learned(alpha, gamma, bits)}; {_remedy(alpha, gamma, bits)}")
+
+
+def warn_of_discounts(pairs: Iterable[tuple[float, float]], bits: int = COEFFICIENT_BITS) -> None:
     """Warn if a pair of alpha and gamma learns another discount; raise as :func:`check_discount`."""
     off = []
     for pair in dict.fromkeys(pairs):
-        check_discount(*pair)
-        if differs(*pair):
+        check_discount(*pair, bits)
+        if differs(*pair, bits):
             off.append(pair)
     if off:
         more = f" (pairs like it: {len(off)})" if off[1:] else ""
-        message = f"{_learned(*off[0])}{more}; {_remedy(*off[0])}"
+        message = f"{_learned(*off[0], bits)}{more}; {_remedy(*off[0], bits)}"
         warnings.warn(message, PrecisionWarning, stacklevel=3)
 
 
-def discount_in_words(alpha: float, gamma: float) -> list[str]:
+def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> list[str]:
     """Return a line for the report of a run whose learned discount differs from gamma, or nothing."""
-    if not differs(alpha, gamma):
+    if not differs(alpha, gamma, bits):
         return []
-    learned = f"{learned_discount(alpha, gamma):.6g}"
+    learned = f"{learned_discount(alpha, gamma, bits):.6g}"
     return [f"discount learned: {learned}, not gamma {gamma}; the optimum is that of {learned}"]
 
 
-def _learned(alpha: float, gamma: float) -> str:
+def _learned(alpha: float, gamma: float, bits: int) -> str:
     return (
         f"alpha is {alpha} and gamma is {gamma}, but the discount learned is "
-        f"{learned_discount(alpha, gamma):.6g}, since alpha and alpha gamma have {COEFFICIENT_BITS} "
+        f"{learned_discount(alpha, gamma, bits):.6g}, since alpha and alpha gamma have {bits} "
         "fractional bits"
     )
 
 
-def _remedy(alpha: float, gamma: float) -> str:
-    nearest = nearest_alpha(gamma, alpha)
+def _remedy(alpha: float, gamma: float, bits: int) -> str:
+    enough = least_bits(alpha, gamma)
+    more = f", or coefficient_bits {enough}" if enough is not None else ""
+    nearest = nearest_alpha(gamma, alpha, bits)
     if nearest is None:
-        return f"use gamma 1, or at most {1 - 1 / COEFFICIENT_ONE:.6g}"
-    return f"use another gamma, or alpha {nearest:.6g}, the nearest that learns gamma {gamma}"
+        return f"use gamma 1, or at most {1 - 1 / greatest_coefficient(bits):.6g}{more}"
+    return f"use another gamma, or alpha {nearest:.6g}, the nearest that learns gamma {gamma}{more}"

@@ -2,8 +2,8 @@
 
 This file and :mod:`qstep.golden.lane` are the definition of QStep's arithmetic. A value is a signed
 two's complement integer of W bits of which F are fractional, written Qm.F with m = W - F (the sign bit
-counts in m). A coefficient is an unsigned integer with 15 fractional bits, 0..32768, so that 1.0 is
-representable.
+counts in m). A coefficient is an unsigned integer of 16 bits, of which a configuration says how many are
+fractional: 15, so that 1.0 is 32768, or up to 24 for small learning rates.
 """
 
 from __future__ import annotations
@@ -23,24 +23,30 @@ from qstep.spec.checks import assign, integer, one_of, real, shown
 __all__ = [
     "COEFFICIENT_BITS",
     "COEFFICIENT_ONE",
+    "COEFFICIENT_WIDTH",
+    "MOST_COEFFICIENT_BITS",
     "Coefficients",
     "QFormat",
     "Rounding",
     "coefficients",
+    "greatest_coefficient",
 ]
 
-COEFFICIENT_BITS = 15
-"""Fractional bits of alpha, beta and kappa."""
+COEFFICIENT_WIDTH = 16
+"""Bits of alpha and kappa."""
+
+COEFFICIENT_BITS, MOST_COEFFICIENT_BITS = 15, 24
+"""f, the fewest and the most fractional bits of alpha and kappa; a device has the fewest by default."""
 
 COEFFICIENT_ONE = 1 << COEFFICIENT_BITS
-"""The coefficient that represents 1.0."""
+"""The coefficient that represents 1.0 by default."""
 
 
 class Rounding(StrEnum):
-    """How the 15 surplus fractional bits of an update are removed.
+    """How the surplus fractional bits of an update, those of the coefficients, are removed.
 
     ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform number
-    of 15 bits and floors (see ``qstep.spec.random``).
+    of as many bits and floors (see ``qstep.spec.random``).
     """
 
     NEAREST = "nearest"
@@ -51,6 +57,12 @@ class Rounding(StrEnum):
     def code(self) -> int:
         """The number used on the link: 0 nearest, 1 floor, 2 stochastic."""
         return list(Rounding).index(self)
+
+    def bias(self, bits: int) -> int | None:
+        """Return what is added before a shift by `bits`: half a unit or 0; None where it is drawn."""
+        if self is Rounding.STOCHASTIC:
+            return None
+        return 1 << bits - 1 if self is Rounding.NEAREST else 0
 
     @classmethod
     def parse(cls, name: str) -> Rounding:
@@ -146,7 +158,7 @@ class QFormat:
         try:
             array = np.asarray(values)
         except ValueError as cause:  # its nested lists differ in length
-            raise TransitionError(f"{what} is no array of real numbers: {cause}") from cause
+            raise TransitionError(f"{what} is not an array of real numbers: {cause}") from cause
         if array.dtype.kind not in "fiub":
             raise TransitionError(f"{what} has dtype {array.dtype}; it must be real numbers")
         given = array.astype(np.float64, copy=False)
@@ -171,40 +183,57 @@ class QFormat:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """alpha, beta and kappa as integers with 15 fractional bits, each 0..32768.
+    """alpha, beta and kappa as integers with `bits` fractional bits; alpha and kappa have 16 in all.
 
-    Invariants: ``alpha + beta == 32768`` and ``kappa <= alpha``, so that the exact accumulator of an
-    update never leaves W + 16 bits.
+    Invariants: ``alpha + beta == 2^bits`` and ``kappa <= alpha``, so that the exact accumulator of an
+    update never leaves W + bits + 1 bits.
     """
 
     alpha: int
     kappa: int
+    bits: int = COEFFICIENT_BITS
 
     @property
     def beta(self) -> int:
         """1 - alpha, exactly."""
-        return COEFFICIENT_ONE - self.alpha
+        return (1 << self.bits) - self.alpha
 
 
-def coefficients(alpha: float, gamma: float) -> Coefficients:
-    """Quantise a learning rate and a discount, each in [0, 1].
+def greatest_coefficient(bits: int) -> int:
+    """Return the greatest alpha with `bits` fractional bits: 1.0, or what 16 bits hold."""
+    return min(1 << bits, (1 << COEFFICIENT_WIDTH) - 1)
 
-    alpha is ``floor(alpha * 2^15 + 0.5)`` and kappa is ``floor(alpha * gamma * 2^15 + 0.5)``, both
-    from the real (float64) numbers: kappa is not the product of two quantised coefficients. An alpha so
-    small that nothing would be learnt is refused.
+
+def coefficients(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> Coefficients:
+    """Quantise a learning rate and a discount, each in [0, 1], to f = `bits` fractional bits, 15..24.
+
+    alpha is ``floor(alpha * 2^f + 0.5)`` and kappa is ``floor(alpha * gamma * 2^f + 0.5)``, both
+    from the real (float64) numbers: kappa is not the product of two quantised coefficients.
+
+    Raises
+    ------
+    ConfigError
+        A number is out of range, or alpha is so small that nothing would be learnt, or more than 16
+        bits hold.
 
     Examples
     --------
     >>> coefficients(0.5, 0.9)
-    Coefficients(alpha=16384, kappa=14746)
+    Coefficients(alpha=16384, kappa=14746, bits=15)
+    >>> coefficients(1 / 4096, 0.95, 24)
+    Coefficients(alpha=4096, kappa=3891, bits=24)
     """
-    alpha, gamma = real("alpha", alpha), real("gamma", gamma)
-    if 0 < alpha < 0.5 / COEFFICIENT_ONE:
+    alpha, gamma, one = real("alpha", alpha), real("gamma", gamma), 1 << bits
+    if 0 < alpha < 0.5 / one:
         raise ConfigError(
-            f"alpha is {alpha}, which {COEFFICIENT_BITS} fractional bits round to 0; it must be 0 "
-            f"or at least {0.5 / COEFFICIENT_ONE}"
+            f"alpha is {alpha}, which {bits} fractional bits round to 0; it must be 0 "
+            f"or at least {0.5 / one}"
         )
-    return Coefficients(
-        alpha=math.floor(alpha * COEFFICIENT_ONE + 0.5),
-        kappa=math.floor(alpha * gamma * COEFFICIENT_ONE + 0.5),
-    )
+    found = math.floor(alpha * one + 0.5)
+    most = greatest_coefficient(bits)
+    if found > most:
+        raise ConfigError(
+            f"alpha is {alpha}, which {COEFFICIENT_WIDTH} bits do not hold where {bits} are fractional; "
+            f"it must be 0 to {most / one}"
+        )
+    return Coefficients(found, math.floor(alpha * gamma * one + 0.5), bits)

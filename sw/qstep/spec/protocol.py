@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qstep.spec.config import Config  # which needs LEAST_DIVISOR
 
 __all__ = [
-    "AGENT_BITS",
     "ALL_LANES",
     "ANSWER",
     "ANSWERS",
@@ -28,7 +27,6 @@ __all__ = [
     "CODE_BITS",
     "COMMON",
     "CRC",
-    "FIRST_AGENT_BIT",
     "HEADER",
     "LEAST_BAUD",
     "LEAST_DIVISOR",
@@ -36,12 +34,14 @@ __all__ = [
     "OVERHEAD",
     "PROTOCOL_VERSION",
     "REFUSALS",
+    "REQUESTS",
     "SILENT",
     "WORD_BYTES",
+    "Devices",
     "Layout",
     "RecordLayout",
-    "Region",
     "Request",
+    "RequestSpec",
     "StatusCode",
     "arguments_of",
     "max_payload",
@@ -101,39 +101,6 @@ class Request(IntEnum):
     ACT = 0x13
 
 
-_OF_EVERY_DEVICE = (Request.HELLO, Request.STATUS, Request.COUNTERS, Request.BAUD)
-_OF_AGENTS = (Request.STORE, Request.FETCH, Request.STOP, Request.PROGRESS)
-_OF_LIVE_WORLDS = (Request.BEGIN, Request.ACT)
-
-
-def requests_of(config: Config) -> tuple[Request, ...]:
-    """Return the requests that a device accepts; with agents they differ from those of a lane."""
-    if config.acting is None:
-        others = (*_OF_AGENTS, Request.RUN, *_OF_LIVE_WORLDS)
-        return tuple(request for request in Request if request not in others)
-    steps = _OF_LIVE_WORLDS if config.acting.is_live else (Request.RUN,)
-    known = (*_OF_EVERY_DEVICE, *_OF_AGENTS, *steps)
-    return tuple(request for request in Request if request in known)
-
-
-class Region(IntEnum):
-    """The memories of a device with agents; for their indexes see ``docs/link.md``, "Regions"."""
-
-    SETTINGS = 0
-    CONTEXT = 1
-    COUNTERS = 2
-    TABLE = 3
-    WORLD = 4
-    STARTS = 5
-
-
-AGENT_BITS = 4
-"""Bits of an agent's number in an index."""
-
-FIRST_AGENT_BIT = {Region.SETTINGS: 3, Region.CONTEXT: 3, Region.COUNTERS: 4, Region.TABLE: 22}
-"""The lowest of these bits, in the regions whose words are an agent's."""
-
-
 class StatusCode(IntEnum):
     """How a device answered a request."""
 
@@ -186,69 +153,6 @@ OVERHEAD = HEADER.size + CRC.size
 COMMON = Layout(status=1, expected=2, applied=8)
 """The fields at the start of every answer's payload."""
 
-_WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
-_WORDS_OF_LANES = Layout(**_WORDS.sizes, lane=1)
-
-ARGUMENTS: Mapping[Request, Layout] = {request: Layout() for request in Request} | {
-    Request.HELLO: Layout(nonce=4),
-    Request.CONFIGURE: Layout(alpha=2, kappa=2, rounding=1),
-    Request.NOISE: Layout(x=4, w=4),
-    Request.REWARDS: Layout(first_code=1),
-    Request.LOAD: Layout(first_state=2, first_action=1),
-    Request.READ: Layout(first_state=2, first_action=1, count=2),
-    Request.BAUD: Layout(divisor=2),
-    Request.STORE: _WORDS,
-    Request.FETCH: _WORDS,
-    Request.RUN: Layout(steps=8),
-    Request.BEGIN: Layout(agent=1, state=2),
-    Request.ACT: Layout(agent=1, next_state=2, terminated=1, reward=4),
-}
-"""The fields at the start of a request's payload. Values follow in REWARDS and LOAD, records in APPLY,
-words in STORE."""
-
-
-def arguments_of(config: Config) -> dict[Request, Layout]:
-    """Return the fields at the start of the payload of every request that a device accepts, in order.
-
-    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well.
-    """
-    known = {request: ARGUMENTS[request] for request in requests_of(config)}
-    if config.lanes > 1:
-        known |= {Request.STORE: _WORDS_OF_LANES, Request.FETCH: _WORDS_OF_LANES}
-    return known
-
-
-ANSWERS: Mapping[Request, Layout] = {
-    # Every version has `version` at this place and `nonce` at the end, whatever is in between.
-    Request.HELLO: Layout(
-        version=1,
-        digest=8,
-        states=4,
-        actions=1,
-        integer=1,
-        fraction=1,
-        buffer_bytes=4,
-        build=8,
-        crc=4,
-        nonce=4,
-    ),
-    Request.STATUS: Layout(crc=4, x=4, w=4),
-    Request.COUNTERS: Layout(
-        offered_clocks=8,
-        accepted=8,
-        held=8,
-        forwarded=8,
-        saturated=8,
-        frame_errors=8,
-        refused=8,
-    ),
-    Request.PROGRESS: Layout(job=1),
-    Request.BEGIN: Layout(action=1),
-    Request.ACT: Layout(action=1),
-}
-"""The fields after the common part of an answer with status OK. READ's answer continues with values and
-FETCH's with words; the others end there."""
-
 WORD_BYTES = 4
 """Bytes of a word of STORE and FETCH."""
 
@@ -261,6 +165,199 @@ MOST_STEPS = (1 << 48) - 1
 SILENT = 0x80
 """Added to an agent's number, it is the `job` in PROGRESS of a run that ended because the world did
 not answer that agent."""
+
+
+_NO_FIELDS = Layout()
+
+
+class Devices(Enum):
+    """The devices that accept a request."""
+
+    EVERY = "every device"
+    LANE = "a lane"
+    AGENTS = "agents"
+    JOBS = "agents, unless the host is their world"
+    LIVE = "agents whose world is the host"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSpec:
+    """What driver, hardware and page know of a type of requests.
+
+    Attributes
+    ----------
+    devices : Devices
+        Those that accept it; the others answer BAD_TYPE.
+    arguments : Layout
+        The fields at the start of its payload.
+    then : str
+        What the page says of the payload after these fields.
+    answer : Layout
+        The fields after the common part of an answer with status OK.
+    reply : str
+        What the page says of the answer after these fields.
+    repeatable : bool
+        The latest request, sent again, is answered again; its answer has data that may have been lost.
+    least_bytes : int, optional
+        Of a payload that continues after the arguments: a power of two, or 0 if every length fits.
+        Without one the payload ends with the arguments.
+    needs_quiet : bool
+        It waits until all earlier work has left the device.
+    """
+
+    devices: Devices
+    arguments: Layout = _NO_FIELDS
+    then: str = ""
+    answer: Layout = _NO_FIELDS
+    reply: str = ""
+    repeatable: bool = False
+    least_bytes: int | None = None
+    needs_quiet: bool = True
+
+
+_WORDS = Layout(region=1, index=4, run=1, stride=4, count=2)
+_WORDS_OF_LANES = Layout(**_WORDS.sizes, lane=1)
+_VALUES = "values of `value_bytes` each"
+
+REQUESTS: Mapping[Request, RequestSpec] = {
+    Request.HELLO: RequestSpec(
+        Devices.EVERY,
+        Layout(nonce=4),
+        # Every version has `version` at this place and `nonce` at the end, whatever is in between.
+        answer=Layout(
+            version=1,
+            digest=8,
+            states=4,
+            actions=1,
+            integer=1,
+            fraction=1,
+            buffer_bytes=4,
+            build=8,
+            crc=4,
+            nonce=4,
+        ),
+    ),
+    Request.CONFIGURE: RequestSpec(Devices.LANE, Layout(alpha=2, kappa=2, rounding=1)),
+    Request.NOISE: RequestSpec(Devices.LANE, Layout(x=4, w=4)),
+    Request.REWARDS: RequestSpec(
+        Devices.LANE,
+        Layout(first_code=1),
+        f" then up to {CODES} - first_code {_VALUES}",
+        least_bytes=1,
+    ),
+    Request.CLEAR: RequestSpec(Devices.LANE, reply="none; the whole table is 0"),
+    Request.LOAD: RequestSpec(
+        Devices.LANE,
+        Layout(first_state=2, first_action=1),
+        f" then n >= 1 {_VALUES}",
+        least_bytes=4,
+    ),
+    Request.READ: RequestSpec(
+        Devices.LANE,
+        Layout(first_state=2, first_action=1, count=2),
+        ", count >= 1",
+        reply=f"`count` {_VALUES}",
+        repeatable=True,
+    ),
+    Request.APPLY_CODED: RequestSpec(
+        Devices.LANE, then="records with reward codes", least_bytes=0, needs_quiet=False
+    ),
+    Request.APPLY_RAW: RequestSpec(
+        Devices.LANE, then="records with raw rewards", least_bytes=0, needs_quiet=False
+    ),
+    Request.STATUS: RequestSpec(Devices.EVERY, answer=Layout(crc=4, x=4, w=4), repeatable=True),
+    Request.COUNTERS: RequestSpec(
+        Devices.EVERY,
+        answer=Layout(
+            offered_clocks=8,
+            accepted=8,
+            held=8,
+            forwarded=8,
+            saturated=8,
+            frame_errors=8,
+            refused=8,
+        ),
+        repeatable=True,
+    ),
+    Request.BAUD: RequestSpec(
+        Devices.EVERY,
+        Layout(divisor=2),
+        f", {LEAST_DIVISOR} or more",
+        reply="none; the answer still goes out at the old rate, then the new one holds",
+    ),
+    Request.STORE: RequestSpec(
+        Devices.AGENTS,
+        _WORDS,
+        f" then `count` >= 1 words of {WORD_BYTES} bytes",
+        least_bytes=16,
+    ),
+    Request.FETCH: RequestSpec(
+        Devices.AGENTS,
+        _WORDS,
+        ", count >= 1",
+        reply=f"`count` words of {WORD_BYTES} bytes",
+        repeatable=True,
+    ),
+    Request.RUN: RequestSpec(
+        Devices.JOBS,
+        Layout(steps=8),
+        f", 1 to 2^{MOST_STEPS.bit_length()} - 1",
+        reply="none; every agent makes this many steps, and the answer does not wait for them",
+    ),
+    Request.STOP: RequestSpec(
+        Devices.AGENTS,
+        reply="none; every agent ends the step that it is in, and the job is over soon after",
+    ),
+    Request.PROGRESS: RequestSpec(
+        Devices.AGENTS,
+        answer=Layout(job=1),
+        reply=(
+            f": 1 while one runs, else 0, or {SILENT} + n if the last one ended because the world did "
+            "not answer agent n"
+        ),
+        repeatable=True,
+    ),
+    Request.BEGIN: RequestSpec(
+        Devices.LIVE, Layout(agent=1, state=2), answer=Layout(action=1), repeatable=True
+    ),
+    Request.ACT: RequestSpec(
+        Devices.LIVE,
+        Layout(agent=1, next_state=2, terminated=1, reward=4),
+        ", the reward raw, two's complement",
+        answer=Layout(action=1),
+        repeatable=True,
+    ),
+}
+"""Everything that is common to driver, hardware and page about each type of requests, in their order."""
+
+ARGUMENTS = {request: spec.arguments for request, spec in REQUESTS.items()}
+"""The fields at the start of a request's payload. Values follow in REWARDS and LOAD, records in APPLY,
+words in STORE."""
+
+ANSWERS = {request: spec.answer for request, spec in REQUESTS.items()}
+"""The fields after the common part of an answer with status OK. READ's answer continues with values and
+FETCH's with words; the others end there."""
+
+
+def requests_of(config: Config) -> tuple[Request, ...]:
+    """Return the requests that a device accepts; with agents they differ from those of a lane."""
+    if config.acting is None:
+        kinds = {Devices.EVERY, Devices.LANE}
+    else:
+        steps = Devices.LIVE if config.acting.is_live else Devices.JOBS
+        kinds = {Devices.EVERY, Devices.AGENTS, steps}
+    return tuple(request for request, spec in REQUESTS.items() if spec.devices in kinds)
+
+
+def arguments_of(config: Config) -> dict[Request, Layout]:
+    """Return the fields at the start of the payload of every request that a device accepts, in order.
+
+    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well.
+    """
+    known = {request: ARGUMENTS[request] for request in requests_of(config)}
+    if config.lanes > 1:
+        known |= {Request.STORE: _WORDS_OF_LANES, Request.FETCH: _WORDS_OF_LANES}
+    return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@
 is made for each applied transition while rounding is stochastic, from the registers *before* they
 advance:
 
-    u = ((x + w) mod 2^32) >> 17                      15 bits, uniform
+    u = ((x + w) mod 2^32) >> (32 - f)                f bits, uniform
     x = x ^ (x << 13);  x = x ^ (x >> 17);  x = x ^ (x << 5)      (mod 2^32)
     w = (w + 0x9E3779B9) mod 2^32
 
-The carry of the sum makes the output non-linear over GF(2), which plain xorshift bits are not. The
+Coefficients have f fractional bits, 15 unless a device is built with more. The carry of the sum makes
+the output non-linear over GF(2), which plain xorshift bits are not. The
 period is (2^32 - 1) * 2^32 (Marsaglia, "Xorshift RNGs", J. Stat. Software 8, 2003).
 
 **An agent's draws** come from a word x of 64 bits that is never 0. Before every draw it advances by
@@ -40,7 +41,7 @@ __all__ = [
     "GOLDEN",
     "MIX_A",
     "MIX_B",
-    "NOISE_BITS",
+    "ROUNDING_BITS",
     "ROUNDS",
     "WEYL",
     "Draw",
@@ -76,9 +77,6 @@ def checked_seed(seed: object) -> int:
     return integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
 
 
-NOISE_BITS = 15
-"""Width of one draw, which equals the number of fractional bits that rounding removes."""
-
 WEYL = 0x9E3779B9
 """Increment of the Weyl counter: 2^32 divided by the golden ratio, odd."""
 
@@ -113,10 +111,9 @@ class NoiseState:
         z = mixed((checked_seed(seed) + GOLDEN) & _MASK64)
         return cls(x=(z & _MASK32) or 1, w=z >> 32)
 
-    @property
-    def draw(self) -> int:
-        """The 15-bit number drawn from this state."""
-        return ((self.x + self.w) & _MASK32) >> (32 - NOISE_BITS)
+    def draw(self, bits: int) -> int:
+        """Return the number of `bits` bits, 1..32, that is drawn from this state."""
+        return ((self.x + self.w) & _MASK32) >> (32 - bits)
 
     def advance(self) -> NoiseState:
         """Return the state after one draw."""
@@ -138,6 +135,9 @@ DRAW_BITS = 16
 ROUNDS = 4
 """Rounds between the word and the draw."""
 
+ROUNDING_BITS = 31
+"""Width of the part of a draw that stochastic rounding uses."""
+
 
 class Draw(NamedTuple):
     """An agent's draw in a step.
@@ -148,7 +148,8 @@ class Draw(NamedTuple):
         0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word: they select the world's
         outcome, the start state, whether the agent explores, and its random action.
     rounding : int
-        0..32767, bits 31:17 of the extra round: added by stochastic rounding.
+        0..2^31-1, bits 31:17 and 15:0 of the extra round, joined: stochastic rounding adds its upper f
+        bits (:meth:`noise`).
     table : int
         0 or 1, bit 16 of the extra round: the table that Double Q-learning updates.
     """
@@ -159,6 +160,10 @@ class Draw(NamedTuple):
     action: int
     rounding: int
     table: int
+
+    def noise(self, bits: int) -> int:
+        """Return the number of `bits` bits, 1..31, that stochastic rounding adds."""
+        return self.rounding >> (ROUNDING_BITS - bits)
 
 
 def first_word(seed: int, agent: int) -> int:
@@ -202,7 +207,7 @@ def draw(word: int) -> Draw:
         start=high & _MASK16,
         explore=low >> 16,
         action=low & _MASK16,
-        rounding=extra >> 17,
+        rounding=extra >> 17 << 16 | extra & _MASK16,
         table=extra >> 16 & 1,
     )
 

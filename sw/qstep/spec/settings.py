@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qstep.errors import ConfigError
-from qstep.spec.checks import assign, instance, shown
+from qstep.spec.checks import assign, instance, real, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import learned_discount
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.fixed import Coefficients, Rounding, coefficients
+from qstep.spec.fixed import Coefficients, Rounding, coefficients, greatest_coefficient
 from qstep.spec.random import NoiseState, checked_seed, first_word
 
 __all__ = [
@@ -31,15 +31,22 @@ class _Rates:
     alpha: float = 0.5
     gamma: float = 0.9
 
-    @property
-    def coefficients(self) -> Coefficients:
-        """alpha, beta and kappa in the hardware's form."""
-        return coefficients(self.alpha, self.gamma)
+    def coefficients_for(self, config: Config) -> Coefficients:
+        """Return alpha, beta and kappa as a device of `config` uses them.
 
-    @property
-    def discount(self) -> float:
-        """The discount that is learned: kappa / alpha, which is gamma up to their rounding."""
-        return learned_discount(self.alpha, self.gamma)
+        Raises
+        ------
+        ConfigError
+            alpha does not fit the fractional bits of `config`.
+        """
+        return coefficients(self.alpha, self.gamma, config.coefficient_bits)
+
+    def discount_for(self, config: Config) -> float:
+        """Return the discount that a device of `config` learns.
+
+        It is kappa / alpha, which is gamma up to their rounding; it raises as :meth:`coefficients_for`.
+        """
+        return learned_discount(self.alpha, self.gamma, config.coefficient_bits)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -49,7 +56,8 @@ class Hyperparameters(_Rates):
     Parameters
     ----------
     alpha : float
-        Learning rate: 0, or 2^-16..1 (less would be rounded to 0).
+        Learning rate, 0..1. A device refuses one that its coefficients do not hold or would round to 0;
+        usually it holds 0 and 2^-16..1.
     gamma : float
         Discount, 0..1.
     rounding : Rounding or str, optional
@@ -73,9 +81,19 @@ class Hyperparameters(_Rates):
         rounding: Rounding | str | None = None,
         seed: int = 0,
     ) -> None:
-        coefficients(alpha, gamma)
+        real("alpha", alpha)
+        real("gamma", gamma)
         mode = None if rounding is None else Rounding.parse(rounding)
         assign(self, alpha=float(alpha), gamma=float(gamma), rounding=mode, seed=checked_seed(seed))
+
+    @classmethod
+    def first_for(cls, config: Config) -> Hyperparameters:
+        """Return those with which a device of `config` begins: the defaults.
+
+        Where alpha 0.5 does not fit, it is the greatest that does.
+        """
+        bits = checked_config(config).coefficient_bits
+        return cls(alpha=min(0.5, greatest_coefficient(bits) / (1 << bits)))
 
     @property
     def noise(self) -> NoiseState:
@@ -126,7 +144,8 @@ class AgentSettings(_Rates):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        coefficients(self.alpha, self.gamma)
+        real("alpha", self.alpha)
+        real("gamma", self.gamma)
         checked_seed(self.seed)
         instance("epsilon", self.epsilon, Epsilon)
 
@@ -145,8 +164,10 @@ class AgentState:
         Units since epsilon last fell, less than the schedule's period.
     begun : bool
         The first start state and its action have been drawn.
-    state, action : int
-        Where the agent is, and its next action.
+    state : int or tuple of int
+        Where the agent is: a row, or the numbers of a world that is seen through tiles.
+    action : int
+        Its next action.
     explored : bool
         `action` was drawn at random.
     episode_steps : int
@@ -157,7 +178,7 @@ class AgentState:
     epsilon: int
     epsilon_count: int = 0
     begun: bool = False
-    state: int = 0
+    state: Any = 0
     action: int = 0
     explored: bool = False
     episode_steps: int = 0

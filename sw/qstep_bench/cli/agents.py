@@ -124,7 +124,7 @@ def command(
         f"{result['wins']:,} won, {last.win_rate:.1%} in the last tenth\n"
         f"{optimum_in_words(best)}"
     )
-    json_output.tell(result, lambda: click.echo(text))
+    json_output.tell(result, text)
     if plot_file is not None:
         on_map = map_of(grid)
         assert on_map is not None

@@ -9,7 +9,7 @@ import click
 
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import plot_option, refuse, torch_device_option
-from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
+from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 from qstep_bench.systems import NAMES, TABLES
 
 __all__ = ["command"]
@@ -73,7 +73,7 @@ def command(
         task_progress("bench") as progress,
     ):
         report = run(systems, rounds, seconds, progress, builds)
-    json_output.tell(report.to_dict(), lambda: console().print(render(report)))
+    json_output.tell(report.to_dict(), render(report))
     if plot_file is not None:
         write_pictures({plot_file: partial(draw, report)})
     if html_file is not None:

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from qstep._io.files import make_folder, write_atomically
 from qstep.cli._output import console as plain_console
 from qstep.cli._output import task_bar
 
 if TYPE_CHECKING:
     from qstep_bench.demo import Trained
     from qstep_bench.demo_agents import OnChip
+    from qstep_bench.demo_pole import OnPole
     from qstep_bench.measure import Comparison
 
 __all__ = ["command"]
@@ -33,8 +36,9 @@ def command(ctx: click.Context, out: Path) -> None:
     """Learn a small map on the simulated accelerator and check it bit for bit.
 
     The same training then runs on the model that defines the result, and the speed is compared with
-    other ways to learn on a processor. Then agents act on the simulated chip themselves. The exit status
-    is 0 if all tables equal the model's, otherwise 1.
+    other ways to learn on a processor. Then agents act on the simulated chip themselves, on the map and
+    in CartPole, whose states no table holds. The exit status is 0 if all tables equal the model's,
+    otherwise 1.
     """
     # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
     from qstep_bench import demo, demo_agents
@@ -49,9 +53,11 @@ def command(ctx: click.Context, out: Path) -> None:
     speed = _show_speed(console)
     on_chip = demo_agents.on_chip()
     _show_agents(console, on_chip)
-    _draw(console, on_chip, speed, out)
-    console.print("\nNext: qstep train gridworld-8x8 --device sim, qstep --help, README.md")
-    ctx.exit(1 if differing or on_chip.differing else 0)
+    on_pole = _balance(console)
+    _show_pole(console, on_pole, out)
+    _draw(console, on_chip, on_pole, speed, out)
+    console.print("\nNext: qstep train CartPole-v1, qstep --help, README.md")
+    ctx.exit(1 if differing or on_chip.differing or on_pole.differing else 0)
 
 
 def _introduce(console: Console) -> None:
@@ -158,16 +164,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
         f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
         f"{found.seconds:.2g} s."
     )
-    if found.differing:
-        console.print(
-            f"{found.differing} of {found.table.size} table entries differ.",
-            style="bold red",
-        )
-    else:
-        console.print(
-            f"All {found.table.size:,} table entries are the model's, bit for bit.",
-            style="bold green",
-        )
+    _tell_difference(console, found.differing, found.table.size, "table entries")
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
     boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
     if boards:
@@ -181,11 +178,53 @@ def _show_agents(console: Console, found: OnChip) -> None:
         console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")
 
 
-def _draw(console: Console, found: OnChip, speed: Comparison, out: Path) -> None:
+def _tell_difference(console: Console, differing: int, size: int, what: str) -> None:
+    if differing:
+        console.print(f"{differing} of {size} {what} differ.", style="bold red")
+    else:
+        console.print(f"All {size:,} {what} are the model's, bit for bit.", style="bold green")
+
+
+def _balance(console: Console) -> OnPole:
+    from qstep_bench import demo_pole
+
+    console.print(
+        "\nA cart with a pole on it has a place, a speed, an angle and an angular speed: four real\n"
+        "numbers, which no table holds. Overlapping tiles turn them into a row in each of eight\n"
+        f"tables, whose values are added. {demo_pole.AGENTS} agents learn on the chip to balance it.\n"
+    )
+    with task_bar() as progress:
+        task = progress.add_task("CartPole on the chip", total=demo_pole.STEPS)
+        return demo_pole.on_chip(lambda done: progress.update(task, completed=done))
+
+
+def _show_pole(console: Console, found: OnPole, out: Path) -> None:
+    from qstep.cli.export import to_c
+    from qstep_bench.demo_pole import AGENTS
+
+    make_folder(out)
+    path = out / "cartpole.h"
+    write_atomically(path, to_c(found.table[found.middle], found.model.config).encode())
+    console.print(
+        f"{found.model.updates:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
+        f"{found.seconds:.2g} s."
+    )
+    _tell_difference(console, found.differing, found.table.size, "weights")
+    console.print(
+        "Played in Gymnasium's own CartPole-v1, 100 episodes each:\n"
+        f"{found.solved} of {AGENTS} agents solve it (475 of 500 steps or more), and the median agent\n"
+        f"keeps the pole up for {np.median(found.returns):.1f}. Its policy in C, tiles included: {path}",
+        soft_wrap=True,
+    )
+
+
+def _draw(console: Console, found: OnChip, on_pole: OnPole, speed: Comparison, out: Path) -> None:
     from qstep_bench import demo_picture
     from qstep_bench.boards import load_reports
 
-    paths = demo_picture.draw(found, demo_picture.bars(speed, found, load_reports(())), out)
+    paths = demo_picture.draw(
+        found, on_pole, demo_picture.bars(speed, found, load_reports(())), out
+    )
     console.print(
-        f"\nThe picture, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
+        f"\nThe pictures, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
     )

@@ -12,7 +12,7 @@ import click
 from qstep._io import extras
 from qstep._io.pictures import write_pictures
 from qstep.cli._options import plot_option
-from qstep.cli._output import JsonOutput, console, json_option, room_for, task_progress
+from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 
 __all__ = ["command"]
 
@@ -59,12 +59,13 @@ def command(
         task_progress("matmul") as progress,
     ):
         report = matmul.compare(sizes, rounds, progress=progress)
-    json_output.tell(asdict(report), lambda: _show(report))
+    json_output.tell(asdict(report), *_in_words(report))
     if plot_file is not None:
         write_pictures({plot_file: partial(matmul.draw, report)})
 
 
-def _show(report: Any) -> None:
+def _in_words(report: Any) -> list[object]:
+    """Return a table, and lines about the devices."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -85,11 +86,10 @@ def _show(report: Any) -> None:
             *(spread(found[size, device]) for device in report.devices),
             *(number(found[size, device].median / cpu) for device in others),
         )
-    out = console()
-    out.print(table)
-    for device, what in report.devices.items():
-        threads = f", {report.threads} threads" if device == "cpu" else ""
-        out.print(f"{device}: {what}{threads}")
-    for entry in report.absent:
-        out.print(f"{entry.name}: left out, {entry.reason}")
-    out.print(f"{report.date}; torch {report.versions['torch']}")
+    threads = {"cpu": f", {report.threads} threads"}
+    return [
+        table,
+        *(f"{device}: {what}{threads.get(device, '')}" for device, what in report.devices.items()),
+        *(f"{entry.name}: left out, {entry.reason}" for entry in report.absent),
+        f"{report.date}; torch {report.versions['torch']}",
+    ]

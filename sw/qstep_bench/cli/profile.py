@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 
 from qstep._io.files import write_atomically
 from qstep.cli._options import FiniteRange, refuse, torch_device_option
@@ -95,19 +97,10 @@ def command(
         "spots": [asdict(spot) for spot in found.spots],
         "file": str(file),
     }
-
-    def in_words() -> None:
-        _show(found, top)
-        click.echo(f"{backend}: {found.sentence}")
-        click.echo(file)
-
-    json_output.tell(report, in_words)
+    json_output.tell(report, _table(found, top), f"{backend}: {found.sentence}", str(file))
 
 
-def _show(found: Profile, top: int) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
+def _table(found: Profile, top: int) -> Table:
     table = Table(box=SIMPLE_HEAD)
     for name in ("share", "seconds", "calls"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -115,4 +108,4 @@ def _show(found: Profile, top: int) -> None:
     for spot in found.spots[:top]:
         calls = "" if spot.calls is None else f"{spot.calls:,}"
         table.add_row(f"{spot.share:.1%}", f"{spot.seconds:.3f}", calls, spot.where)
-    console().print(table)
+    return table

@@ -11,8 +11,9 @@ from qstep.deep import torch_device
 from qstep.deep.config import VARIANTS, Variant
 from qstep.deep.dqn_plain import Batch, q_loss
 from qstep.deep.fast.network import Stack
-from qstep.deep.fast.q_loss import Batches, QLoss
+from qstep.deep.fast.q_loss import QLoss
 from qstep.deep.network import modules
+from qstep.deep.replay import Batches
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Benchmark, Form
 
@@ -30,7 +31,7 @@ def benchmark(device: str) -> Benchmark:
 
     A call gives the loss and the TD errors of a batch that is already on the device. The plain form also
     makes the loss a Python number, as the usual code does to log it after every call; the fast form
-    leaves it on the device.
+    leaves it in memory.
     """
     on = torch_device.choose(device)
     forms: list[Form] = []
@@ -81,8 +82,8 @@ class _Pair:
         reward = torch.randn(1, _BATCH, generator=draw)
         terminated = torch.rand(1, _BATCH, generator=draw) < 0.1
         weight = torch.full((1, _BATCH), 1 / _BATCH)
-        batches = Batches(seen, action, reward, _GAMMA * (~terminated).float(), weight)
-        self._fast = QLoss(variant, networks, Batches(*(part.to(device) for part in batches)))
+        columns = (seen, action, reward, _GAMMA * (~terminated).float(), weight)
+        self._fast = QLoss(variant, networks, Batches(*(part.numpy() for part in columns)))
         before, after = seen[0, :_BATCH, :-1], seen[0, _BATCH:, :-1]
         parts = (before, action[0], reward[0], after, terminated[0])
         self._batch = Batch(*(part.contiguous().to(device) for part in parts))
@@ -110,7 +111,8 @@ class _Pair:
         loss, td_error = self._plain()
         ours = self._fast.forward()
         return _equal(
-            "losses or TD errors", (ours - loss.detach(), self._fast.td_error[0] - td_error)
+            "losses or TD errors",
+            (ours - loss.detach().cpu(), self._fast.td_error[0] - td_error.cpu()),
         )
 
     def check_gradient(self) -> str:

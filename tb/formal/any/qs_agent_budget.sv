@@ -4,8 +4,7 @@
 module qs_agent_budget
   import qs_agents_pkg::*;
 #(
-    parameter int unsigned Agents = 16,
-    parameter int unsigned Slots  = 16
+    parameter int unsigned Agents = 16
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -13,9 +12,10 @@ module qs_agent_budget
     input logic        run_i,
     input logic [47:0] run_steps_i,
 
-    input logic                            turn_i,
-    input logic [Slots-1:0][AgentBits-1:0] agent_i,
-    input logic [Slots-1:0]                live_i,
+    input logic                 turn_i,
+    input logic [AgentBits-1:0] answer_agent_i,
+    input logic [AgentBits-1:0] act_agent_i,
+    input logic                 act_live_i,
 
     input  logic row_stepped_i,
     output logic begins_o,
@@ -27,6 +27,8 @@ module qs_agent_budget
   always_ff @(posedge clk_i) {begins_o, tree_more_o, left_o} <= {any_begins, any_more, any_left};
 
   logic unused_inputs;
-  assign unused_inputs = ^{rst_i, run_i, run_steps_i, turn_i, agent_i, live_i, row_stepped_i};
+  assign unused_inputs = ^{
+    rst_i, run_i, run_steps_i, turn_i, answer_agent_i, act_agent_i, act_live_i, row_stepped_i
+  };
 
 endmodule

@@ -10,7 +10,7 @@ module qs_agent_choice
     parameter  int unsigned Width      = 16,
     parameter  int unsigned Algorithm  = 0,
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Tables     = Algorithm == 32'(DoubleQLearning) ? 2 : 1
+    localparam int unsigned Tables     = Algorithm == DoubleQLearning ? 2 : 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -48,7 +48,7 @@ module qs_agent_choice
 
   qs_delay #(
       .Width(ThresholdBits),
-      .Depth(Algorithm == 32'(ExpectedSarsa) ? Target - Waits : 0)
+      .Depth(Algorithm == ExpectedSarsa ? Target - Waits : 0)
   ) u_threshold (
       .clk_i,
       .data_i(threshold_i),

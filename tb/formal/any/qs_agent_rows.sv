@@ -2,8 +2,8 @@
 // In place of qs_agent_rows: one row and one entry of it, which may be any; all other reads return anything.
 //
 // Function    What is true of agents with this table is true of them with a table of any size, for each row and each
-//             entry: `rows_proof.sv` proves that qs_agent_rows behaves in this way. All tables of a lane have the
-//             same row and entry.
+//             entry: `rows_proof.sv` proves that qs_agent_rows behaves in this way. Each table of a lane has a row
+//             and a state of the entry of its own; the agent and the entry's action are the same in all.
 
 module qs_agent_rows #(
     parameter  int unsigned States     = 64,
@@ -24,13 +24,23 @@ module qs_agent_rows #(
     input logic [     Width-1:0] write_data_i
 );
 
+  // The states of row and entry: they may be any, and stay the same.
+  logic [StateBits-qs_agents_pkg::AgentBits-1:0] row_state, entry_state;
+  logic [StateBits-1:0] row_address, entry_address;
+  always_ff @(posedge clk_i) begin
+    row_state   <= row_state;
+    entry_state <= entry_state;
+  end
+  assign row_address   = {agent_lane_proof.chosen, row_state};
+  assign entry_address = {agent_lane_proof.chosen, entry_state};
+
   logic [Actions-1:0][Width-1:0] row_q, any_row, ram_q;
   logic [Width-1:0] entry_q;
   logic [Actions-1:0] writes, is_entry;
   logic reads_row, reads_entry;
 
-  assign reads_row   = row_state_i == agent_lane_proof.row_address;
-  assign reads_entry = row_state_i == agent_lane_proof.entry_address;
+  assign reads_row   = row_state_i == row_address;
+  assign reads_entry = row_state_i == entry_address;
   always_comb begin
     for (int unsigned a = 0; a < Actions; a++) begin
       writes[a]   = write_i && 32'(write_action_i) == a;
@@ -40,9 +50,8 @@ module qs_agent_rows #(
 
   always_ff @(posedge clk_i) begin
     for (int unsigned a = 0; a < Actions; a++) begin
-      if (writes[a] && write_state_i == agent_lane_proof.row_address) row_q[a] <= write_data_i;
-      if (writes[a] && write_state_i == agent_lane_proof.entry_address && is_entry[a])
-        entry_q <= write_data_i;
+      if (writes[a] && write_state_i == row_address) row_q[a] <= write_data_i;
+      if (writes[a] && write_state_i == entry_address && is_entry[a]) entry_q <= write_data_i;
       ram_q[a] <= writes[a] && write_state_i == row_state_i ? any_row[a] :
           reads_row ? row_q[a] : reads_entry && is_entry[a] ? entry_q : any_row[a];
     end

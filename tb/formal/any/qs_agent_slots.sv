@@ -19,7 +19,7 @@ module qs_agent_slots
     output logic [Slots-1:0][AgentBits-1:0] agent_o,
     output logic [Slots-1:0]                live_o,
     output logic                            turn_o,
-    output logic                            wakes_o
+    output logic                            clearing_o
 );
 
   logic [5:0] age_q = '0;
@@ -27,7 +27,7 @@ module qs_agent_slots
   // A net without a driver may be read in one place only, so registers hold what may be anything.
   logic [Slots-1:0][AgentBits-1:0] others_q, any_others;
   logic [Slots-1:0] lives_q, any_lives;
-  logic turn_q, any_turn, any_wakes;
+  logic turn_q, any_turn, any_clearing;
 
   for (genvar k = 0; k < Slots; k++) begin : gen_stage
     logic mine;
@@ -36,8 +36,8 @@ module qs_agent_slots
     assign live_o[k]  = mine || lives_q[k];
     always_comb assume (others_q[k] != agent_lane_proof.chosen || 32'(age_q) < k);
   end
-  assign turn_o  = turn_q;
-  assign wakes_o = age_q == '0 ? any_wakes : 32'(age_q) < 2 * Slots;
+  assign turn_o = turn_q;
+  assign clearing_o = age_q == '0 ? any_clearing : 32'(age_q) < 2 * Slots;
 
   always_ff @(posedge clk_i) begin
     if (age_q != '1) age_q <= age_q + 1'b1;

@@ -1,84 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of qs_agent_update: the same stages, with any function as its arithmetic.
 //
-// Function    `agent_update_proof.sv` proves that qs_agent_update does the same with its formula. An entry that is to
-//             be kept, without a target, is not changed.
+// Function    `agent_update_proof.sv` proves that qs_agent_update does the same with its formula, in which all planes
+//             have one increment. Entries that are to be kept, without a target, are not changed.
 
 module qs_agent_update #(
-    parameter  int unsigned Width     = 16,
-    localparam int unsigned CoeffBits = qs_pkg::CoeffBits
+    parameter  int unsigned Width         = 16,
+    parameter  int unsigned CoeffFraction = 15,
+    parameter  int unsigned Planes        = 1,
+    localparam int unsigned SumBits       = Width + $clog2(Planes),
+    localparam int unsigned CoeffBits     = qs_pkg::CoeffBits
 ) (
     input logic clk_i,
 
-    input logic signed [Width-1:0] s0_reward_i,
-    input logic signed [Width-1:0] s0_entry_i,
-    input logic s0_keep_i,
-    input logic [CoeffBits-1:0] s2_alpha_i,
-    input logic signed [Width:0] s3_target_i,
-    input logic [CoeffBits-1:0] s3_kappa_i,
-    input logic s5_zero_i,
-    input logic signed [Width-1:0] s5_entry_i,
-    input logic [qs_pkg::CoeffFraction-1:0] s5_bias_i,
+    input logic signed [Width-1:0] entry_reward_i,
+    input logic signed [SumBits-1:0] entry_value_i,
+    input logic entry_keep_i,
+    input logic [CoeffBits-1:0] alpha_coeff_i,
+    input logic signed [SumBits:0] target_value_i,
+    input logic [CoeffBits-1:0] target_kappa_i,
+    input logic again_zero_i,
+    input logic signed [Width-1:0] again_value_i,
+    input logic [CoeffFraction-1:0] again_bias_i,
+    input logic [Planes-1:0][Width-1:0] increment_weights_i,  // several planes
 
-    output logic signed [Width-1:0] value_o,
-    output logic                    saturated_o
+    output logic [Planes-1:0][Width-1:0] value_o,
+    output logic                         saturated_o
 );
 
-  logic [Width-1:0] reward, entry, value;
-  logic [Width:0] target;
+  localparam int unsigned Done = Planes > 1 ? 9 : 8;  // the stage of value_o
+  localparam int unsigned Takes = Planes > 1 ? 8 : 5;  // the stage of the entries
+
+  logic [Width-1:0] reward;
+  logic [SumBits-1:0] entry, sum;
+  logic [Planes-1:0][Width-1:0] entries, values, any_values;
+  logic [SumBits:0] target;
   logic [CoeffBits-1:0] alpha, kappa;
-  logic [Width-1:0] any_value;
-  logic keep, saturated, any_saturated;
+  logic [CoeffFraction-1:0] bias;
+  logic keep, zero, saturated, any_saturated;
 
   qs_delay #(
-      .Width(2 * Width + 1),
-      .Depth(5)
+      .Width(Width + SumBits + 1),
+      .Depth(Takes)
   ) u_first (
       .clk_i,
-      .data_i({s0_reward_i, s0_entry_i, s0_keep_i}),
+      .data_i({entry_reward_i, entry_value_i, entry_keep_i}),
       .data_o({reward, entry, keep})
   );
   qs_delay #(
       .Width(CoeffBits),
-      .Depth(3)
+      .Depth(Takes - 2)
   ) u_alpha (
       .clk_i,
-      .data_i(s2_alpha_i),
+      .data_i(alpha_coeff_i),
       .data_o(alpha)
   );
   qs_delay #(
-      .Width(CoeffBits + Width + 1),
-      .Depth(2)
+      .Width(CoeffBits + SumBits + 1),
+      .Depth(Takes - 3)
   ) u_target (
       .clk_i,
-      .data_i({s3_kappa_i, s3_target_i}),
+      .data_i({target_kappa_i, target_value_i}),
       .data_o({kappa, target})
   );
+  qs_delay #(
+      .Width(1 + CoeffFraction),
+      .Depth(Takes - 5)
+  ) u_again (
+      .clk_i,
+      .data_i({again_zero_i, again_bias_i}),
+      .data_o({zero, bias})
+  );
 
-  // An entry of which the two operands differ becomes anything.
-  agent_value #(
+  assign entries = Planes > 1 ? increment_weights_i : again_value_i;
+  summed #(
+      .Terms(Planes),
       .Width(Width)
+  ) u_summed (
+      .terms_i(entries),
+      .sum_o  (sum)
+  );
+
+  // Entries with another sum than before become anything.
+  agent_value #(
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .Planes       (Planes)
   ) u_value (
       .alpha_i    (alpha),
       .kappa_i    (kappa),
-      .entry_i    (entry),
+      .entries_i  (entries),
       .reward_i   (reward),
-      .target_i   (s5_zero_i ? '0 : target),
-      .bias_i     (s5_bias_i),
-      .value_o    (value),
+      .target_i   (zero ? '0 : target),
+      .bias_i     (bias),
+      .values_o   (values),
       .saturated_o(saturated)
   );
 
-  logic [Width:0] result;
+  logic [Planes*Width:0] result;
   always_comb begin
-    result = {any_saturated, any_value};
-    if (keep && s5_zero_i) result = {1'b0, s5_entry_i};
-    else if (!keep && entry == s5_entry_i) result = {saturated, value};
+    result = {any_saturated, any_values};
+    if (keep && zero) result = {1'b0, entries};
+    else if (!keep && entry == sum) result = {saturated, values};
   end
 
   qs_delay #(
-      .Width(Width + 1),
-      .Depth(3)
+      .Width(Planes * Width + 1),
+      .Depth(Done - Takes)
   ) u_result (
       .clk_i,
       .data_i(result),

@@ -4,7 +4,8 @@
 // Function    `draw_proof.sv` proves that qs_draw does the same with its own rounds.
 
 module qs_draw #(
-    parameter int unsigned Agents = 16
+    parameter int unsigned Agents        = 16,
+    parameter int unsigned CoeffFraction = 15
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -16,14 +17,14 @@ module qs_draw #(
     input logic [                         1:0] mix_load_i,
     input logic [                        31:0] load_data_i,
 
-    output logic [                        63:0] advance_word_o,
-    output logic [                        63:0] request_draw_o,
-    output logic [qs_agents_pkg::NoiseBits-1:0] policy_rounding_o,
-    output logic                                policy_table_o
+    output logic [             63:0] advance_word_o,
+    output logic [             63:0] request_draw_o,
+    output logic [CoeffFraction-1:0] policy_rounding_o,
+    output logic                     policy_table_o
 );
 
   logic [63:0] advanced, draw, mix_word_q, fetch_word_q, request_word_q;
-  logic [qs_agents_pkg::NoiseBits-1:0] rounding;
+  logic [CoeffFraction-1:0] rounding;
   logic one_table;
 
   qs_agent_ram #(
@@ -42,14 +43,18 @@ module qs_draw #(
       .data_o(advance_word_o)
   );
 
-  drawn u_advanced (
+  drawn #(
+      .CoeffFraction(CoeffFraction)
+  ) u_advanced (
       .word_i    (advance_word_o),
       .advanced_o(advanced),
       .draw_o    (),
       .rounding_o(),
       .table_o   ()
   );
-  drawn u_drawn (
+  drawn #(
+      .CoeffFraction(CoeffFraction)
+  ) u_drawn (
       .word_i    (request_word_q),
       .advanced_o(),
       .draw_o    (draw),

@@ -4,29 +4,30 @@
 // Function    `update_proof.sv` proves that qs_update does the same with its own arithmetic.
 
 module qs_update #(
-    parameter  int unsigned Width     = 16,
-    parameter  int unsigned IndexBits = 2,
-    parameter  int unsigned LoopDepth = 1,
-    localparam int unsigned CoeffBits = qs_pkg::CoeffBits
+    parameter  int unsigned Width         = 16,
+    parameter  int unsigned CoeffFraction = 15,
+    parameter  int unsigned IndexBits     = 2,
+    parameter  int unsigned LoopDepth     = 1,
+    localparam int unsigned CoeffBits     = qs_pkg::CoeffBits
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input logic [LoopDepth+1:0] valid_i,
 
-    input logic        [            CoeffBits-1:0] alpha_i,
-    input logic        [            CoeffBits-1:0] kappa_i,
-    input logic signed [                Width-1:0] reward_i,
-    input logic signed [                Width-1:0] entry_i,
-    input logic signed [                Width-1:0] max_i,
-    input logic        [            IndexBits-1:0] greedy_i,
-    input logic                                    terminated_i,
-    input logic        [qs_pkg::CoeffFraction-1:0] bias_i,
-    input logic                                    take_far_i,
-    input logic                                    join_far_i,
-    input logic                                    take_near_i,
-    input logic                                    join_near_i,
-    input logic        [            IndexBits-1:0] value_index_i,
+    input logic        [    CoeffBits-1:0] alpha_i,
+    input logic        [    CoeffBits-1:0] kappa_i,
+    input logic signed [        Width-1:0] reward_i,
+    input logic signed [        Width-1:0] entry_i,
+    input logic signed [        Width-1:0] max_i,
+    input logic        [    IndexBits-1:0] greedy_i,
+    input logic                            terminated_i,
+    input logic        [CoeffFraction-1:0] bias_i,
+    input logic                            far_replaces_entry_i,
+    input logic                            far_joins_max_i,
+    input logic                            near_replaces_entry_i,
+    input logic                            near_joins_max_i,
+    input logic        [    IndexBits-1:0] value_index_i,
 
     output logic signed [    Width-1:0] value_o,
     output logic        [    Width-1:0] not_value_o,
@@ -37,12 +38,13 @@ module qs_update #(
 
   logic signed [Width-1:0] reward, entry;
   logic terminated;
-  logic [qs_pkg::CoeffFraction-1:0] bias;
+  logic [CoeffFraction-1:0] bias;
 
   update_operands #(
-      .Width    (Width),
-      .IndexBits(IndexBits),
-      .LoopDepth(LoopDepth)
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction),
+      .IndexBits    (IndexBits),
+      .LoopDepth    (LoopDepth)
   ) u_operands (
       .value_i     (value_o),
       .reward_o    (reward),
@@ -53,7 +55,8 @@ module qs_update #(
   );
 
   updated_value #(
-      .Width(Width)
+      .Width        (Width),
+      .CoeffFraction(CoeffFraction)
   ) u_value (
       .alpha_i,
       .kappa_i,

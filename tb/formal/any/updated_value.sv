@@ -2,17 +2,18 @@
 // In place of the update's formula: any function of a transition's operands, where products are free.
 
 module updated_value #(
-    parameter int unsigned Width = 16
+    parameter int unsigned Width         = 16,
+    parameter int unsigned CoeffFraction = 15
 ) (
-    input  logic        [     15:0] alpha_i,
-    input  logic        [     15:0] kappa_i,
-    input  logic signed [Width-1:0] entry_i,
-    input  logic signed [Width-1:0] reward_i,
-    input  logic signed [Width-1:0] max_i,
-    input  logic                    terminated_i,
-    input  logic        [     14:0] bias_i,
-    output logic        [Width-1:0] value_o,
-    output logic                    saturated_o
+    input  logic        [             15:0] alpha_i,
+    input  logic        [             15:0] kappa_i,
+    input  logic signed [        Width-1:0] entry_i,
+    input  logic signed [        Width-1:0] reward_i,
+    input  logic signed [        Width-1:0] max_i,
+    input  logic                            terminated_i,
+    input  logic        [CoeffFraction-1:0] bias_i,
+    output logic        [        Width-1:0] value_o,
+    output logic                            saturated_o
 );
 
   localparam int unsigned Bits = 2 * Width + 32;

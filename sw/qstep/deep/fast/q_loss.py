@@ -7,8 +7,6 @@ and the gradient is written by hand (docs/deep.md, "The Q-loss").
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -17,39 +15,40 @@ from torch import Tensor
 from qstep._io.compiled import compiled
 from qstep.deep.config import VARIANTS, Variant
 from qstep.deep.fast.network import Backward, Pass, Stack
+from qstep.deep.replay import Batches
 from qstep.spec.checks import one_of
 
-__all__ = ["Batches", "CompiledHead", "QLoss", "TorchHead", "head"]
-
-
-class Batches(NamedTuple):
-    """K batches of B transitions, as :class:`~qstep.deep.replay.Replay` samples them."""
-
-    seen: Tensor  # float32 (K, 2 B, D + 1): observations, then next ones; the last column is 1
-    action: Tensor  # int64 (K, B)
-    reward: Tensor  # float32 (K, B)
-    discount: (
-        Tensor  # float32 (K, B), of the next value: gamma, or 0 where the transition terminated
-    )
-    weight: Tensor  # float32 (K, B), of the transition in the loss: 1/B, times an importance weight
+__all__ = ["QLoss"]
 
 
 class QLoss:
     """Loss, TD errors and gradient for batches that always lie in the same memory.
 
-    `networks` are the learning network and the target network, in this order. `loss`, float32 of shape
-    (K,), is the weighted sum of smooth L1 of each batch, and `td_error`, shape (K, B), its target minus
-    its value, both from the batch's last :meth:`forward`; `gradient` is that of the last
-    :meth:`backward`. A variant that does not exist raises ConfigError.
+    `networks` are the learning network and the target network, in this order. They run on their device,
+    and :meth:`load` moves the batches' observations there. The rest is computed on the host in one
+    compiled loop, which turns the networks' values into loss, TD errors and `back`, the gradient with
+    respect to the values. With `chooser` and `judge`, the values that the variant gives both roles,
+
+        error = reward + discount * judge[argmax chooser] - value[action]
+        slope = clamp(error, -1, 1)
+        loss  = sum over weight * slope * (error - slope / 2)      (smooth L1)
+        back[action] = -weight * slope, 0 for the other actions    (its gradient)
+
+    `loss`, float32 of shape (K,), and `td_error`, shape (K, B), are those of each batch's last
+    :meth:`forward`; `gradient` is that of the last :meth:`backward`. A variant that does not exist
+    raises ConfigError.
     """
 
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:
         one_of("variant", variant, VARIANTS)
-        online, seen, device = networks[0], batches.seen, networks.flat.device
+        online, device = networks[0], networks.flat.device
+        # On the CPU, what is on the device and on the host is one tensor: its copies do nothing.
+        self._sampled = torch.from_numpy(batches.seen)
+        self._seen = seen = self._sampled.to(device)
         count, rows, width = seen.shape
         size = rows // 2
-        self.loss = torch.zeros(count, device=device)
-        self.td_error = torch.zeros(count, size, device=device)
+        self.loss = torch.zeros(count)
+        self.td_error = torch.zeros(count, size)
         # All views are made once: making one takes as long as computing with it.
         if variant == "target":  # each network has its own half
             self._pass = Pass(networks, size)
@@ -59,105 +58,32 @@ class QLoss:
             rows_seen = seen[:, None].expand(-1, len(self._pass.values), -1, -1)
         self._columns = list(rows_seen.transpose(2, 3))
         self._observations = list(seen[:, :size])
-        now, later = self._pass.values[0], self._pass.values[-1]
-        values = Values(now[:, :size], now[:, -size:], later[:, -size:])
-        if variant != "double":
-            values = values._replace(chooser=values.judge)
         self._back = torch.zeros(online.sizes[-1], size, device=device)
-        parts = (*batches[1:], self.td_error, self.loss)
-        self._head = head(values, [Columns(*part) for part in zip(*parts, strict=True)], self._back)
         self._backward = Backward(online, self._pass, size)
         self.gradient = self._backward.gradient
+        self._host_values, self._host_back = self._pass.values.cpu(), self._back.cpu()
+        now, later = (self._host_values[k].numpy() for k in (0, -1))
+        judge = later[:, -size:]
+        chooser = now[:, -size:] if variant == "double" else judge
+        parts = (*batches[1:], self.td_error.numpy(), self.loss.numpy().reshape(-1, 1))
+        self._arguments = [
+            (now[:, :size], chooser, judge, *columns, self._host_back.numpy())
+            for columns in zip(*parts, strict=True)
+        ]
+
+    def load(self) -> None:
+        """Move the observations of the batches, which have changed, to the device."""
+        self._seen.copy_(self._sampled)
 
     def forward(self, batch: int = 0) -> Tensor:
         """Compute :attr:`loss` and :attr:`td_error` of a batch; return its loss, shape ()."""
-        self._pass(self._columns[batch])
-        self._head(batch)
+        self._host_values.copy_(self._pass(self._columns[batch]))
+        _head(*self._arguments[batch])
         return self.loss[batch]
 
     def backward(self, batch: int = 0) -> Tensor:
         """Compute :attr:`gradient` for the last :meth:`forward`; return it flat, shape (1, P)."""
-        return self._backward(self._back, self._observations[batch])
-
-
-class Values(NamedTuple):
-    """The networks' values for B transitions, as views of shape (actions, B)."""
-
-    value: Tensor  # of the observations
-    chooser: Tensor  # of the next observations: chooses the best action
-    judge: Tensor  # of the next observations: gives that action's value; the same tensor if both are one
-
-
-class Columns(NamedTuple):
-    """B transitions and what is computed from them, each of shape (B,) except the loss."""
-
-    action: Tensor
-    reward: Tensor
-    discount: Tensor
-    weight: Tensor
-    td_error: Tensor
-    loss: Tensor
-
-
-class TorchHead:
-    """The head of the loss in PyTorch's operations, for any device.
-
-    The head turns the networks' values into loss, TD errors and the gradient with respect to the values,
-    `back`, float32 of shape (actions, B). For the transition of each column,
-
-        error = reward + discount * judge[argmax chooser] - value[action]
-        slope = clamp(error, -1, 1)
-        loss  = sum over weight * slope * (error - slope / 2)      (smooth L1)
-        back[action] = -weight * slope, 0 for the other actions    (its gradient)
-    """
-
-    def __init__(self, values: Values, batches: list[Columns], back: Tensor) -> None:
-        self._values, self._back = values, back
-        self._batches = [
-            Columns(*(tensor.view(1, -1) for tensor in columns))._replace(loss=columns.loss)
-            for columns in batches
-        ]
-        row = back[:1]
-        self._taken, self._best, self._slope, self._rest = (torch.empty_like(row) for _ in range(4))
-        self._choice = torch.empty_like(row, dtype=torch.int64)
-
-    def __call__(self, batch: int) -> None:
-        """Compute TD errors and loss of a batch, and `back`."""
-        action, reward, discount, weight, error, loss = self._batches[batch]
-        value, chooser, judge = self._values
-        torch.gather(value, 0, action, out=self._taken)
-        if chooser is judge:
-            torch.amax(judge, 0, keepdim=True, out=self._best)
-        else:
-            torch.argmax(chooser, 0, keepdim=True, out=self._choice)
-            torch.gather(judge, 0, self._choice, out=self._best)
-        torch.addcmul(reward, discount, self._best, out=error)
-        error.sub_(self._taken)
-        torch.clamp(error, -1, 1, out=self._slope)
-        torch.sub(error, self._slope, alpha=0.5, out=self._rest)
-        self._slope.mul_(weight)
-        torch.dot(self._slope[0], self._rest[0], out=loss)
-        self._back.zero_().scatter_(0, action, self._slope.neg_())
-
-
-class CompiledHead:
-    """The head as one compiled loop, for the CPU."""
-
-    def __init__(self, values: Values, batches: list[Columns], back: Tensor) -> None:
-        shared = [tensor.numpy() for tensor in values]
-        self._arguments = [
-            (*shared, *(part.numpy() for part in columns), back.numpy()) for columns in batches
-        ]
-
-    def __call__(self, batch: int) -> None:
-        """Compute TD errors and loss of a batch, and `back`."""
-        _head(*self._arguments[batch])
-
-
-def head(values: Values, batches: list[Columns], back: Tensor) -> TorchHead | CompiledHead:
-    """Return the head for the device of the tensors."""
-    kind = CompiledHead if back.device.type == "cpu" else TorchHead
-    return kind(values, batches, back)
+        return self._backward(self._back.copy_(self._host_back), self._observations[batch])
 
 
 @compiled
@@ -186,4 +112,4 @@ def _head(
         total += weight[j] * slope * (error - np.float32(0.5) * slope)
         back[action[j], j] = -weight[j] * slope
         td_error[j] = error
-    loss[()] = total
+    loss[0] = total

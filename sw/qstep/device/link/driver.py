@@ -29,6 +29,15 @@ class Driver(Closing):
     ) -> None:
         self._port, self._expected_build = port, build
         self._session = Session(port, config, patience)
+        try:
+            self._begin()
+        except BaseException:
+            port.close()
+            raise
+
+    def _begin(self) -> None:
+        """Open the first session, and set what opening sets."""
+        self.reconnect()
 
     def reconnect(self) -> None:
         """Open a new session after an error; the device's contents stay, and a job continues."""

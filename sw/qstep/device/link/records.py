@@ -29,48 +29,21 @@ def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
     return (wide.reshape(-1).view("<i4") >> 8 * (4 - width)).astype(np.int32)
 
 
-_SLOT_BITS = 10  # four times as many slots as codes, so that probing is short
-_SLOTS = 1 << _SLOT_BITS
-_FREE = -1
-
-
-@compiled
-def _assign(rewards, codes, values, count, slots):  # type: ignore[no-untyped-def]
-    """Write each reward's code; return the number of codes in use, or -1 if there are not enough."""
-    for i in range(len(rewards)):
-        reward = rewards[i]
-        # Fibonacci hashing; the slots hold codes and form an open-addressed set over `values`.
-        slot = (np.int64(reward) * 0x9E3779B1 >> (32 - _SLOT_BITS)) % _SLOTS
-        while slots[slot] != _FREE and values[slots[slot]] != reward:
-            slot = (slot + 1) % _SLOTS
-        if slots[slot] == _FREE:
-            if count == CODES:
-                return -1
-            values[count] = reward
-            slots[slot] = count
-            count += 1
-        codes[i] = slots[slot]
-    return count
-
-
 class RewardTable:
     """Codes of the rewards seen so far, in the order in which they were first seen.
 
-    `values` are the raw rewards by code; the first ``len(self)`` are in use.
+    `values` are the raw rewards by code.
     """
 
     def __init__(self) -> None:
-        self.values = np.zeros(CODES, np.int32)
-        self._slots = np.full(_SLOTS, _FREE, np.int16)
-        self._count = 0
+        self.values = np.zeros(0, np.int32)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.values)
 
     def clear(self) -> None:
         """Forget every code."""
-        self._slots.fill(_FREE)
-        self._count = 0
+        self.values = self.values[:0]
 
     def assign(self, rewards: NDArray[np.int32]) -> tuple[NDArray[np.uint8], int] | None:
         """Return the code of each reward, and the first code whose value the device does not have yet.
@@ -78,18 +51,18 @@ class RewardTable:
         Existing codes are kept, and new ones follow them; if the new ones do not fit, all codes are
         assigned again. None if there are more than 256 distinct rewards; then no code is in use.
         """
-        codes = np.empty(len(rewards), np.uint8)
-        known = self._count
-        count = _assign(rewards, codes, self.values, known, self._slots)
-        if count < 0:
-            self.clear()
-            known = 0
-            count = _assign(rewards, codes, self.values, 0, self._slots)
-        if count < 0:
+        distinct, first = np.unique(rewards, return_index=True)
+        distinct = distinct[np.argsort(first)]
+        known = len(self)
+        values = np.concatenate([self.values, distinct[~np.isin(distinct, self.values)]])
+        if len(values) > CODES:
+            known, values = 0, distinct
+        if len(values) > CODES:
             self.clear()
             return None
-        self._count = count
-        return codes, known
+        self.values = values
+        order = np.argsort(values).astype(np.uint8)
+        return order[np.searchsorted(values, rewards, sorter=order)], known
 
 
 _DIGEST_CHUNK = 1 << 16

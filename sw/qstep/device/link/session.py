@@ -59,9 +59,8 @@ class Session:
         self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(config.link.buffer_bytes)
         self._sent = self._received = 0  # bytes so far
-        self._retries = self._gaps = (
-            0  # repeats of requests without an answer, or answered by a GAP
-        )
+        # Repeats of requests without an answer, or answered by a GAP.
+        self._retries = self._gaps = 0
         self._made = time.monotonic()
         self._gaps_now = 0  # repeats because of GAP since a request was last known to be executed
         self._count = 0  # the device's count when it opened this session
@@ -102,7 +101,11 @@ class Session:
             return frame if is_other or frame.payload.endswith(payload) else None
 
         def resend() -> None:
-            self._wake()
+            if self._rated is not None:
+                _log.info("break: back to %d baud", self._link.baud)
+                self._rated.send_break()
+                if self._rated.baud != self._link.baud:
+                    self._rated.set_baud(self._link.baud)
             self._write(hello)
 
         self._write(hello)
@@ -218,27 +221,28 @@ class Session:
     def _await_progress(self) -> None:
         """Wait until at least one more request is known to be executed."""
         oldest = self._window.pending[0]
-        self._wait(oldest.kind.name, self._acknowledge, self._go_back, oldest.seconds)
+
+        def resend() -> None:
+            self._write(self._window.repeated())
+
+        self._wait(oldest.kind.name, self._acknowledge, resend, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
-        """Process an answer; return True if more requests are known to be executed."""
+        """Process an answer; return True if more requests are known to be executed.
+
+        The requests that a GAP asks for are written again. A device that answers only GAP is not obeyed
+        for ever: it is then treated as silent.
+        """
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
             self._gaps_now = 0
-        self._fill_gap(progress.repeat)
+        if progress.repeat and self._gaps_now < RETRIES:
+            self._gaps_now += 1
+            self._gaps += 1
+            again = len(progress.repeat)
+            _log.info("gap: %d bytes sent again, %d of %d", again, self._gaps_now, RETRIES)
+            self._write(progress.repeat)
         return progress.more_done or None
-
-    def _go_back(self) -> None:
-        """Repeat all unanswered requests."""
-        self._write(self._window.repeated())
-
-    def _wake(self) -> None:
-        """Bring a device that uses another rate, and the port, to the rate after a reset."""
-        if self._rated is not None:
-            _log.info("break: back to %d baud", self._link.baud)
-            self._rated.send_break()
-            if self._rated.baud != self._link.baud:
-                self._rated.set_baud(self._link.baud)
 
     def _write(self, data: bytes) -> None:
         """Write bytes; an error of the port closes the session."""
@@ -249,17 +253,6 @@ class Session:
             _log.info("port failed: %s", error)
             self._window.close()
             raise
-
-    def _fill_gap(self, data: bytes) -> None:
-        """Write again the requests that a GAP asks for.
-
-        A device that answers only GAP is not obeyed for ever: it is then treated as silent.
-        """
-        if data and self._gaps_now < RETRIES:
-            self._gaps_now += 1
-            self._gaps += 1
-            _log.info("gap: %d bytes sent again, %d of %d", len(data), self._gaps_now, RETRIES)
-            self._write(data)
 
     def _wait(
         self,

@@ -1,0 +1,1 @@
+"""Lattice ECP5: its tools, rewrites of its netlists, and copies of a placed lane."""

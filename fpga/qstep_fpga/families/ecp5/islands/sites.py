@@ -1,0 +1,79 @@
+"""A site: the tiles of a chip that a lane is in."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from qstep_fpga.families.ecp5.islands.grid import LOGIC, Grid, Tile
+
+__all__ = ["Names", "Room", "Site", "contents", "extent", "near", "room_of"]
+
+Names = tuple[str, ...]
+"""What a tile has."""
+
+Room = Mapping[str, int]
+"""How much there is of each resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Tiles for one lane.
+
+    Attributes
+    ----------
+    column, row : int
+        Its leftmost column and its lowest row.
+    shape : frozenset of tuple
+        Its tiles, counted from there.
+    """
+
+    column: int
+    row: int
+    shape: frozenset[Tile]
+
+    def __contains__(self, tile: Tile) -> bool:
+        return (tile[0] - self.column, tile[1] - self.row) in self.shape
+
+    def __iter__(self) -> Iterator[Tile]:
+        return ((self.column + x, self.row + y) for x, y in self.shape)
+
+    def __len__(self) -> int:
+        return len(self.shape)
+
+    def beyond(self, other: Site) -> Tile:
+        """Return its distance from another site, in columns and rows."""
+        return self.column - other.column, self.row - other.row
+
+
+def extent(grid: Grid) -> frozenset[Tile]:
+    """Return the tiles of the smallest rectangle around all logic of a chip."""
+    columns, rows = zip(*grid.tiles(LOGIC), strict=True)
+    return frozenset(
+        itertools.product(range(min(columns), max(columns) + 1), range(min(rows), max(rows) + 1))
+    )
+
+
+def near(tiles: Collection[Tile], distance: int) -> set[Tile]:
+    """Return tiles and all others within a distance, in columns and in rows, of one of them."""
+    away = range(-distance, distance + 1)
+    return {(column + x, row + y) for column, row in tiles for x in away for y in away}
+
+
+def contents(grid: Grid) -> Mapping[Tile, Names]:
+    """Return what each tile has."""
+    found: defaultdict[Tile, Names] = defaultdict(tuple)
+    for kind, bels in grid.places.items():
+        for bel in bels:
+            found[bel.tile] += (bel.name if kind != LOGIC else LOGIC,)
+    return found
+
+
+def room_of(tiles: Iterable[Names]) -> Room:
+    """Return how much of each resource tiles have."""
+    names = list(itertools.chain.from_iterable(tiles))
+    logic = names.count(LOGIC)
+    memories = sum(name.startswith("EBR") for name in names)
+    return {"LUT4": logic, "FF": logic, "block RAM": memories, "DSP": len(names) - logic - memories}

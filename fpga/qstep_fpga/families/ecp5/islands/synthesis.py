@@ -1,0 +1,100 @@
+"""Synthesis of a farm: the island, and what is around the islands, each on its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+from qstep._io import cache
+from qstep.spec.config import Config
+from qstep_fpga import pll, tools
+from qstep_fpga.board import Board
+from qstep_fpga.families import FAMILIES
+from qstep_fpga.families.base import NETLIST
+from qstep_fpga.netlist import (
+    files_around,
+    identity,
+    parameters,
+    read,
+    read_board,
+    refine,
+    refinements,
+    stage,
+)
+from qstep_fpga.pin_wrapper import WRAPPER, around_device
+from qstep_rtl.farm import island_parameters
+
+__all__ = ["ISLAND", "synthesise_farm"]
+
+ISLAND = "qs_island"
+
+# Without these LUTs of five and more inputs are pairs: nextpnr names what it makes of them anew, and
+# they are no faster here.
+_NO_WIDE = " -nowidelut"
+
+# Both flip-flops of a slice share enable and reset. Few flip-flops with one of their own come last when
+# nextpnr places a full site, where it finds no empty slice for them and never ends: 1,476 LUTs in 2,016
+# places were not placed in eight minutes, and are in one without. Enables and resets of fewer than 5
+# flip-flops are logic instead, 12 LUTs.
+_KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
+_RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
+
+_NO_LINES = "setattr -unset src"
+"""So that a changed comment does not mean placing all lanes again."""
+
+
+def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: takes minutes
+    """Return a netlist of the modules ``board`` and ``qs_island``, from the cache or made.
+
+    Parameters
+    ----------
+    board : Board
+        With an ECP5.
+    config : Config
+        With several lanes.
+
+    Raises
+    ------
+    ToolMissingError
+        The FPGA tools are not installed.
+    BuildError
+        A tool failed, or the PLL cannot make the clock of `config`.
+    """
+    family = FAMILIES[board.family]
+    build = identity(board, config)
+    values = island_parameters(config)
+    forgotten = " ".join(f"-unset {name}" for name in values)
+    scripts = {
+        WRAPPER: [
+            *read_board(board, config, options=f"--blackboxed-module {ISLAND}"),
+            f"setparam {forgotten} t:{ISLAND}",
+        ],
+        ISLAND: [read(ISLAND, options=parameters(values), config=config)],
+    }
+    parts = [build, str(scripts)]  # the identity of the build says the rest
+
+    def make(folder: Path) -> Path:
+        pll.make(board, config, folder)
+        stage(config, folder)
+        for path in files_around(board, config):
+            shutil.copy(path, folder)
+        top_text = around_device(board, config, build)
+        (folder / f"{WRAPPER}.il").write_text(top_text, encoding="utf-8")
+        modules = {}
+        for top, reading in scripts.items():
+            synthesis = f"{family.synthesis}{_NO_WIDE} -top {top}"
+            commands = [*reading, f"{synthesis} -run :map_ffs"]
+            if top == ISLAND:
+                commands += ["opt_clean", _RARE, _NO_LINES]
+            commands += [f"{synthesis} -json {NETLIST} -run map_ffs:"]
+            tools.yosys("; ".join(commands), folder)
+            refine(refinements(family, agents=True), folder / NETLIST, top)
+            content = json.loads((folder / NETLIST).read_text(encoding="utf-8"))
+            modules[top] = content["modules"][top]
+        kept = folder / "farm.json"
+        kept.write_text(json.dumps({"creator": "qstep", "modules": modules}), encoding="utf-8")
+        return kept
+
+    return cache.fetch(hashlib.sha256("\0".join(parts).encode()).hexdigest(), ".json", make)

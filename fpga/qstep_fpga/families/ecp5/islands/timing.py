@@ -1,0 +1,135 @@
+"""The clock of a farm: that of a lane alone, and that of all paths that are not inside one lane.
+
+A copy has the places and the routes of the lane that was placed, so its paths take as long. nextpnr says
+that they take longer: once a packed netlist is read, it does not know which half of a slice a bit of a
+carry chain is in, and takes every bit for a first one. So paths inside lanes count as nextpnr found them
+when it placed the lane, and what is left without them is analysed anew.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from qstep_fpga.families.ecp5.islands.around import Lane, Original
+from qstep_fpga.families.ecp5.islands.routes import GLOBAL
+from qstep_fpga.pin_wrapper import LANES_CLOCK
+
+__all__ = ["between", "with_lanes"]
+
+Module = Mapping[str, Any]
+
+
+def between(farm: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
+    """Return a routed farm without what only paths inside a lane go through.
+
+    A net that is left keeps its whole route, and so its delays: where that leads to a cell that only
+    such paths go through, the cell is left with this one pin.
+
+    Parameters
+    ----------
+    farm : dict
+        The packed module that nextpnr wrote after routing.
+    lanes : sequence of Lane
+    """
+    kept_of = {id(lane.original): _at_ports(lane.original) for lane in lanes}
+    inside = {
+        f"{lane.name}.{name}"
+        for lane in lanes
+        for name in lane.original.module["cells"].keys() - kept_of[id(lane.original)]
+    }
+    cut = {bit for name in inside for bit in _bits(farm["cells"][name], "output")}
+    cells = {name: cell for name, cell in farm["cells"].items() if name not in inside}
+    taken = {bit for cell in cells.values() for bit in _bits(cell, "input")} - cut
+    nets = farm["netnames"]
+    clocks = {bit for name, net in nets.items() if name.startswith(GLOBAL) for bit in net["bits"]}
+    touched = {bit for name in inside for bit in _bits(farm["cells"][name], "input")}
+    cut |= touched - taken
+    cells = {name: _with_nets(cell, lambda bit: bit not in cut) for name, cell in cells.items()}
+    for name in inside:
+        stub = _with_nets(farm["cells"][name], lambda bit: bit not in cut and bit not in clocks)
+        if any(stub["connections"].values()):
+            cells[name] = stub
+    left = {name: net for name, net in nets.items() if not cut.intersection(net["bits"])}
+    return {**farm, "cells": cells, "netnames": left}
+
+
+def _with_nets(cell: Module, is_left: Callable[[int], bool]) -> dict[str, Any]:
+    wires = cell["connections"].items()
+    return {**cell, "connections": {port: [*filter(is_left, bits)] for port, bits in wires}}
+
+
+def _at_ports(original: Original) -> set[str]:
+    """Return the cells of a lane on a path from a port to a register, or from a register to a port."""
+    module = original.module
+    found: set[str] = set()
+    for way, onward in (("input", "output"), ("output", "input")):
+        at: defaultdict[int, list[str]] = defaultdict(list)
+        for name, cell in module["cells"].items():
+            for bit in _bits(cell, way):
+                at[bit].append(name)
+        front = [
+            bit
+            for name, port in module["ports"].items()
+            if port["direction"] == way and name != original.clock
+            for bit in port["bits"]
+        ]
+        passed: set[str] = set()
+        while front:
+            for name in at[front.pop()]:
+                if name not in passed:
+                    passed.add(name)
+                    cell = module["cells"][name]
+                    front += _bits(cell, onward) if cell["type"] != "TRELLIS_FF" else ()
+        found |= passed
+    return found
+
+
+def _bits(cell: Module, way: str) -> list[int]:
+    directions, wires = cell["port_directions"], cell["connections"]
+    return [bit for port, bits in wires.items() if directions[port] == way for bit in bits]
+
+
+def with_lanes(report: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
+    """Return a report on what is between lanes in which the paths inside lanes count, too.
+
+    Parameters
+    ----------
+    report : dict
+        What nextpnr wrote of :func:`between`: ``fmax`` and ``critical_paths``.
+    lanes : sequence of Lane
+    """
+    slowest = max(lanes, key=lambda lane: _delay_ns(lane.original.path))
+    fmax_mhz = 1e3 / _delay_ns(slowest.original.path)
+    clock = max(report["fmax"], key=lambda name: LANES_CLOCK in name)
+    if fmax_mhz >= report["fmax"][clock]["achieved"]:
+        return dict(report)
+    others = [
+        path
+        for path in report["critical_paths"]
+        if not (path["from"] == path["to"] and path["to"].endswith(clock))
+    ]
+    path = {"from": f"posedge {clock}", "to": f"posedge {clock}", "path": _in_farm(slowest)}
+    achieved = {**report["fmax"][clock], "achieved": fmax_mhz}
+    return {
+        **report,
+        "fmax": {**report["fmax"], clock: achieved},
+        "critical_paths": [path, *others],
+    }
+
+
+def _delay_ns(path: Sequence[Module]) -> float:
+    return float(sum(step["delay"] for step in path))
+
+
+def _in_farm(lane: Lane) -> list[dict[str, Any]]:
+    """Return a lane's critical path with the names that its cells have in the farm."""
+
+    def there(end: Module) -> dict[str, Any]:
+        return {**end, "cell": f"{lane.name}.{end['cell']}"}
+
+    return [
+        {**step, "from": there(step["from"]), "to": there(step["to"])}
+        for step in lane.original.path
+    ]

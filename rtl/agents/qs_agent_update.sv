@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update of the interleaved lane: two products, one rounding, saturation.
+//
+// Function    value_o = saturate((2^f * entry + alpha * (reward - entry) + kappa * target + bias) >>> f),
+//             where f is CoeffFraction, which equals the sum of three products in the arithmetic contract. keep_i
+//             leaves only the first term: value_o = entry. Golden model: qstep.golden.lane.exact_value. With several
+//             planes the entry is the sum of their weights, and each becomes saturate(weight[t] + increment),
+//             increment = (alpha * (reward - entry) + kappa * target + bias) >>> f.
+// Timing      Its stages are entry, delta, alpha, target, wait, again, sum and total; value_o is valid in the one that
+//             follows. An operand's name begins with the stage that takes it. One update per clock. At most one sum
+//             lies between registers; a multiplier has registers before, inside and after it, and another where its
+//             result arrives. With several planes, stage increment comes before the last and takes the weights.
+// Handshake   none
+// Reset       none: data only.
+// Hazards     none
+// Invariants  none
+// Resources   Two multipliers: 16 by Width + 1 and 16 by Width bits.
+// Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
+
+module qs_agent_update #(
+    parameter  int unsigned Width         = 16,                      // 8..32
+    parameter  int unsigned CoeffFraction = 15,                      // 15..24
+    parameter  int unsigned Planes        = 1,                       // 1..16
+    localparam int unsigned SumBits       = Width + $clog2(Planes),
+    localparam int unsigned CoeffBits     = qs_pkg::CoeffBits
+) (
+    input logic clk_i,
+
+    input logic signed [Width-1:0] entry_reward_i,
+    input logic signed [SumBits-1:0] entry_value_i,
+    input logic entry_keep_i,  // also: again_zero_i
+    input logic [CoeffBits-1:0] alpha_coeff_i,  // from a register, like the next two
+    input logic signed [SumBits:0] target_value_i,  // least .. greatest value
+    input logic [CoeffBits-1:0] target_kappa_i,
+    input logic again_zero_i,  // the target counts as 0
+    input logic signed [Width-1:0] again_value_i,  // one plane's, or the one to keep
+    input logic [CoeffFraction-1:0] again_bias_i,
+    input logic [Planes-1:0][Width-1:0] increment_weights_i,  // several planes
+
+    output logic [Planes-1:0][Width-1:0] value_o,
+    output logic                         saturated_o
+);
+
+  // Since alpha <= 2^f and kappa <= alpha, the sum with the bias of one plane needs no more bits than value
+  // and fraction have, and a sign. An increment is at most the reward, less the entry, plus the target.
+  localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 3 : 1);
+
+  logic signed [SumBits:0] delta_q, alpha_delta_q;
+  logic signed [AccBits-1:0] target_step_q, wait_step_q, again_step_q;
+  logic signed [AccBits-1:0] wait_next_q, again_next_q, sum_next_q;
+  logic [AccBits-1:0] again, sum_q, total_q;
+
+  always_ff @(posedge clk_i) begin
+    delta_q <= entry_keep_i ? '0 : (SumBits + 1)'(entry_reward_i) - (SumBits + 1)'(entry_value_i);
+
+    alpha_delta_q <= delta_q;
+    target_step_q <= AccBits'($signed({1'b0, alpha_coeff_i})) * AccBits'(alpha_delta_q);
+    wait_step_q <= target_step_q;
+    again_step_q <= wait_step_q;
+
+    wait_next_q <= AccBits'($signed({1'b0, target_kappa_i})) * AccBits'(target_value_i);
+    again_next_q <= wait_next_q;
+    sum_next_q <= again_zero_i ? '0 : again_next_q;
+
+    sum_q <= again_step_q + again;
+    total_q <= sum_q + sum_next_q;
+  end
+
+  typedef qs_pkg::saturating#(.Width(Width)) saturating;
+  if (Planes == 1) begin : gen_value
+    assign again = {again_value_i[Width-1], again_value_i, again_bias_i};
+    always_ff @(posedge clk_i) begin
+      saturated_o <= saturating::overflows(total_q[AccBits-1-:Width+1]);
+      value_o     <= saturating::value(total_q[AccBits-1-:Width+1]);
+    end
+    logic unused_weights;
+    assign unused_weights = ^increment_weights_i;
+  end else begin : gen_increment
+    localparam int unsigned IncrementBits = AccBits - CoeffFraction;
+    logic signed [IncrementBits-1:0] increment_q;
+    logic [Planes-1:0] saturates;
+
+    assign again = AccBits'(again_bias_i);
+    always_ff @(posedge clk_i) increment_q <= total_q[AccBits-1-:IncrementBits];
+
+    for (genvar t = 0; t < Planes; t++) begin : gen_plane
+      logic signed [IncrementBits:0] sum;
+      assign sum = (IncrementBits + 1)'(increment_q) + (IncrementBits + 1)'($signed(
+          increment_weights_i[t]
+      ));
+      assign saturates[t] = sum[IncrementBits:Width-1] != '0 && !(&sum[IncrementBits:Width-1]);
+      always_ff @(posedge clk_i)
+        value_o[t] <= saturates[t] ? {sum[IncrementBits], {(Width - 1) {!sum[IncrementBits]}}} :
+            sum[Width-1:0];
+    end
+    always_ff @(posedge clk_i) saturated_o <= |saturates;
+    logic unused_value;
+    assign unused_value = ^again_value_i;
+  end
+
+  logic unused_bits;
+  assign unused_bits = ^total_q[CoeffFraction-1:0];
+
+endmodule

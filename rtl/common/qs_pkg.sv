@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the modules of both lanes: coefficient format, rounding, saturation, pipeline depth, comparison.
+//
+// Twin in Python: qstep.spec.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
+
+package qs_pkg;
+
+  // alpha and kappa: unsigned. CoeffFraction of a module says how many of their bits are fractional, 15..24; with 15,
+  // 1.0 is 32768.
+  localparam int unsigned CoeffBits = 16;
+
+  typedef enum logic [1:0] {
+    RoundNearest    = 2'd0,
+    RoundFloor      = 2'd1,
+    RoundStochastic = 2'd2
+  } rounding_e;
+
+  // Clocks of the comparator tree: one to mask the row, one per level of compares.
+  function automatic int unsigned tree_stages(int unsigned actions);
+    return 1 + $clog2(actions);
+  endfunction
+
+  // Number of the stage that joins tree and results: issue is stage 0, then table (1), tree, merge.
+  function automatic int unsigned merge_stage(int unsigned actions);
+    return 2 + tree_stages(actions);
+  endfunction
+
+  // Number of the stage that writes a result back: after the merge product, LoopDepth stages of the loop, write.
+  // It is the latency of the lane in clocks from the issue
+  // register to the result, and the number of older transitions whose writes a table read misses.
+  function automatic int unsigned write_stage(int unsigned actions, int unsigned loop_depth);
+    return merge_stage(actions) + 2 + loop_depth;
+  endfunction
+
+  // Compares of values that have a rank, the complement of an action.
+  // The file has the name of the package.
+  // verilator lint_off DECLFILENAME
+  virtual class ranked #(
+      parameter int unsigned Width    = 16,
+      parameter int unsigned RankBits = 2
+  );
+    // Whether a is not less than b, by value, then by rank: of two equal values the lower action is greater.
+    // If both are equal, they are the same entry or none. The result is the sign of one sum, and so one carry
+    // chain. Some chips have no inverter in front of it, so a and its rank come as complements from registers.
+    static function automatic logic reaches(logic [Width-1:0] not_a,
+                                            logic [RankBits-1:0] not_a_rank, logic [Width-1:0] b,
+                                            logic [RankBits-1:0] b_rank);
+      logic signed [Width+RankBits:0] sum;
+      sum = $signed({b[Width-1], b, b_rank}) + $signed({not_a[Width-1], not_a, not_a_rank});
+      return sum < 0;
+    endfunction
+  endclass
+
+  // A sum of products without its fraction has one bit more than a value. If its two top bits differ, it does
+  // not fit and becomes the greatest or the least value.
+  virtual class saturating #(
+      parameter int unsigned Width = 16
+  );
+    static function automatic logic overflows(logic [Width:0] sum);
+      return sum[Width] != sum[Width-1];
+    endfunction
+
+    static function automatic logic [Width-1:0] value(logic [Width:0] sum);
+      return overflows(sum) ? {sum[Width], {(Width - 1) {!sum[Width]}}} : sum[Width-1:0];
+    endfunction
+  endclass
+  // verilator lint_on DECLFILENAME
+
+endpackage

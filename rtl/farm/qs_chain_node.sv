@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of the chain of a farm: takes frames for its lane, passes the others on, and returns the lane's answers.
+//
+// Function    A frame is a sequence of clocks with down_i.valid. It begins with one 0 for each lane before its
+//             own, of which every node removes one, and a 1. So all nodes are alike, and a lane's number is its
+//             place. A frame for all lanes begins with a 1 and is also passed on. Then come the bits of {data,
+//             index, region, write}, highest first; of the index only the bits of IndexMask. At the end of the
+//             frame the node makes that access, or begins or ends a run (qs_chain_pkg).
+//             Incoming bits push others out, towards the link. The word that an access has read is in the upper
+//             part, so the next frame to the lane fetches it, and 32 bits are enough for that.
+// Timing      Two clocks from node to node in both directions: a register at each end, as it may be far. A frame
+//             is executed three clocks after its last bit. Outputs to the next node have a fan-out of one, so
+//             that copies of a placed lane keep all routes inside.
+// Handshake   up_o.pending is 1 from a frame's first bit until it is executed, and at least as long at all nodes
+//             further up. When it falls there, the frame has reached all its lanes, and lanes that began a run
+//             show in up_o.busy. Only then may the next frame follow. The last bit is pushed out three clocks
+//             before the fall.
+// Reset       rst_i travels down the chain with the frames. A frame that it cuts off is not executed.
+// Hazards     none
+// Invariants  FramesWait_A
+// Resources   22 flip-flops and those of a frame: 36, and one per bit of IndexMask.
+// Reference   none
+
+`include "qs_assert.svh"
+
+module qs_chain_node
+  import qs_chain_pkg::*;
+#(
+    parameter int unsigned IndexMask = 32'h3fffffff  // 16 bits or more, see above
+) (
+    input logic clk_i,
+    input logic rst_i,
+    output logic rst_o,  // to the next node
+    output logic lane_rst_o,
+
+    input  down_t down_i,
+    output down_t down_o,  // to the next node
+    input  up_t   up_i,    // from there; 0 at the end of the chain
+    output up_t   up_o,
+
+    // As in qs_acting
+    output logic        bus_valid_o,
+    output logic        bus_write_o,
+    output logic [ 2:0] bus_region_o,
+    output logic [29:0] bus_index_o,
+    output logic [31:0] bus_data_o,
+    input  logic        bus_done_i,
+    input  logic [31:0] bus_data_i,
+    output logic        run_o,
+    output logic [47:0] run_steps_o,
+    output logic        stop_o,
+    input  logic        busy_i
+);
+
+  localparam int unsigned IndexBits = $countones(IndexMask);
+  localparam int unsigned CodeBits = 4;
+  localparam int unsigned FrameBits = 32 + IndexBits + CodeBits;
+
+  if (IndexBits < 16) begin : gen_bad_mask
+    $fatal(1, "qs_chain_node: IndexMask has %0d bits, legal is 16..30", IndexBits);
+  end
+
+  logic rst_q, taking_q, passing_q, ended_q, working_q, first;
+  down_t down_q;
+  up_t up_q;
+  logic [FrameBits-1:0] frame_q;
+  logic [CodeBits-1:0] code;
+
+  assign first = down_q.valid && !taking_q && !passing_q;
+  assign code  = frame_q[CodeBits-1:0];
+
+  always_ff @(posedge clk_i) begin
+    rst_q     <= rst_i;
+    down_q    <= down_i;
+    up_q      <= up_i;
+
+    taking_q  <= down_q.valid && (taking_q || (first && down_q.data));
+    passing_q <= down_q.valid && (passing_q || (first && (!down_q.data || down_q.all)));
+    ended_q   <= taking_q && !down_q.valid;
+    working_q <= !rst_q && (working_q ? !bus_done_i : ended_q && code[3:2] != STOP[3:2]);
+
+    if (taking_q && down_q.valid) frame_q <= {frame_q[FrameBits-2:0], down_q.data};
+    else if (bus_done_i) frame_q[FrameBits-1-:32] <= bus_data_i;
+
+    rst_o <= rst_q;
+    down_o <= '{
+        all: down_q.all,
+        valid: down_q.valid && (passing_q || (first && down_q.all)),
+        data: down_q.data
+    };
+    up_o <= '{
+        busy: up_q.busy || busy_i,
+        pending: up_q.pending || rst_q || down_q.valid || taking_q || ended_q || working_q,
+        data: up_q.data || (taking_q && down_q.valid && frame_q[FrameBits-1])
+    };
+  end
+
+  always_comb begin
+    int unsigned at;
+    at = CodeBits;
+    bus_index_o = '0;
+    for (int unsigned place = 0; place < 30; place++) begin
+      if (IndexMask[place]) begin
+        bus_index_o[place] = frame_q[at];
+        at++;
+      end
+    end
+  end
+
+  assign lane_rst_o = rst_q;
+  assign bus_valid_o = working_q;
+  assign {bus_region_o, bus_write_o} = code;
+  assign bus_data_o = frame_q[FrameBits-1-:32];
+  assign run_o = ended_q && code == RUN;
+  assign run_steps_o = frame_q[FrameBits-1-:48];
+  assign stop_o = ended_q && code == STOP;
+
+  `QS_ASSERT(FramesWait_A, !down_q.valid || !working_q)
+
+endmodule

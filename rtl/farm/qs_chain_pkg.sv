@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signals from node to node of the chain of a farm; qs_chain_node says how they are used, docs/farm.md why.
+
+package qs_chain_pkg;
+
+  // Away from the link.
+  typedef struct packed {
+    logic all;    // during a frame: for every lane
+    logic valid;  // one bit of a frame
+    logic data;
+  } down_t;
+
+  // Towards the link.
+  typedef struct packed {
+    logic busy;     // a lane is busy
+    logic pending;  // a frame is on its way down, or a lane executes one
+    logic data;
+  } up_t;
+
+  // Low bits of a frame, {region, write}: an access, or one of these; other values do nothing.
+  localparam logic [3:0] STOP = 4'b1100;
+  localparam logic [3:0] RUN = 4'b1101;
+
+endpackage

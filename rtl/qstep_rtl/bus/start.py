@@ -1,0 +1,101 @@
+"""What an integrator starts from: an instantiation template, a bench and a first transaction in C.
+
+The bench and the C file are those of ``rtl/bench``; their constants are generated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qstep.spec.agents import Algorithm
+from qstep.spec.config import Config
+from qstep.spec.fixed import COEFFICIENT_WIDTH, coefficients
+from qstep.spec.memory_map import INDEX, LIMIT
+from qstep_rtl import sources
+from qstep_rtl.bus.registers import AGENTS, LANE, registers
+
+__all__ = ["BENCH", "CONFIG", "FIRST", "INSTANCE", "start_files"]
+
+BENCH, FIRST, INSTANCE = "qstep_axi_bench.v", "qstep_axi_first.c", "qstep_axi_instance.vh"
+CONFIG = "qstep_axi_config"
+"""Constants of a configuration, with the suffix .vh for the bench and .h for C."""
+
+_STEMS = {LANE: "qs_axi_lane", AGENTS: "qs_axi_agents"}
+_GAMMA = 0.9
+
+
+def start_files(
+    config: Config, block: str, top: str, ports: dict[str, dict[str, Any]], stream_bytes: int
+) -> dict[str, bytes]:
+    """Return the content of each file by its name; parameters as for ``generate_axi``."""
+    folder = sources.RTL / "bench"
+    constants, digest = _constants(config), config.digest[:16]
+    texts = {
+        INSTANCE: _instance(top, ports),
+        f"{CONFIG}.vh": _verilog(block, digest, {**constants, "STREAM_BYTES": stream_bytes}),
+        f"{CONFIG}.h": _c(digest, constants),
+        BENCH: (folder / f"{_STEMS[block]}_bench.v").read_text(encoding="utf-8"),
+        FIRST: (folder / f"{_STEMS[block]}_first.c").read_text(encoding="utf-8"),
+    }
+    for name in ("qs_axi_bench.vh", "qstep_axi_first.h"):
+        texts[name] = (folder / name).read_text(encoding="utf-8")
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _constants(config: Config) -> dict[str, int]:
+    # The greatest alpha up to a half that is a power of two. The reward is a multiple of 1 / alpha, or 0
+    # where the format holds none, so that the first update is exact whatever the rounding.
+    bits, most = config.coefficient_bits, config.format.maximum
+    shift = max(1, bits - COEFFICIENT_WIDTH + 1)
+    c = coefficients(2.0**-shift, _GAMMA, bits)
+    reward = max(1 << shift, min(1 << config.format.fraction, most) >> shift << shift)
+    reward = reward if reward <= most else 0
+    constants = {"STATES": config.states, "ACTIONS": config.actions, "REWARD": reward}
+    constants |= {"RESULT": reward >> shift, "ALPHA": c.alpha, "KAPPA": c.kappa}
+    acting = config.acting
+    if acting is None:
+        return constants
+    return constants | {
+        "AGENTS": acting.agents,
+        "TABLES": 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else config.planes,
+        "SHARED": int(acting.shared_table),
+        "AT_PINS": int(acting.is_at_pins),
+        "OUTCOMES": acting.outcomes if acting.is_table else 0,
+        "START_SLOTS": acting.starts,
+        **_map(),
+    }
+
+
+def _map() -> dict[str, int]:
+    """Return each region's number, and the lowest bit of each field of its indexes."""
+    places = {region.name: int(region) for region in INDEX} | {"LIMIT_WORD": LIMIT.number}
+    for region, fields in INDEX.items():
+        for field, bit in fields.offsets.items():
+            places[f"{region.name}_{field.upper()}_BIT"] = bit
+    return places
+
+
+def _instance(top: str, ports: dict[str, dict[str, Any]]) -> str:
+    lines = ["// Copy this into a module of yours, or include it."]
+    for name, port in ports.items():
+        kind = "reg " if port["direction"] == "input" else "wire"
+        bits = f"[{port['bits'] - 1}:0] " if port["bits"] > 1 else ""
+        lines.append(f"  {kind} {bits}{name};")
+    joined = ",\n".join(f"      .{name}({name})" for name in ports)
+    return "\n".join([*lines, "", f"  {top} u_qstep (", joined, "  );", ""])
+
+
+def _verilog(block: str, digest: str, constants: dict[str, int]) -> str:
+    lines = [f"[63:0] DIGEST = 64'h{digest};"]
+    lines += [f"[31:0] {name} = {value};" for name, value in constants.items()]
+    lines += [
+        f"[11:0] REG_{name.upper()} = 12'h{register.address:03x};"
+        for name, register in registers(block).items()
+    ]
+    return "".join(f"  localparam {line}\n" for line in lines)
+
+
+def _c(digest: str, constants: dict[str, int]) -> str:
+    lines = [f"#define QSTEP_DIGEST 0x{digest}ull"]
+    lines += [f"#define QSTEP_{name} {value}" for name, value in constants.items()]
+    return "".join(f"{line}\n" for line in lines)

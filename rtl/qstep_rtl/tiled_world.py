@@ -1,0 +1,260 @@
+"""A world of continuous state: it keeps the state of each agent, and answers with rows of the planes.
+
+Function    The worlds of :mod:`qstep.spec.integer_worlds`, seen through :class:`qstep.spec.tiles.Tiles`,
+            bit for bit. After each step the states after every action are computed, so that the next
+            answer is a choice between them.
+Latency     An answer comes 3 clocks after its request. An agent that acts may ask again 11 clocks later,
+            and 12 after the host has written its state.
+Throughput  One request per clock.
+Reset       none: an agent's state is undefined until it begins an episode or the host writes it.
+Hazards     An agent that asks earlier is answered from its previous state.
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+from amaranth.utils import ceil_log2
+
+from qstep.errors import ConfigError
+from qstep.spec.integer_worlds import IntegerWorld
+from qstep.spec.memory_map import NUMBERS, WORD_BITS
+from qstep.spec.tiles import Tiles
+from qstep_rtl.motions import (
+    MOTIONS,
+    ORIGINS,
+    START_FIELDS,
+    Outcomes,
+    later,
+    starts,
+    state_shapes,
+    times,
+)
+
+__all__ = ["WRITE_CLOCKS", "TiledWorldCircuit", "check_tiles"]
+
+WRITE_CLOCKS = 12
+"""Clocks from a write of a state until its agent may ask."""
+
+_MOST_EDGES = 64
+"""Most edges of tiles among the start states' values of a number, each of which takes a comparator."""
+
+_AGENTS = 16
+_DRAW_BITS = 16
+_ANSWER_CLOCKS = 3
+_UNIT_CLOCKS = 4
+_ACT_CLOCKS = 5
+"""Clocks from a request to the clock in which it is known whether the agent goes on."""
+
+
+class TiledWorldCircuit(Component):
+    """A world, and the tiles through which its agents see it.
+
+    Parameters
+    ----------
+    world : IntegerWorld
+    tiles : Tiles
+        Of what the world lets them see.
+
+    Attributes
+    ----------
+    agent, action, start : In(4), In, In(16)
+        A request: the agent, its action, and the draw of a start state.
+    rows, terminated : Out, Out(1)
+        Three clocks later: the row in each plane after the step, and whether the episode terminates.
+    start_rows : Out
+        Three clocks later: the rows of the start state.
+    acting, goes, restarts : In(4), In(1), In(1)
+        Five clocks after the request: the agent; its episode goes on after the step; another begins.
+    index, write, data : In(6), In(1), In(32)
+        The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. A write of
+        the last number puts that agent where the last writes of all numbers say. `index` stays for a
+        clock more, and nobody asks meanwhile.
+    read : Out(32)
+        That number, two clocks after its index.
+    """
+
+    def __init__(self, world: IntegerWorld, tiles: Tiles) -> None:
+        self._world, self._tiles = world, tiles
+        rows = data.ArrayLayout(ceil_log2(tiles.rows), tiles.planes)
+        super().__init__(
+            {
+                "agent": In(ceil_log2(_AGENTS)),
+                "action": In(ceil_log2(world.actions)),
+                "start": In(_DRAW_BITS),
+                "rows": Out(rows),
+                "terminated": Out(1),
+                "start_rows": Out(rows),
+                "acting": In(ceil_log2(_AGENTS)),
+                "goes": In(1),
+                "restarts": In(1),
+                "index": In(sum(NUMBERS.widths.values())),
+                "write": In(1),
+                "data": In(WORD_BITS),
+                "read": Out(WORD_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        world, tiles = self._world, self._tiles
+        shifts = _shifts(world)
+        lows = [own.low << shift for own, shift in zip(tiles.coordinates, shifts, strict=True)]
+
+        # The host writes a state, number by number.
+        shapes, origins = state_shapes(world), ORIGINS[world.env_id]
+        number, owner = (self.index[NUMBERS.bits(field)] for field in NUMBERS.widths)
+        loads = later(m, self.write & (number == len(shapes) - 1))
+        given = [Signal(shape, reset_less=True) for shape in shapes]
+        for k, origin in enumerate(origins):
+            with m.If(self.write & (number == k)):
+                m.d.sync += given[k].eq(self.data.as_signed() - origin)
+
+        # An agent acts, or goes where the host puts it.
+        acted = later(m, Mux(loads, owner, self.acting))
+        writes = later(m, self.goes | self.restarts | loads)
+        action, restarts = later(m, self.action, _ACT_CLOCKS), later(m, self.restarts)
+        first = starts(m, world, later(m, self.start, _ACT_CLOCKS - 1))
+        went = [Signal(shape, reset_less=True) for shape in shapes]
+        state = [Mux(restarts, start, value) for start, value in zip(first, went, strict=True)]
+        moved, ends = MOTIONS[world.env_id](m, state, went, restarts, lows)
+        for k, (values, _) in enumerate(moved):
+            after = self._kept(m, f"after{k}", values, acted, writes, self.acting, action)
+            m.d.sync += went[k].eq(Mux(loads, given[k], after))
+
+        # The host reads a state.
+        numbers = [
+            self._kept(m, f"state{k}", Outcomes([value], 1), acted, writes, owner)
+            for k, value in enumerate(state)
+        ]
+        m.d.sync += self.read.eq(later(m, Array(numbers)[number]) + Array(origins)[number])
+
+        # An agent asks.
+        agent, asked = later(m, self.agent), later(m, self.action)
+        units = []
+        for k, (_, above) in enumerate(moved):
+            seen = [self._unit(m, k, value >> shifts[k]) for value in above.values]
+            seen_later = Outcomes(seen, above.clocks + _UNIT_CLOCKS)
+            units.append(
+                later(m, self._kept(m, f"seen{k}", seen_later, acted, writes, agent, asked))
+            )
+        self._answer(m, self.rows, lambda k, offset: self._index(units[k], offset))
+        ended = self._kept(m, "end", ends, acted, writes, agent, asked)
+        m.d.comb += self.terminated.eq(later(m, ended, _ANSWER_CLOCKS - 1))
+
+        # The start state. Starts are close together, so few tiles are possible.
+        places = [self._start_units(k) for k in range(len(went))]
+
+        def start_index(k: int, offset: int) -> Value:
+            return self._start_index(m, k, [self._index(unit, offset) for unit in places[k]])
+
+        self._answer(m, self.start_rows, start_index)
+        return m
+
+    def _kept(
+        self,
+        m: Module,
+        name: str,
+        outcomes: Outcomes,
+        acted: Value,
+        writes: Value,
+        agent: Value,
+        action: Value | int = 0,
+    ) -> Value:
+        """Keep the outcomes of the agent that acted if it `writes`; return that of an agent's action."""
+        values, clocks = outcomes
+        shape = data.ArrayLayout(values[0].shape(), len(values))
+        memory = Memory(shape=shape, depth=_AGENTS, init=[])
+        m.submodules[name] = memory
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(later(m, acted, clocks - 1)),
+            write.en.eq(later(m, writes, clocks - 1)),
+            read.addr.eq(agent),
+            *(write.data[k].eq(value) for k, value in enumerate(values)),
+        ]
+        return read.data[0 if len(values) == 1 else action]
+
+    def _unit(self, m: Module, k: int, above: Value) -> Value:
+        """Return the position in units of 1/T of a tile, four clocks later."""
+        own = self._tiles.coordinates[k]
+        most = own.tiles * self._tiles.tilings
+        bits = (most - 1).bit_length()
+        unit = later(m, later(m, above) * own.scale, 2) >> own.shift
+        low = unit[:bits]
+        beyond = unit[bits:-1].any() | (low > most)
+        return later(m, Mux(unit < 0, 0, Mux(beyond, most, low)))
+
+    def _answer(self, m: Module, rows: data.View, index: Callable[[int, int], Value]) -> None:
+        """Drive rows one clock after the indices of coordinates, which are shifted by so many units.
+
+        One addition, if two coordinates are tiled together, is left to the clock of the answer.
+        """
+        tiles = self._tiles
+        plane = 0
+        for group in tiles.groups:
+            for t in range(tiles.tilings):
+                word: Value = Const(0)
+                factor = 1
+                for d, k in reversed(list(enumerate(group))):
+                    shifted = index(k, t * (2 * d + 1) % tiles.tilings)
+                    word = word + later(m, times(shifted, factor))
+                    factor *= tiles.coordinates[k].tiles + 1
+                m.d.comb += rows[plane].eq(word)
+                plane += 1
+
+    def _index(self, unit: Value | int, offset: int) -> Value | int:
+        """Return the index of the tile at a position."""
+        return (unit + offset) >> ceil_log2(self._tiles.tilings)
+
+    def _start_units(self, k: int) -> list[int]:
+        """Return the position of a number of a start state, for each value of its field of the draw."""
+        _, width = START_FIELDS[self._world.env_id][k]
+        return [_start_unit(self._world, self._tiles, k, field) for field in range(1 << width)]
+
+    def _start_index(self, m: Module, k: int, indices: list[int]) -> Value:
+        """Return one of some indices two clocks later: the draw is compared with each bound."""
+        low, width = START_FIELDS[self._world.env_id][k]
+        field = self.start[low : low + width]
+        chosen: Value = Const(indices[0])
+        for index in range(indices[0] + 1, indices[-1] + 1):
+            reached = later(m, field >= bisect_left(indices, index))
+            chosen = Mux(reached, index, chosen)
+        return later(m, chosen)
+
+
+def check_tiles(world: IntegerWorld) -> None:
+    """Raise ConfigError unless hardware can have a world with its tiles."""
+    tiles = world.tiles
+    if tiles.hashes:
+        raise ConfigError(
+            f"acting.tiles.rows is {tiles.rows} and a tiling has {tiles.most_rows}; hardware does not "
+            "hash them: leave rows out, and use fewer tiles or smaller groups if they are too many"
+        )
+    for k, (_, width) in enumerate(START_FIELDS[world.env_id]):
+        first, last = (_start_unit(world, tiles, k, field) for field in (0, (1 << width) - 1))
+        if last - first > _MOST_EDGES:
+            raise ConfigError(
+                f"acting.tiles have {last - first} edges where episodes start, in number {k}; hardware "
+                f"has up to {_MOST_EDGES}: use fewer tiles or tilings, or wider bounds"
+            )
+
+
+def _start_unit(world: IntegerWorld, tiles: Tiles, k: int, field: int) -> int:
+    """Return the position of a number of a start state, given its field of the draw."""
+    state = world.start(field << START_FIELDS[world.env_id][k][0])
+    return tiles.coordinates[k].unit(world.observe(state)[k], tiles.tilings)
+
+
+def _shifts(world: IntegerWorld) -> list[int]:
+    """Return by how many bits each number of a state is shortened before it is seen."""
+    wide = 64
+    return [
+        wide + 1 - seen.bit_length() for seen in world.observe((1 << wide,) * len(world.limits))
+    ]

@@ -1,0 +1,101 @@
+"""The compiled model of agents in an integer world: equal to :mod:`qstep.golden.agents` bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from qstep.errors import ConfigError
+from qstep.golden.agents_fast import CompiledAgents
+from qstep.golden.agents_kernel import AGENT, ALGORITHMS
+from qstep.golden.contract import check_world
+from qstep.golden.tiled_kernel import KINDS, Rules, Scratch, TileTables, run
+from qstep.mdp.tiled import TiledWorld
+from qstep.spec.checks import instance, integer
+from qstep.spec.config import Config
+from qstep.spec.integer_worlds import INTEGER_WORLDS, IntegerWorld
+from qstep.spec.protocol import MOST_STEPS
+from qstep.spec.settings import AgentSettings, AgentState
+
+__all__ = ["FastTiledModel"]
+
+_NARROW = 20
+"""Bits of values up to which 32 bits hold the sum over all planes."""
+
+
+class FastTiledModel(CompiledAgents):
+    """Same contract as :class:`qstep.golden.agents.ActingModel` in a TiledWorld, compiled.
+
+    Double Q-learning is not among its algorithms. :attr:`table` is a live view, not a copy.
+
+    Raises
+    ------
+    ConfigError
+        As :class:`~qstep.golden.contract.Agents`, the algorithm is Double Q-learning, or the world is
+        not one of ``INTEGER_WORLDS``, up to its table and its limit of steps.
+    """
+
+    world: TiledWorld
+
+    def __init__(
+        self, config: Config, world: TiledWorld, settings: Sequence[AgentSettings]
+    ) -> None:
+        check_world(config, instance("world", world, TiledWorld))
+        if _functions(world.world) not in map(_functions, INTEGER_WORLDS.values()):
+            raise ConfigError(
+                f"world is {world.world.env_id}, whose functions are not compiled; those of "
+                f"{' and '.join(INTEGER_WORLDS)} are, and ActingModel takes any"
+            )
+        numbers, tiles = world.world.limits, world.world.tiles
+        fields = {name: AGENT[name] for name in AGENT.names or ()}
+        fields["state"] = np.dtype((np.int64, len(numbers)))
+        super().__init__(config, world, settings, np.dtype([*fields.items()], align=True))
+        number_format, bits = config.format, config.coefficient_bits
+        bias = config.rounding.bias(bits)
+        kind = np.int32 if number_format.width <= _NARROW else np.int64
+        columns = tuple(np.array(column, np.int32) for column in world.world.columns)
+        self._constant = (
+            KINDS[world.world.env_id](columns),
+            TileTables.of(tiles, config.states, config.actions),
+            Rules(
+                row=(0,) * config.actions,
+                planes=(0,) * config.planes,
+                algorithm=(0,) * ALGORITHMS.index(self._acting.algorithm),
+                fraction=bits,
+                bias=-1 if bias is None else bias,
+                reward=world.reward,
+                ends=np.array([number_format.minimum, number_format.maximum], kind),
+                limit=self._limit,
+            ),
+            Scratch.of(len(numbers), config.planes),
+        )
+
+    @property
+    def states(self) -> list[AgentState]:
+        """Copies of the agents' states."""
+        return [replace(own, state=tuple(map(int, own.state))) for own in super().states]
+
+    def run(self, steps: int, *, trace: bool = False) -> None:
+        """Let every agent make `steps` steps in turns. No trace is kept.
+
+        Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
+        :attr:`counters` do not change until it returns. A run may be made in pieces.
+        """
+        steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
+        if trace:
+            raise ConfigError("trace is True; agents in a world seen through tiles leave none")
+        run(
+            self._table.reshape(-1),
+            self._stride,
+            *self._constant,
+            self._agents,
+            self._settings,
+            steps,
+        )
+
+
+def _functions(world: IntegerWorld) -> tuple[object, ...]:
+    """Return what :data:`KINDS` selects for a world."""
+    return world.env_id, world.start, world.move, world.observe

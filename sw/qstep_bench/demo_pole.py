@@ -1,0 +1,110 @@
+"""The last part of the demonstration: CartPole, which no table holds, learned on the simulated chip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from qstep.device.agents import LinkAgents
+from qstep.envs.catalogue import record_of
+from qstep.learn.agents import AgentsRun
+from qstep.learn.agents_result import AgentsResult
+from qstep.learn.evaluate import Evaluation, played_by_tiles
+from qstep.learn.plan import AgentsPlan, Budget, planned, usual_settings
+from qstep.learn.run import finished
+from qstep.learn.table import policy_table
+from qstep.spec.integer_worlds import CART_POLE
+
+__all__ = ["AGENTS", "STEPS", "OnPole", "on_chip", "on_model", "plan"]
+
+AGENTS = 16
+STEPS = 100_000
+"""Of each agent."""
+
+_PIECES = 4
+_EPISODES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class OnPole:
+    """What the agents did.
+
+    Attributes
+    ----------
+    clocks : int
+        Clocks of the simulated device that the steps took, with the link's.
+    seconds : float
+        How long the simulation took here.
+    table : ndarray of int32, shape (AGENTS, T, S, A)
+        The weights of the simulated device.
+    model : AgentsResult
+        The same run on the compiled model.
+    played : list of Evaluation
+        Each agent's policy, with the weights of the device, in Gymnasium's CartPole-v1.
+    """
+
+    clocks: int
+    seconds: float
+    table: NDArray[np.int32]
+    model: AgentsResult
+    played: list[Evaluation]
+
+    @property
+    def differing(self) -> int:
+        """How many weights of the device are not equal to the model's."""
+        return int(np.count_nonzero(self.table != self.model.table))
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """The mean return of each agent's episodes."""
+        return np.array([own.mean_return for own in self.played])
+
+    @property
+    def solved(self) -> int:
+        """How many agents reach the return that counts as solved."""
+        record = record_of(CART_POLE.env_id)
+        assert record is not None
+        assert record.reward_threshold is not None
+        return int(np.count_nonzero(self.returns >= record.reward_threshold))
+
+    @property
+    def middle(self) -> int:
+        """The agent with the median return."""
+        return int(np.argsort(self.returns, kind="stable")[(AGENTS - 1) // 2])
+
+
+def plan() -> AgentsPlan:
+    """Return the run: :data:`AGENTS` agents with weights of their own, and the usual settings."""
+    settings = usual_settings(CART_POLE.env_id)
+    return planned(CART_POLE, budget=Budget(STEPS), agents=AGENTS, settings=settings)
+
+
+def on_model() -> AgentsResult:
+    """Let the agents learn on the compiled model."""
+    result = finished(AgentsRun(CART_POLE.env_id, "model", plan()))
+    assert isinstance(result, AgentsResult)
+    return result
+
+
+def on_chip(progress: Callable[[int], object]) -> OnPole:
+    """Let the agents learn on model and chip; call `progress` with the steps of each so far."""
+    from qstep_sim.port import SimPort
+
+    model = on_model()
+    own, port = model.plan, SimPort(model.config)
+    with LinkAgents(port, own.config, own.loaded, own.settings) as device:
+        clocks, begun = port.clocks, time.perf_counter()
+        for piece in range(_PIECES):
+            device.run(STEPS // _PIECES)
+            progress((piece + 1) * (STEPS // _PIECES))
+        clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
+        table = device.table
+    weights = own.config.format.to_float(policy_table(own.config, table))
+    envs = gym.make_vec(CART_POLE.env_id, num_envs=AGENTS * _EPISODES)
+    played = played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)
+    return OnPole(clocks, seconds, table, model, played)
