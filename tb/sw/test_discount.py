@@ -291,16 +291,16 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", ["device", "host"])
-def test_train_takes_the_bits_of_coefficients(act: str, tmp_path: Path) -> None:
-    words = f"train gridworld --act {act} --episodes 20 --coefficient-bits 22 --out {tmp_path}/run"
-    result = invoke(words, *options(LOST), "--json", tmp_path / "run.json")
+def test_train_takes_the_bits_of_coefficients(act: str, own_folder: Path) -> None:
+    words = f"train gridworld --act {act} --episodes 20 --coefficient-bits 22 --out run"
+    result = invoke(words, *options(LOST), "--json", "run.json")
     assert result.exit_code == 0, result.output
     assert "discount" not in result.stderr + result.stdout
-    report = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    report = json.loads((own_folder / "run.json").read_text(encoding="utf-8"))
     assert np.unique(report["discount"]).tolist() == [4055 / 4096]
-    (tmp_path / "a.toml").write_text(Config(25, 4).to_toml(), encoding="utf-8")
+    (own_folder / "a.toml").write_text(Config(25, 4).to_toml(), encoding="utf-8")
     said = "--config was given together with coefficient_bits"
-    refused(f"{words} --overwrite --config {tmp_path}/a.toml", ConfigError, said)
+    refused(f"{words} --overwrite --config a.toml", ConfigError, said)
 
 
 def test_sweep_takes_the_bits_of_coefficients(tmp_path: Path) -> None:
