@@ -40,8 +40,8 @@ def files_below(folder: Path) -> dict[Path, bytes]:
 def refused(words: str, error: type[BaseException], text: str) -> None:
     """Run a command that must end in an error, as `text` (a pattern) says; it may change no file here.
 
-    SystemExit stands for an error of usage. The test needs a folder of its own (fixture `own_folder`): in the
-    checkout, other processes write files at the same time.
+    SystemExit stands for an error of usage. The test needs a folder of its own (`own_folder`), because
+    other processes write into the checkout at the same time.
     """
     assert Path.cwd() != Path(__file__).parents[2], "use the fixture own_folder"
     before = files_below(Path())
