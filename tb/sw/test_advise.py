@@ -15,6 +15,7 @@ from qstep.learn.advise import AGENTS, Outcome, Trial, advise, dead_zone, format
 from qstep.learn.advise_views import render, sentence
 from qstep.mdp.world import World
 from qstep.spec.fixed import QFormat, Rounding, coefficients
+from qstep.spec.integer_worlds import CART_POLE, IntegerWorld
 
 STEPS = 1 << 15
 NEAREST = [Rounding.NEAREST]
@@ -100,7 +101,9 @@ LUCKY, FAILED, FIRST, WIDER = (
 
 
 def advice_of(*trials: Trial) -> dict[str, Any]:
-    return judged([dict(trial) for trial in trials], 0.5, 0.9, 15, 1, 0.0)
+    settings: dict[str, Any] = {"alpha": 0.5, "gamma": 0.9, "discount": 0.9, "coefficient_bits": 15}
+    settings |= {"planes": 1, "goal": None, "steps_per_agent": 1}
+    return judged([dict(trial) for trial in trials], settings)
 
 
 def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
@@ -115,11 +118,15 @@ def test_a_format_that_reaches_the_policy_by_luck_is_not_advised() -> None:
     assert judgement(LUCKY, FAILED, FIRST, WIDER, other)[0] == "Q5.4"
 
 
+def table_of(advice: dict[str, Any]) -> list[str]:
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(render(advice, "world"))
+    return console.export_text().splitlines()
+
+
 def rows(*trials: Trial) -> list[str]:
     """Return the rows of the table of some trials, without borders."""
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(render(advice_of(*trials), "world"))
-    lines = console.export_text().splitlines()
+    lines = table_of(advice_of(*trials))
     return [line.strip("│ ").replace("│ ", "") for line in lines if line.startswith("│")]
 
 
@@ -148,6 +155,37 @@ def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() ->
 def test_values_out_of_range_are_refused(reward: int, options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         advise(endless(reward), **options)
+
+
+@pytest.mark.parametrize(
+    ("world", "options", "text"),
+    [
+        (CART_POLE, {"alpha": 1e-9}, r"alpha is 1e-09, so that of each of 8 planes is 1\.25e-10"),
+        (CART_POLE, {"gamma": 1.5}, r"gamma is 1\.5"),
+        (CART_POLE.limited(0), {}, "max_episode_steps is 0; greedy episodes need a limit of steps"),
+    ],
+)
+def test_values_that_tiles_cannot_learn_with_are_refused(
+    world: IntegerWorld, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        advise(world, **options)
+
+
+def test_cartpole_seen_through_tiles_is_learned_with_six_fraction_bits() -> None:
+    advice = advise(CART_POLE, most_width=12, roundings=NEAREST)
+    assert (advice["goal"], advice["planes"]) == (475, 8)
+    outcomes = {trial["format"]: trial["outcome"] for trial in advice["trials"]}
+    assert advice["narrowest"]["format"] == "Q5.6"
+    assert outcomes["Q6.5"] == Outcome.DEAD_ZONE  # the first reward is rounded away in each plane
+    assert outcomes["Q4.7"] == Outcome.SATURATION
+    assert outcomes["Q6.6"] == Outcome.REACHED
+    few = advise(CART_POLE, steps=100, most_width=12, roundings=NEAREST)
+    assert few["narrowest"] is None
+    assert few["trials"][-1]["outcome"] == Outcome.NOT_ENOUGH
+    assert "how much less than 475 the greedy policy returns" in " ".join(
+        " ".join(table_of(advice)).split()
+    )
 
 
 def test_the_command_answers_in_words_json_and_a_picture_that_train_takes(tmp_path: Path) -> None:

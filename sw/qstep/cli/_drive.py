@@ -9,6 +9,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,17 +115,21 @@ def drive(
                             for line in run:
                                 if pause(line):
                                     break
-                        report, result = life.finish()
-                    reports.append(report)
-                    words = describe(report, result)
-                    if several:
-                        output.say(*words)
-                    else:
-                        output.tell(report, *words)
-                    try:
-                        result.draw(job.folder, options.write_pictures)
-                    except DrawingError as failure:  # it must not cost the other runs
-                        undrawn.append(str(failure))
+                        result = life.result()
+                    # The report plays greedy episodes, which the pictures do not need.
+                    with ThreadPoolExecutor(1) as pool:
+                        drawn = pool.submit(result.draw, job.folder, options.write_pictures)
+                        report = life.write(result)
+                        reports.append(report)
+                        words = describe(report, result)
+                        if several:
+                            output.say(*words)
+                        else:
+                            output.tell(report, *words)
+                        try:
+                            drawn.result()
+                        except DrawingError as failure:  # it must not cost the other runs
+                            undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, conclude(reports))
     if undrawn:
@@ -220,14 +225,17 @@ class _Life:
             save_checkpoint(self._file, self.run.checkpoint, self.run.identity)
             self._kept_until(self.run.reached)
 
-    def finish(self) -> tuple[dict[str, Any], Result]:
-        """Save the last checkpoint and write the files; return the report and the result."""
+    def result(self) -> Result:
+        """Save the last checkpoint; return the result."""
         self._save()
-        result = self.run.result()
+        return self.run.result()
+
+    def write(self, result: Result) -> dict[str, Any]:
+        """Write all files but the pictures; return the report."""
         files = {name: str(path) for name, path in result.write(self._folder).items()}
         if not self.run.resumable:
             self._file.unlink(missing_ok=True)  # of the run that these results replace
-        return {**result.summary(), "files": files}, result
+        return {**result.summary(), "files": files}
 
     def _kept_until(self, reached: str | None) -> None:
         """Set what Ctrl-C says: how far the checkpoint is, which runs are finished, how to resume."""

@@ -19,10 +19,15 @@ __all__ = ["command"]
 @click.argument("world")
 @option(
     "--alpha",
-    "Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance]",
+    "Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance; that of qstep train "
+    "in CartPole-v1 and MountainCar-v0]",
     type=FiniteRange(0, 1),
 )
-@option("--gamma", "Discount, 0 to below 1.", type=FiniteRange(0, 1, max_open=True), default=0.9)
+@option(
+    "--gamma",
+    "Discount, 0..1; below 1 where there is a transition table.  [default: 0.9, or as above]",
+    type=FiniteRange(0, 1),
+)
 @option("--steps", "Steps of each of 5 agents.  [default: depends on the world's size]", type=int)
 @option("--width", "Widest format to try, 8..32 bits.", "most_width", default=20)
 @option(
@@ -42,13 +47,15 @@ def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any
 
     A format suffices if, where episodes start, its greedy policy is worth as much as value iteration's
     (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
-    WORLD is a map, a world file, or an environment with a transition table.
+    WORLD is a map, a world file, or an environment with a transition table; or CartPole-v1 or
+    MountainCar-v0, where a policy suffices if its episodes return what counts as solved, within 5 %.
     """
     from qstep.learn.advise import advise
     from qstep.learn.advise_views import draw, render, sentence
     from qstep.mdp.world import World
+    from qstep.spec.integer_worlds import INTEGER_WORLDS
 
-    named = World.named(world)
+    named = INTEGER_WORLDS.get(world) or World.named(world)
     with room_for(json_output.file, plot_file), task_progress(world) as progress:
         advice = advise(named, **options, progress=progress)
     json_output.tell(advice, render(advice, world), sentence(advice, world))

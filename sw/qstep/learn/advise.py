@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -13,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.workers import threads
-from qstep.envs.catalogue import defaults
+from qstep.envs.catalogue import defaults, record_of
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
-from qstep.learn.plan import AgentsWorld
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.learn.plan import AgentsWorld, Budget, planned, usual_settings
 from qstep.mdp.solve import solve, start_value
+from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, real
 from qstep.spec.config import Config
@@ -27,8 +31,9 @@ from qstep.spec.discount import (
     nearest_alpha,
     warn_of_discounts,
 )
-from qstep.spec.epsilon import FALLING
+from qstep.spec.epsilon import FALLING, Epsilon
 from qstep.spec.fixed import COEFFICIENT_BITS, QFormat, Rounding
+from qstep.spec.integer_worlds import IntegerWorld
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentSettings
 
@@ -47,9 +52,11 @@ Trial: TypeAlias = dict[str, Any]
 """The result of learning with a format and a rounding mode, as plain values.
 
 ``loss`` is how much less than the optimum the median agent's greedy policy is worth where episodes
-start, as a share of the optimum; ``saturated`` is the share of updates; TD errors up to ``dead_zone``
-change nothing.
+start, as a share of the optimum, or how much less than the goal it returns; ``saturated`` is the share
+of updates; TD errors up to ``dead_zone`` change nothing.
 """
+
+_Agents: TypeAlias = FastActingModel | FastTiledModel
 
 AGENTS = 5
 """Agents of a trial; the median one must reach the policy."""
@@ -61,7 +68,13 @@ _PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
 _EXACT, _NEAR = 1e-9, 0.01
 """Loss at the start that is tolerated, as a share of the optimum: without chance, and with it."""
 
-_ALPHA, _ALPHA_BY_CHANCE = 0.5, 1 / 256
+_SHORT = 0.05
+"""Loss of a mean return that is tolerated, as a share of the goal: equally good agents differ by it."""
+
+_PLAYED = 100
+"""Fewest greedy episodes of an agent."""
+
+_ALPHA, _ALPHA_BY_CHANCE, _GAMMA = 0.5, 1 / 256, 0.9
 _STEPS_A_PAIR, _STEPS_A_PAIR_BY_CHANCE = 300, 1 << 14
 _LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
 
@@ -84,17 +97,13 @@ def format_of(trial: Trial) -> QFormat:
     return QFormat.parse(trial["format"])
 
 
-def judged(
-    trials: Sequence[Trial], alpha: float, gamma: float, bits: int, steps: int, within: float
-) -> dict[str, Any]:
+def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
     """Return the advice that follows from trials, which are in the order of their fraction bits.
 
-    `bits` are the fractional bits of coefficients, the same in all trials.
-
-    Of the formats that reached the policy, and not by luck, the narrowest is advised; among equal
-    widths, nearest rounding, then stochastic, then the least saturation. It was luck if a format with
-    the same integer bits and rounding and more fraction bits failed: ``contradicted_by`` is that with
-    the most.
+    `settings` are those of all trials, and part of the advice. Of the formats that reached the policy,
+    and not by luck, the narrowest is advised; among equal widths, nearest rounding, then stochastic,
+    then the least saturation. It was luck if a format with the same integer bits and rounding and more
+    fraction bits failed: ``contradicted_by`` is that with the most.
     """
 
     def order(trial: Trial) -> tuple[Any, ...]:
@@ -111,17 +120,8 @@ def judged(
             trial["contradicted_by"] = failed[key]
         else:
             lasting.insert(0, trial)
-    return {
-        "alpha": alpha,
-        "gamma": gamma,
-        "discount": learned_discount(alpha, gamma, bits),
-        "coefficient_bits": bits,
-        "agents": AGENTS,
-        "steps_per_agent": steps,
-        "within": within,
-        "narrowest": min(lasting, key=order, default=None),
-        "trials": trials,
-    }
+    narrowest = min(lasting, key=order, default=None)
+    return {**settings, "narrowest": narrowest, "trials": trials}
 
 
 def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
@@ -151,11 +151,151 @@ def usual_steps(world: AgentsWorld) -> int:
     return min(max(_LEAST_STEPS, each * world.states * world.actions), _MOST_STEPS)
 
 
+class _Exam(ABC):
+    """How agents learn a world, and how good their policies are.
+
+    Attributes
+    ----------
+    alpha, gamma : float
+        Alpha is that of the sum where there are planes.
+    coefficient_bits : int
+    discount : float
+        What is learned.
+    within : float
+        Loss that counts as none.
+    goal : float or None
+        The mean return that suffices; None where policies are compared with value iteration.
+    planes : int
+    rewards, values : ndarray of float64
+        What a format must hold: at least the rewards, at most little more than the values.
+    """
+
+    alpha: float
+    gamma: float
+    coefficient_bits: int
+    discount: float
+    within: float
+    goal: float | None
+    planes: int
+    rewards: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    @abstractmethod
+    def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
+        """Return agents that are to make `steps` steps."""
+
+    @abstractmethod
+    def judge(self, agents: _Agents) -> tuple[float, int]:
+        """Return the loss of the median agent, and its number."""
+
+    @abstractmethod
+    def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
+        """Return whether an agent has a wrong policy because TD errors in the dead zone do nothing."""
+
+
+class _Solved(_Exam):
+    """Policies in a world with a transition table, whose values are computed."""
+
+    goal = None
+    planes = 1
+
+    def __init__(self, world: World, alpha: float | None, gamma: float | None) -> None:
+        self._world = world
+        self.gamma = real("gamma", _GAMMA if gamma is None else gamma)
+        if alpha is None:
+            usual = _ALPHA_BY_CHANCE if world.has_chance else _ALPHA
+            alpha = nearest_alpha(self.gamma, usual) or usual
+        self.alpha = real("alpha", alpha)
+        self.coefficient_bits = least_bits(self.alpha, self.gamma) or COEFFICIENT_BITS
+        warn_of_discounts([(self.alpha, self.gamma)], self.coefficient_bits)
+        self.discount = learned_discount(self.alpha, self.gamma, self.coefficient_bits)
+        self.within = _NEAR if world.has_chance else _EXACT
+        self._solution = solve(world, self.discount)
+        self._optimum = float(world.start @ self._solution.values)
+        self.rewards, self.values = world.reward, self._solution.q
+
+    def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
+        world = self._world
+        acting = world.acting(agents=AGENTS)
+        shape = world.states, world.actions
+        config = Config(
+            *shape, number_format, rounding, acting=acting, coefficient_bits=self.coefficient_bits
+        )
+        epsilon = FALLING.counted(steps, "steps")
+        settings = [AgentSettings(self.alpha, self.gamma, epsilon, seed)] * AGENTS
+        return FastActingModel(config, world.table(config), settings)
+
+    def judge(self, agents: _Agents) -> tuple[float, int]:
+        policies = agents.table.argmax(axis=-1)
+        worth = [start_value(self._world, policy, self.discount) for policy in policies]
+        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
+        return max(0.0, self._optimum - worth[median]) / max(abs(self._optimum), _EXACT), median
+
+    def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
+        q = agents.config.format.to_float(agents.table[median])
+        error = _errors_where_wrong(self._world, q, self._solution.optimal, self.discount)
+        low, high = zone
+        return high > 0 and len(error) > 0 and bool(((low <= error) & (error <= high)).all())
+
+
+class _Played(_Exam):
+    """Policies in an integer world, which are played there."""
+
+    within = _SHORT
+
+    def __init__(self, world: IntegerWorld, alpha: float | None, gamma: float | None) -> None:
+        self._world = world
+        usual = usual_settings(world.env_id)
+        self.alpha = real("alpha", usual.alpha if alpha is None else alpha)
+        self.gamma = real("gamma", usual.gamma if gamma is None else gamma)
+        self._settings = replace(usual, alpha=self.alpha, gamma=self.gamma)
+        plan = planned(world, budget=Budget(1), settings=self._settings)
+        self.planes, self.coefficient_bits = plan.config.planes, plan.config.coefficient_bits
+        pair = plan.settings[0].alpha, self.gamma
+        warn_of_discounts([pair], self.coefficient_bits)
+        self.discount = learned_discount(*pair, self.coefficient_bits)
+        if not world.max_episode_steps:
+            raise ConfigError("max_episode_steps is 0; greedy episodes need a limit of steps")
+        record = record_of(world.env_id)
+        assert record is not None
+        assert record.reward_threshold is not None
+        self._goal = self.goal = record.reward_threshold
+        longest = min(world.max_episode_steps, 1 / max(1 - self.discount, _EXACT))
+        self.rewards = np.array([world.reward])
+        self.values = self.rewards * longest / self.planes
+
+    def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
+        plan = planned(
+            self._world,
+            budget=Budget(steps),
+            agents=AGENTS,
+            settings=replace(self._settings, seed=seed),
+            number_format=number_format,
+            rounding=rounding,
+        )
+        return FastTiledModel(plan.config, TiledWorld(self._world, plan.config), plan.settings)
+
+    def judge(self, agents: _Agents) -> tuple[float, int]:
+        greedy = [replace(own, alpha=0.0, epsilon=Epsilon(0.0)) for own in agents.settings]
+        players = FastTiledModel(agents.config, TiledWorld(self._world, agents.config), greedy)
+        players.load(agents.table)
+        players.run(_PLAYED * self._world.max_episode_steps)
+        returns = [
+            self._world.reward * (count.steps - own.episode_steps) / count.episodes
+            for count, own in zip(players.counters, players.states, strict=True)
+        ]
+        median = int(np.argsort(returns, kind="stable")[AGENTS // 2])
+        return max(0.0, self._goal - returns[median]) / abs(self._goal), median
+
+    def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
+        return not agents.table[median].any()
+
+
 def advise(
-    world: World,
+    world: World | IntegerWorld,
     *,
     alpha: float | None = None,
-    gamma: float = 0.9,
+    gamma: float | None = None,
     steps: int | None = None,
     most_width: int = 20,
     roundings: Sequence[Rounding | str] = _PREFERRED,
@@ -167,32 +307,29 @@ def advise(
     The result is the report of ``qstep advise``; a loss up to ``within`` counts as none.
 
     The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
-    range from the fewest that hold the rewards to one more than the optimum needs. By default, alpha is
-    the one that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is nearest to 0.5, or
-    to 1/256 in a world with chance, where 0.5 never settles. The advice names the fewest fractional bits
-    of coefficients with which alpha learns gamma, and the trials have them.
+    range from the fewest that hold the rewards to one more than the optimum needs. By default, gamma is
+    0.9, and alpha is the one that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is
+    nearest to 0.5, or to 1/256 in a world with chance, where 0.5 never settles. The advice names the
+    fewest fractional bits of coefficients with which alpha learns gamma, and the trials have them.
+
+    In an integer world, settings are by default those of ``qstep train``, and no value is known: the
+    median agent plays 100 greedy episodes or more, whose mean return is compared with ``goal``, the one
+    that counts as solved. Integer bits go up to one more than the part of a plane in the largest return.
 
     Trials run on all cores, in threads, which does not affect their results; ``progress(format, done,
     total)`` is called after each. ConfigError is raised if a value is out of range, or no format of the
     width holds the rewards; PrecisionWarning says that no number of bits learns gamma with alpha.
     """
-    gamma = real("gamma", gamma)
-    chance = world.has_chance
-    if alpha is None:
-        usual = _ALPHA_BY_CHANCE if chance else _ALPHA
-        alpha = nearest_alpha(gamma, usual) or usual
-    bits = least_bits(real("alpha", alpha), gamma) or COEFFICIENT_BITS
-    warn_of_discounts([(alpha, gamma)], bits)
-    discount = learned_discount(alpha, gamma, bits)
-    solution = solve(world, discount)
+    exam: _Exam
+    if isinstance(world, IntegerWorld):
+        exam = _Played(world, alpha, gamma)
+    else:
+        exam = _Solved(world, alpha, gamma)
     steps = integer("steps", usual_steps(world) if steps is None else steps, 1, MOST_STEPS)
     most_width = integer("width", most_width, _NARROWEST, _WIDEST)
-    epsilon = FALLING.counted(steps, "steps")
-    settings = [AgentSettings(alpha, gamma, epsilon, seed)] * AGENTS
-    acting = world.acting(agents=AGENTS)
-    reward = world.reward
-    least = _integer_bits(reward)
-    most = max(least, _integer_bits(solution.q)) + 1
+    rewards = exam.rewards
+    least = _integer_bits(rewards)
+    most = max(least, _integer_bits(exam.values)) + 1
     formats = [
         QFormat(bits, fraction)
         for bits in range(least, most + 1)
@@ -200,30 +337,23 @@ def advise(
     ]
     if not formats:
         raise ConfigError(
-            f"width is {most_width}; rewards of {reward.min():g} to {reward.max():g} need {least} bits"
+            f"width is {most_width}; rewards of {rewards.min():g} to {rewards.max():g} need {least} "
+            "bits"
         )
-    optimum = float(world.start @ solution.values)
-    within = _NEAR if chance else _EXACT
 
     def trial(case: tuple[Rounding, QFormat]) -> Trial:
         rounding, number_format = case
-        size = world.states, world.actions
-        config = Config(*size, number_format, rounding, acting=acting, coefficient_bits=bits)
-        agents = FastActingModel(config, world.table(config), settings)
+        agents = exam.agents(number_format, rounding, steps, seed)
         agents.run(steps)
-        tables = number_format.to_float(agents.table)
-        worth = [start_value(world, q.argmax(axis=1), discount) for q in tables]
-        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
-        loss = max(0.0, optimum - worth[median]) / max(abs(optimum), _EXACT)
-        low, high = dead_zone(number_format, rounding, alpha)
+        loss, median = exam.judge(agents)
+        zone = dead_zone(number_format, rounding, agents.settings[0].alpha)
         saturated = sum(count.saturations for count in agents.counters) / (steps * AGENTS)
-        if loss <= within:
+        if loss <= exam.within:
             outcome = Outcome.REACHED
         elif saturated:
             outcome = Outcome.SATURATION
         else:
-            error = _errors_where_wrong(world, tables[median], solution.optimal, discount)
-            stuck = high > 0 and len(error) and bool(((low <= error) & (error <= high)).all())
+            stuck = exam.stuck(agents, median, zone)
             outcome = Outcome.DEAD_ZONE if stuck else Outcome.NOT_ENOUGH
         return {
             "format": str(number_format),
@@ -232,7 +362,7 @@ def advise(
             "outcome": outcome.value,
             "loss": loss,
             "saturated": saturated,
-            "dead_zone": high,
+            "dead_zone": zone[1],
         }
 
     trials: list[Trial] = []
@@ -242,7 +372,9 @@ def advise(
             trials.append(found)
             if progress is not None:
                 progress(found["format"], len(trials), len(cases))
-    return judged(trials, alpha, gamma, bits, steps, within)
+    names = "alpha", "gamma", "discount", "coefficient_bits", "planes", "within", "goal"
+    settings = {name: getattr(exam, name) for name in names}
+    return judged(trials, {**settings, "agents": AGENTS, "steps_per_agent": steps})
 
 
 def _integer_bits(values: NDArray[np.float64]) -> int:

@@ -42,12 +42,13 @@ def render(advice: dict[str, Any], world: str) -> Table:
     """Return a table: the best format of each width and rounding mode, or why none suffices."""
     alpha, gamma, trials = advice["alpha"], advice["gamma"], advice["trials"]
     bits = advice["coefficient_bits"]
-    learned = f" (learned: {advice['discount']:.6g})" if differs(alpha, gamma, bits) else ""
+    off = differs(alpha / advice["planes"], gamma, bits)
+    learned = f" (learned: {advice['discount']:.6g})" if off else ""
     more = "" if bits == COEFFICIENT_BITS else f", {bits} fractional bits of coefficients"
     settings = f"alpha {alpha:g}, gamma {gamma:g}{learned}{more}"
     table = Table(
         title=f"{world}: {settings}, {advice['steps_per_agent']:,} steps",
-        caption="Loss: how much less than the optimum the greedy policy is worth where episodes start. "
+        caption=f"Loss: {_loss(advice['goal'])}. "
         "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps. "
         "If a format with more fraction bits fails, the policy was reached by luck.",
     )
@@ -62,6 +63,12 @@ def render(advice: dict[str, Any], world: str) -> Table:
         ]
         table.add_row(str(width), *(_cell(advice["narrowest"], cell) for cell in cells))
     return table
+
+
+def _loss(goal: float | None) -> str:
+    if goal is None:
+        return "how much less than the optimum the greedy policy is worth where episodes start"
+    return f"how much less than {goal:g} the greedy policy returns"
 
 
 def _cell(narrowest: Trial | None, trials: list[Trial]) -> Text:
@@ -104,9 +111,9 @@ def draw(advice: dict[str, Any], world: str) -> Figure:
         if best is not None and best["rounding"] == mode:
             axes.plot(format_of(best).fraction, format_of(best).integer, "k*", markersize=12)
     panels[-1].set_xlabel("fraction bits")
-    figure.suptitle(
-        f"{world}: formats that reach value iteration's policy; the star is the narrowest"
-    )
+    goal = advice["goal"]
+    aim = "value iteration's policy" if goal is None else f"a return of {goal:g}"
+    figure.suptitle(f"{world}: formats that reach {aim}; the star is the narrowest")
     patches = [Patch(color=colour, label=name.value) for name, colour in _COLOURS.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
     return figure

@@ -195,6 +195,10 @@ class AgentsResult(TableResult):
         known = (worth[discount] for discount in self._discounts)
         return tuple(math.nan if value is None else value for value in known)
 
+    @property
+    def _optima(self) -> Sequence[float]:
+        return self.optimum
+
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
         """Return after how many steps each agent's policy became, and stayed, optimal.
 

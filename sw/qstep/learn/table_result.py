@@ -88,6 +88,12 @@ class TableResult(Result):
         return int(np.argsort(values, kind="stable")[(known - 1) // 2])
 
     @property
+    def _optima(self) -> Sequence[float]:
+        """The value of the optimal policy where episodes start, by agent; empty if none has one."""
+        optima: list[float] = self.report["optimum"]
+        return optima
+
+    @property
     def updates(self) -> int:
         """Updates of which the report counts the saturations."""
         steps: int = self.report["steps"]
@@ -160,7 +166,7 @@ class TableResult(Result):
         title = f"{self.name}: learning curve"
         curve = partial(draw_learning_curve, title, self.history)
         if "episodes" not in self.history:
-            best = self.summary()["optimum"]
+            best = self._optima
             curve = partial(
                 draw_agents,
                 title,
