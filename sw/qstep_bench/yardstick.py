@@ -1,4 +1,4 @@
-"""The loop of `yardstick.c`, compiled on this machine, as a yardstick for compiled Python.
+"""Loops in C, compiled on this machine, as yardsticks for compiled Python.
 
 The C++ compiler that the simulation needs anyway compiles it, as C, for the processor at hand: with
 ``-O3 -march=native``, or ``-mcpu=native`` where a compiler only knows that.
@@ -93,22 +93,30 @@ def compiler_version() -> str:
     return verilator.compiler_version()
 
 
-def library(actions: int) -> ctypes.CDLL:
+def library(actions: int, source: Path | None = None, *defines: str) -> ctypes.CDLL:
     """Return the loops for tables with this many actions, cached or compiled; raises as above."""
     from qstep_sim import verilator
+
+    source = source or _SOURCE
 
     def make(folder: Path) -> Path:
         path = folder / "yardstick.so"
         for native in _NATIVE:
             with suppress(BuildError):
-                run([*command, native, str(_SOURCE), "-o", path], BuildError)
+                run([*command, native, str(source), "-o", path], BuildError)
                 return path
-        run([*command, str(_SOURCE), "-o", path], BuildError)
+        run([*command, str(source), "-o", path], BuildError)
         return path
 
-    command = [*verilator.compiler(), f"-DACTIONS={actions}", *_FLAGS]
-    depends = [_SOURCE.read_text(encoding="utf-8"), verilator.compiler_version()]
-    depends += [*command, *_NATIVE, platform.machine(), platform.system()]
+    command = [*verilator.compiler(), f"-DACTIONS={actions}", *defines, *_FLAGS]
+    depends = [file.read_text(encoding="utf-8") for file in (_SOURCE, source)]
+    depends += [
+        verilator.compiler_version(),
+        *command,
+        *_NATIVE,
+        platform.machine(),
+        platform.system(),
+    ]
     depends.append(get_host_cpu_features())
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
     return cache.load(cache.fetch(key, ".so", make))

@@ -6,13 +6,18 @@ import pytest
 from qstep.errors import ConfigError
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.learn.plan import Budget, planned
+from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
+from qstep.spec.integer_worlds import CART_POLE, MOUNTAIN_CAR, IntegerWorld
 from qstep.spec.settings import AgentSettings
 from qstep_bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep_bench.checks import WrongTableError
 from qstep_bench.systems import acting
+from qstep_bench.tiled_yardstick import TiledYardstick
 
 STEPS = 1 << 17
 
@@ -40,6 +45,30 @@ def test_c_and_the_model_are_equal(
     assert c.counters == model.counters
     c.run(1)
     assert c.counters != model.counters
+
+
+@pytest.mark.parametrize("world", [MOUNTAIN_CAR, CART_POLE])
+def test_c_and_the_model_are_equal_in_worlds_seen_through_tiles(world: IntegerWorld) -> None:
+    settings = [AgentSettings(0.3 + 0.1 * k, 0.95, Epsilon(0.05 * k), seed=k) for k in range(3)]
+    plan = planned(world, budget=Budget(1), settings=settings, number_format="Q2.8")
+    model = FastTiledModel(plan.config, TiledWorld(world, plan.config), plan.settings)
+    model.run(1)
+    c = TiledYardstick(model)
+    c.run(STEPS - 1)
+    model.run(STEPS - 1)
+    assert np.array_equal(c.table, model.table)
+    assert c.counters == model.counters
+    for name in ("saturations", "terminations", "truncations"):
+        assert any(getattr(count, name) for count in c.counters), name
+    c.run(1)
+    assert c.counters != model.counters
+
+
+def test_the_loop_over_planes_refuses_values_that_its_sums_do_not_hold() -> None:
+    plan = planned(CART_POLE, budget=Budget(1), number_format="Q8.9")
+    model = FastTiledModel(plan.config, TiledWorld(CART_POLE, plan.config), plan.settings)
+    with pytest.raises(ConfigError, match=r"format is Q8\.9; it must have at most 16 bits"):
+        TiledYardstick(model)
 
 
 def test_the_vectorised_loop_refuses_values_that_its_sums_do_not_hold() -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from qstep.golden.agents import ActingModel
 from qstep.golden.agents_fast import FastActingModel
-from qstep.mdp.world import World
-from qstep.spec.config import Config
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.learn.plan import Budget, planned, usual_settings
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.integer_worlds import INTEGER_WORLDS
 from qstep.spec.settings import AgentSettings
 from qstep_bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Benchmark, Form
+from qstep_bench.tiled_yardstick import TiledYardstick
 
 __all__ = ["ActingTask", "benchmark"]
 
@@ -23,16 +27,20 @@ _TASKS = (
     ("grid16", "gridworld", 16, "vector"),
     ("taxi", "Taxi-v3", 1, "c"),
     ("taxi16", "Taxi-v3", 16, "vector"),
+    ("pole", "CartPole-v1", 8, "tiled"),
+    ("car", "MountainCar-v0", 8, "tiled"),
 )
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
 """Turns checked against the plain model, which makes only 50 thousand steps/s."""
 
-_Worked = FastActingModel | ActingYardstick | VectorYardstick
+_Model = FastActingModel | FastTiledModel
+_Worked = _Model | ActingYardstick | VectorYardstick | TiledYardstick
 
-_IN_C: dict[str, type[ActingYardstick] | type[VectorYardstick]] = {
+_IN_C: dict[str, Callable[[Any], _Worked]] = {
     "c": ActingYardstick,
     "vector": VectorYardstick,
+    "tiled": TiledYardstick,
 }
 
 
@@ -47,19 +55,24 @@ class ActingTask:
     """
 
     def __init__(self, world: str, agents: int) -> None:
-        named = World.named(world)
-        config = Config(named.states, named.actions, acting=named.acting(agents=agents))
-        self._what = config, named.table(config), [AgentSettings()] * agents
+        settings: Any = AgentSettings()
+        self._model: Callable[..., _Model] = FastActingModel
+        if world in INTEGER_WORLDS:
+            settings = replace(usual_settings(world), epsilon=Epsilon(0.1))
+            self._model = FastTiledModel
+        plan = planned(world, budget=Budget(1), agents=agents, settings=settings)
+        self._what: Any = plan.config, plan.loaded, plan.settings
         self._agents = agents
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
         """Make about `amount` steps over all agents, and return how many.
 
-        `form` is ``model``, or in C ``c`` for one agent after the other, ``vector`` for several at once.
+        `form` is ``model``, or in C ``c`` for one agent after the other, ``vector`` for several at
+        once, and ``tiled`` where the world is seen through tiles.
         """
         steps = max(1, amount // self._agents)
-        begun = FastActingModel(*self._what)
+        begun = self._model(*self._what)
         begun.run(1)
         worked: _Worked = _IN_C[form](begun) if form in _IN_C else begun
         worked.run(steps - 1)
@@ -75,13 +88,13 @@ class ActingTask:
             They differ.
         """
         steps, worked = self._last[form]
-        expected: Any = FastActingModel(*self._what)
+        expected = self._model(*self._what)
         expected.run(steps)
         if (worked.table != expected.table).any() or worked.counters != expected.counters:
             raise WrongTableError(f"{form} is not equal to the model after {steps} turns")
         if form in _IN_C:
             return "equal to the model"
-        fast, plain = FastActingModel(*self._what), ActingModel(*self._what)
+        fast, plain = self._model(*self._what), ActingModel(*self._what)
         fast.run(_PLAIN_TURNS)
         deque(plain.run(_PLAIN_TURNS), maxlen=0)
         if (fast.table != plain.table).any() or fast.counters != plain.counters:
