@@ -195,12 +195,12 @@ ROWS = [0, 1, 2, 3]
         (lambda m: m.choose([0, 0, 0, 4]), r"rows\[3\] is 4; it must be an integer from 0 to 3"),
         (lambda m: m.choose(ROWS, 3), "explore_action is 3; it must be an integer from -1 to 2"),
         (lambda m: m.learn(ROWS, -1, 0, ROWS, 0), "action is -1; it must be an integer from 0 to 2"),
-        (lambda m: m.learn(ROWS, 0, 1 << 15, ROWS, 0), "reward is 32768; it must be an integer from -32768"),
-        (lambda m: m.learn(ROWS, 0, 0, [9] * 4, 0), r"next_rows\[0\] is 9; it must be an integer from 0"),
+        (lambda m: m.learn(ROWS, 0, 1 << 15, ROWS, 0), "reward is 32768; it must be an integer from"),
+        (lambda m: m.learn(ROWS, 0, 0, [9] * 4, 0), r"next_rows\[0\] is 9; it must be an integer"),
         (lambda m: m.learn(ROWS, 0, 0, ROWS, 3), "next_action is 3; it must be an integer from 0 to 2"),
         (lambda m: m.learn(ROWS, 0, 0, ROWS, 0, 1), "terminated is 1; it must be true or false"),
         (lambda m: m.config.rows_of([0]), "words has 1 features; it must have 2"),
-        (lambda m: m.config.rows_of([0, 1 << 64]), r"words\[1\] is 18446744073709551616; it must be an int"),
+        (lambda m: m.config.rows_of([0, 1 << 64]), r"words\[1\] is 18446744073709551616; it must"),
     ],
 )  # fmt: skip
 def test_an_illegal_request_is_refused_and_changes_nothing(call: Any, said: str) -> None:
@@ -234,7 +234,7 @@ def test_illegal_arrays_of_requests_are_refused(wrong: dict[str, Any], said: str
     ("weights", "said"),
     [
         (np.zeros((4, 4, 2), np.int32), r"weights have shape \(4, 4, 2\) and dtype int32; they must be"),
-        (np.zeros((4, 4, 3)), r"weights have shape .* and dtype float64; they must be integers of shape"),
+        (np.zeros((4, 4, 3)), r"weights have shape .* and dtype float64; they must be integers of"),
         (np.full((4, 4, 3), 1 << 15), r"weights\[0, 0, 0\] is 32768; Q7.9 holds -32768 to 32767"),
     ],
 )  # fmt: skip

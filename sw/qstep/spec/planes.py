@@ -114,7 +114,6 @@ class PlanesConfig:
             alpha=real("alpha", self.alpha),
             gamma=real("gamma", self.gamma),
             epsilon=real("epsilon", self.epsilon),
-            constants=self._checked_constants(),
         )
         if self.all_planes > MOST_PLANES:
             raise ConfigError(
@@ -134,7 +133,7 @@ class PlanesConfig:
             raise ConfigError(
                 f"start is {shown(self.start)}; it must be from {low} to {high}, as {self.format} holds"
             )
-        assign(self, start=float(self.start))
+        assign(self, start=float(self.start), constants=self._checked_constants())
         coefficients(
             self.alpha, self.gamma, self.coefficient_bits
         )  # raises where alpha does not fit
