@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tb.planes_requests import random_requests
 from tb.prefetch_log import PYTHIA, prefetch_log
 
 from qstep.errors import ConfigError, TableError, TransitionError
@@ -34,24 +35,6 @@ def configs(draw: st.DrawFn) -> PlanesConfig:
         gamma=draw(st.sampled_from([0.0, 0.55, 1.0])),
         epsilon=draw(st.sampled_from([0.0, 0.3, 1.0])),
         start=draw(st.sampled_from([0.0, 1.5, -2.25])),
-    )
-
-
-def random_requests(config: PlanesConfig, count: int, seed: int) -> Requests:
-    rng = np.random.default_rng(seed)
-    learns = rng.random(count) < 0.6
-    shape, number_format = (count, config.all_planes), config.format
-    near = rng.integers(-3, 4, count) << number_format.fraction
-    ends = rng.choice([number_format.minimum, number_format.maximum], count)
-    explore = np.where(rng.random(count) < 0.8, NO_ACTION, rng.integers(0, config.actions, count))
-    return Requests(
-        learns=learns,
-        rows=rng.integers(0, config.rows, shape, np.int32),
-        action=np.where(learns, rng.integers(0, config.actions, count), explore),
-        reward=np.where(rng.random(count) < 0.5, ends, near),
-        next_rows=rng.integers(0, config.rows, shape, np.int32),
-        next_action=rng.integers(0, config.actions, count),
-        terminated=rng.random(count) < 0.2,
     )
 
 
@@ -132,16 +115,6 @@ def test_a_row_that_is_its_own_next_row_is_read_before_it_is_written() -> None:
     model = PlanesModel(config)
     model.learn([0], 1, 512, [0], 1)
     assert model.weights[0].tolist() == [[512, 768], [512, 512]]
-
-
-@pytest.mark.slow
-def test_fixed_point_agrees_with_the_recording() -> None:
-    """At least 99.6 % of the choices that did not explore, fed with the same updates."""
-    log, model = prefetch_log(), PlanesModel(PYTHIA)
-    choices = model.apply(log.requests)
-    assert np.array_equal(choices.explored, log.explored)
-    agree = (choices.action == log.action)[~log.explored]
-    assert (agree.sum(), agree.size) == (99_622, 99_814)
 
 
 def test_the_preset_reproduces_a_part_of_the_recording() -> None:

@@ -1,7 +1,7 @@
 """The model of the queue that turns events into delayed rewards: its text is the definition.
 
-It is the evaluation queue of Pythia (Bera et al., MICRO 2021) with one match per event. The C++ header and
-the hardware (``rtl/planes/qs_evaluation_queue.sv``) emit the same updates.
+It is the evaluation queue of Pythia (Bera et al., MICRO 2021) with one match per event. The C++ header
+and the hardware (``rtl/planes/qs_evaluation_queue.sv``) emit the same updates.
 """
 
 from __future__ import annotations
