@@ -2,18 +2,22 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
 from tb.planes_cpp import CppPlanes
 from tb.planes_requests import random_requests
+from tb.planted import Fault, faults, plant_file
 from tb.prefetch_log import PYTHIA, prefetch_log
 
 from qstep.errors import TableError, TransitionError
 from qstep.golden.evaluation_queue import EvaluationQueue, Rewards
 from qstep.golden.planes import Choices, PlanesModel, Requests
 from qstep.golden.planes_fast import FastPlanesModel
+from qstep.golden.planes_header import HEADER
 from qstep.spec.fixed import QFormat
 from qstep.spec.planes import PlanesConfig
 
@@ -111,7 +115,8 @@ def test_more_fractional_bits_agree_more(fraction: int, least: float) -> None:
     assert least < agree / of < least + 0.001
 
 
-def test_the_queue_in_cpp_emits_the_same_updates(pythia: CppPlanes) -> None:
+def queues(form: CppPlanes) -> tuple[Any, Any]:
+    """Return the updates and the unknown keys of the queues in C++ and in Python on the same events."""
     rng = np.random.default_rng(2)
     kinds = rng.choice([0, 0, 1, 2], 3000)
     events = np.stack(
@@ -130,9 +135,45 @@ def test_the_queue_in_cpp_emits_the_same_updates(pythia: CppPlanes) -> None:
             queue.fill(key)
         else:
             queue.demand(key, number)
-    found, unknown = pythia.queue(np.ascontiguousarray(events, np.int64))
-    assert found.tolist() == [list(own) for own in learns if own]
-    assert unknown == queue.unknown > 100
+    found, unknown = form.queue(np.ascontiguousarray(events, np.int64))
+    return (found.tolist(), unknown), ([list(own) for own in learns if own], queue.unknown)
+
+
+def test_the_queue_in_cpp_emits_the_same_updates(pythia: CppPlanes) -> None:
+    found, (learns, unknown) = queues(pythia)
+    assert found == (learns, unknown)
+    assert len(learns) > 1000
+    assert unknown > 100
+
+
+def differs(form: CppPlanes) -> bool:
+    """Return whether the C++ forms of learner, hash and queue differ from the definitions."""
+    config = form.config
+    requests, model = random_requests(config, 3000, 5), PlanesModel(config, seed=3)
+    expected = model.apply(requests)
+    choices, weights = form.run("fixed", requests, seed=3)
+    words = np.random.default_rng(1).integers(0, 1 << 64, (200, config.groups), np.uint64)
+    rows = [list(config.rows_of(own)) for own in words.tolist()]
+    found, wanted = queues(form)
+    return not (
+        same(choices, expected)
+        and np.array_equal(weights, model.weights)
+        and form.rows(words).tolist() == rows
+        and found == wanted
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", [None, *faults("test_planes_forms")], ids=lambda fault: getattr(fault, "name", "none")
+)
+def test_a_fault_planted_in_the_header_is_found(fault: Fault | None, tmp_path: Path) -> None:
+    header, name = HEADER, "faultless"
+    if fault is not None:
+        header = plant_file(tmp_path, HEADER, fault.old, fault.new)
+        name = f"fault{crc32(fault.name.encode())}"
+    form = CppPlanes(name, replace(SMALL, floor=True, format=QFormat(4, 4)), tmp_path, header)
+    assert differs(form) == (fault is not None)
 
 
 def test_the_compiled_model_refuses_what_the_definition_refuses() -> None:
