@@ -21,6 +21,7 @@ root_doc = "docs/index"
 include_patterns = [
     "*.md",
     "docs/**",
+    "examples/prefetcher/README.md",
     "fpga/README.md",
     "tb/TESTPLAN.md",
     "tiny_tapeout/docs/info.md",
