@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipeline stages of qs_planes.
+//
+// A request is in stage k if it entered stage 0, the request register, k clocks ago, not counting clocks in which it
+// was held there. Twin in Python: qstep_rtl.timing.
+
+package qs_planes_pkg;
+
+  localparam int unsigned MatchStage = 1;  // compares a learn request's entries with the requests ahead
+  localparam int unsigned TakeStage = 2;  // entries from block RAM, or from a result that is not there yet
+  localparam int unsigned OperandStage = 3;  // entries as operands; an own error takes the newest result here
+
+  // Stage in which a learn request writes its results. An own error multiplies and adds; a shared error first adds
+  // up the entries, and takes a clock each for difference, products, their sum and the entries' sums.
+  function automatic int unsigned write_stage(bit shared_error, int unsigned planes);
+    return shared_error ? OperandStage + $clog2(planes) + 4 : OperandStage + 2;
+  endfunction
+
+  // Fewest clocks from a learn request to another one that needs its result.
+  function automatic int unsigned min_distance(bit shared_error, int unsigned planes);
+    return shared_error ? write_stage(shared_error, planes) - TakeStage : 2;
+  endfunction
+
+  // Stage in which a choose request has its answer. It reads its rows when all earlier results are written: two clocks
+  // for the RAM, the sums, the maximum over groups, the comparator tree, and the choice.
+  function automatic int unsigned answer_stage(bit shared_error, int unsigned groups,
+                                               int unsigned planes, int unsigned actions);
+    return write_stage(shared_error, planes) + 2 + $clog2(planes) + $clog2(groups) +
+        qs_pkg::tree_stages(actions) + 1;
+  endfunction
+
+endpackage
