@@ -29,4 +29,6 @@ package qs_planes_pkg;
         qs_pkg::tree_stages(actions) + 1;
   endfunction
 
+  localparam int unsigned HashStages = 4;  // of qs_feature_hash: a clock for each addition
+
 endpackage
