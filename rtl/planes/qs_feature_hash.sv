@@ -17,8 +17,8 @@
 module qs_feature_hash
   import qs_planes_pkg::*;
 #(
-    parameter  int unsigned        RowBits  = 7,  // 1..16
-    parameter  logic        [31:0] Constant = 0   // of the plane
+    parameter int unsigned        RowBits  = 7,  // 1..16
+    parameter logic        [31:0] Constant = 0   // of the plane
 ) (
     input logic clk_i,
     input logic enable_i,

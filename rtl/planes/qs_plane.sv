@@ -18,12 +18,12 @@
 module qs_plane
   import qs_planes_pkg::*;
 #(
-    parameter  int unsigned Rows       = 128,                       // 2..65536
-    parameter  int unsigned Actions    = 15,                        // 2..64
-    parameter  int unsigned Width      = 16,                        // 8..32
-    parameter  int unsigned Write      = 5,                         // write_stage
-    parameter  int unsigned Distance   = 2,                         // min_distance
-    parameter  bit          Newest     = 1,                         // *_newest_o are used
+    parameter  int unsigned Rows       = 128,                                 // 2..65536
+    parameter  int unsigned Actions    = 15,                                  // 2..64
+    parameter  int unsigned Width      = 16,                                  // 8..32
+    parameter  int unsigned Write      = 5,                                   // write_stage
+    parameter  int unsigned Distance   = 2,                                   // min_distance
+    parameter  bit          Newest     = 1,                                   // *_newest_o are used
     localparam int unsigned RowBits    = $clog2(Rows),
     localparam int unsigned ActionBits = $clog2(Actions),
     localparam int unsigned Words      = (Actions - 1) * 2 ** RowBits + Rows

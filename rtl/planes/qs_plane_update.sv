@@ -15,14 +15,14 @@
 // Reference   Rummery and Niranjan, "On-line Q-learning using connectionist systems" (1994).
 
 module qs_plane_update #(
-    parameter  int unsigned        Width         = 16,                // 8..32
-    parameter  int unsigned        CoeffFraction = 15,                // 15..24
-    parameter  int signed          Start         = 0,                 // a value of the format
-    localparam int unsigned        CoeffBits     = qs_pkg::CoeffBits,
-    localparam int unsigned        AccBits       = Width + CoeffFraction + 1
+    parameter  int unsigned Width         = 16,                        // 8..32
+    parameter  int unsigned CoeffFraction = 15,                        // 15..24
+    parameter  int signed   Start         = 0,                         // a value of the format
+    localparam int unsigned CoeffBits     = qs_pkg::CoeffBits,
+    localparam int unsigned AccBits       = Width + CoeffFraction + 1
 ) (
     input logic clk_i,
-    input logic clear_i,  // of the clock before value_o
+    input logic clear_i, // of the clock before value_o
 
     input logic signed [Width-1:0] entry_i,
     input logic entry_newest_i,

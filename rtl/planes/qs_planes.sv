@@ -27,20 +27,20 @@
 module qs_planes
   import qs_planes_pkg::*;
 #(
-    parameter  int unsigned Groups        = 2,                       // 1..4; 1 with SharedError
-    parameter  int unsigned Planes        = 3,                       // of each group, 1..16
-    parameter  int unsigned Rows          = 128,                     // 2..65536
-    parameter  int unsigned Actions       = 15,                      // 2..64
-    parameter  int unsigned Width         = 16,                      // 8..32
-    parameter  int unsigned CoeffFraction = 15,                      // 15..24
-    parameter  bit          SharedError   = 0,
-    parameter  bit          Floor         = 0,                       // action 0 unless a value is above 0
-    parameter  int signed   Start         = 0,                       // of all entries, a value of the format
-    localparam int unsigned Tables        = Groups * Planes,
-    localparam int unsigned RowBits       = $clog2(Rows),
-    localparam int unsigned ActionBits    = $clog2(Actions),
-    localparam int unsigned SumBits       = Width + $clog2(Planes),
-    localparam int unsigned CoeffBits     = qs_pkg::CoeffBits
+    parameter int unsigned Groups = 2,  // 1..4; 1 with SharedError
+    parameter int unsigned Planes = 3,  // of each group, 1..16
+    parameter int unsigned Rows = 128,  // 2..65536
+    parameter int unsigned Actions = 15,  // 2..64
+    parameter int unsigned Width = 16,  // 8..32
+    parameter int unsigned CoeffFraction = 15,  // 15..24
+    parameter bit SharedError = 0,
+    parameter bit Floor = 0,  // action 0 unless a value is above 0
+    parameter int signed Start = 0,  // of all entries, a value of the format
+    localparam int unsigned Tables = Groups * Planes,
+    localparam int unsigned RowBits = $clog2(Rows),
+    localparam int unsigned ActionBits = $clog2(Actions),
+    localparam int unsigned SumBits = Width + $clog2(Planes),
+    localparam int unsigned CoeffBits = qs_pkg::CoeffBits
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -77,7 +77,9 @@ module qs_planes
   localparam int unsigned Distance = min_distance(SharedError, Planes);
   localparam int unsigned Answer = answer_stage(SharedError, Groups, Planes, Actions);
   localparam int unsigned HoldBits = $clog2(Distance);
-  localparam int unsigned Answers = 2 ** $clog2(Answer + 3);  // enough for a choose request per clock
+  localparam int unsigned Answers = 2 ** $clog2(
+      Answer + 3
+  );  // enough for a choose request per clock
   localparam int unsigned AccBits = Width + CoeffFraction + 1;
   localparam int unsigned IncrementBits = SumBits + 3;
 
@@ -181,8 +183,11 @@ module qs_planes
     if (free) learn_valid_q <= learn_accept;
     if (learn_accept) hold_q <= hold;
     else if (hold_q != '0) hold_q <= hold_q - 1'b1;
-    pending_q <= pending_q + ($clog2(Answers) + 1)'(choose_accept) -
-        ($clog2(Answers) + 1)'(answer_valid_o && answer_ready_i);
+    pending_q <= pending_q + ($clog2(
+        Answers
+    ) + 1)'(choose_accept) - ($clog2(
+        Answers
+    ) + 1)'(answer_valid_o && answer_ready_i);
     holds_o <= holds_o + 32'(hold_q != '0);
     if (rst_i) begin
       {choose_valid_q, learn_valid_q} <= '0;

@@ -14,10 +14,10 @@
 //             learning", MICRO 2021, section 4.
 
 module qs_planes_choice #(
-    parameter  int unsigned Groups     = 2,                       // 1..4
-    parameter  int unsigned Planes     = 3,                       // of each group, 1..16
-    parameter  int unsigned Actions    = 15,                      // 2..64
-    parameter  int unsigned Width      = 16,                      // 8..32
+    parameter  int unsigned Groups     = 2,                      // 1..4
+    parameter  int unsigned Planes     = 3,                      // of each group, 1..16
+    parameter  int unsigned Actions    = 15,                     // 2..64
+    parameter  int unsigned Width      = 16,                     // 8..32
     parameter  bit          Floor      = 0,
     localparam int unsigned ActionBits = $clog2(Actions),
     localparam int unsigned SumBits    = Width + $clog2(Planes)
@@ -25,7 +25,7 @@ module qs_planes_choice #(
     input logic clk_i,
     input logic rst_i,  // only gates an assertion of the tree
 
-    input logic [Groups*Planes-1:0][Actions-1:0][Width-1:0] values_i,  // group by group
+    input logic [Groups*Planes-1:0][Actions-1:0][Width-1:0] values_i,         // group by group
     input logic                                             explore_i,
     input logic [   ActionBits-1:0]                         explore_action_i,
 
@@ -63,8 +63,7 @@ module qs_planes_choice #(
           logic [SumBits-1:0] left, right;
           assign left  = gen_level[level-1].greatest[2*n];
           assign right = gen_level[level-1].greatest[2*n+1];
-          always_ff @(posedge clk_i)
-            greatest[n] <= $signed(left) < $signed(right) ? right : left;
+          always_ff @(posedge clk_i) greatest[n] <= $signed(left) < $signed(right) ? right : left;
         end else begin : gen_single
           always_ff @(posedge clk_i) greatest[n] <= gen_level[level-1].greatest[2*n];
         end

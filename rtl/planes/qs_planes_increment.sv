@@ -13,9 +13,9 @@
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), section 10.1.
 
 module qs_planes_increment #(
-    parameter  int unsigned Planes        = 8,                                   // 1..16
-    parameter  int unsigned Width         = 16,                                  // 8..32
-    parameter  int unsigned CoeffFraction = 15,                                  // 15..24
+    parameter  int unsigned Planes        = 8,                       // 1..16
+    parameter  int unsigned Width         = 16,                      // 8..32
+    parameter  int unsigned CoeffFraction = 15,                      // 15..24
     localparam int unsigned CoeffBits     = qs_pkg::CoeffBits,
     localparam int unsigned SumBits       = Width + $clog2(Planes),
     localparam int unsigned IncrementBits = SumBits + 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline stages of qs_planes.
+// Pipeline stages of qs_planes, of its queue and of its hash.
 //
 // A request is in stage k if it entered stage 0, the request register, k clocks ago, not counting clocks in which it
 // was held there. Twin in Python: qstep_rtl.timing.
@@ -30,5 +30,27 @@ package qs_planes_pkg;
   endfunction
 
   localparam int unsigned HashStages = 4;  // of qs_feature_hash: a clock for each addition
+
+  // Clocks of qs_oldest, whose tree has two levels between registers.
+  function automatic int unsigned oldest_stages(int unsigned entries);
+    return ($clog2(entries) + 1) / 2;
+  endfunction
+
+  // Stage of qs_evaluation_queue in which a request has its effect: after the comparison of keys and the search.
+  function automatic int unsigned queue_effect_stage(int unsigned entries);
+    return 1 + oldest_stages(entries);
+  endfunction
+
+  // Stage in which an entry that leaves is read, two clocks after its address.
+  function automatic int unsigned queue_stages(int unsigned entries);
+    return queue_effect_stage(entries) + 3;
+  endfunction
+
+  // Rewards of qs_evaluation_queue: left without a demand, demanded before it was filled, demanded afterwards.
+  typedef enum logic [1:0] {
+    None      = 2'd0,
+    NotFilled = 2'd1,
+    Filled    = 2'd2
+  } reward_e;
 
 endpackage
