@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The evaluation queue: choices wait for their reward, and leave in pairs to be learnt.
 //
-// Function    Entries choices, the oldest at the head. An insert appends one, with its reward if insert_rewarded_i is 1;
-//             if the queue is full, the head leaves. A fill marks the oldest entry with its key. A demand
-//             gives the oldest entry with its key and without a reward one: rewards_i[set][Filled] if it was filled, else
-//             rewards_i[set][NotFilled]. An entry that leaves without a reward gets rewards_i[set][None]. set is set_i
-//             of the request's clock. Each entry that leaves makes one learn request: the entry that left before it, and
-//             this one as the next. A key that matches nothing changes nothing but a counter.
-//             Golden model: qstep.golden.evaluation_queue.
-// Timing      One demand, one fill and one insert per clock, except for holds. ready depends on neither valid nor data. A learn
-//             request is valid queue_stages + 1 clocks after the insert was accepted.
+// Function    Entries choices, the oldest at the head. An insert appends one, with its reward if insert_rewarded_i
+//             is 1; if the queue is full, the head leaves. A fill marks the oldest entry with its key. A demand
+//             gives the oldest entry with its key and without a reward one: rewards_i[set][Filled] if it was filled,
+//             else rewards_i[set][NotFilled]. An entry that leaves without a reward gets rewards_i[set][None]. set
+//             is set_i of the request's clock. Each entry that leaves makes one learn request: the entry that left
+//             before it, and this one as the next. A key that matches nothing changes nothing but a counter. Golden
+//             model: qstep.golden.evaluation_queue.
+// Timing      One demand, one fill and one insert per clock, except for holds. ready depends on neither valid nor
+//             data. A learn request is valid queue_stages + 1 clocks after the insert was accepted.
 // Handshake   Requests form one sequence: that of their acceptance, and within a clock demand, fill, insert. An
 //             insert waits for room in the queue of learn requests.
 // Reset       Empties the queue; counters become 0. Keys and payloads stay undefined until inserted.
-// Hazards     A demand whose key is that of a request in flight waits in the request register until that one is done, and so
-//             do the requests after it. holds_o counts these clocks and wraps, as the other counters do.
+// Hazards     A demand whose key is that of a request in flight waits in the request register until that one is
+//             done, and so do the requests after it. holds_o counts these clocks and wraps, as the other counters
+//             do.
 // Invariants  NoRequestIsLost_A, RewardIsRead_A
 // Resources   Entries * KeyBits registers and two comparators for each; block RAM for payloads and rewards.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash of a feature: from a word to a row of one plane.
 //
-// Function    k = upper half of word_i xor lower half xor Constant; then, in 32 bits that wrap: k += k << 12; k ^= k >> 22;
-//             k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12. row_o is the low
-//             RowBits bits of k. Golden model: qstep.spec.hashing.
-// Timing      HashStages (4) clocks of enable_i from word_i to row_o; one word per clock. One addition, and the xor before
-//             it, lie between registers.
+// Function    k = upper half of word_i xor lower half xor Constant; then, in 32 bits that wrap: k += k << 12; k ^= k
+//             >> 22; k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12. row_o is the
+//             low RowBits bits of k. Golden model: hashed in qstep.spec.tiles.
+// Timing      HashStages (4) clocks of enable_i from word_i to row_o; one word per clock. One addition, and the xor
+//             before it, lie between registers.
 // Handshake   All stages advance in a clock with enable_i.
 // Reset       none: data only.
 // Hazards     none
@@ -45,7 +45,9 @@ module qs_feature_hash
   end
 
   logic [31:0] mixed;
-  assign mixed = gen_stage[HashStages-1].sum_q ^ (gen_stage[HashStages-1].sum_q >> Right[HashStages-1]);
+  logic [31:0] last;
+  assign last  = gen_stage[HashStages-1].sum_q;
+  assign mixed = last ^ (last >> Right[HashStages-1]);
   assign row_o = mixed[RowBits-1:0];
 
   logic unused_bits;

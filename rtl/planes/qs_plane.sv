@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One plane: its table in block RAM, and the entries of learn requests, the results in flight included.
 //
-// Function    choose_values_o is the row of a choose request; entry_o and next_o are the entries of a learn request, as
-//             if every earlier result were written. An entry that the request two clocks ahead is about to
-//             write is told by *_newest_o instead. Results are written to three copies of the table: one for
-//             rows, two for entries.
+// Function    choose_values_o is the row of a choose request; entry_o and next_o are the entries of a learn request,
+//             as if every earlier result were written. An entry that the request two clocks ahead is about to write
+//             is told by *_newest_o instead. Results are written to three copies of the table: one for rows, two for
+//             entries.
 // Timing      Stages of qs_planes_pkg. Two clocks from row to choose_values_o; entries in OperandStage.
 // Handshake   none
 // Reset       none: clear_i writes value_i to entry (clear_row_i, write_action_i).
@@ -18,15 +18,15 @@
 module qs_plane
   import qs_planes_pkg::*;
 #(
-    parameter  int unsigned Rows       = 128,                                 // 2..65536
-    parameter  int unsigned Actions    = 15,                                  // 2..64
-    parameter  int unsigned Width      = 16,                                  // 8..32
-    parameter  int unsigned Write      = 5,                                   // write_stage
-    parameter  int unsigned Distance   = 2,                                   // min_distance
-    parameter  bit          Newest     = 1,                                   // *_newest_o are used
+    parameter  int unsigned Rows       = 128,              // a power of two, 2..65536
+    parameter  int unsigned Actions    = 15,               // 2..64
+    parameter  int unsigned Width      = 16,               // 8..32
+    parameter  int unsigned Write      = 5,                // write_stage
+    parameter  int unsigned Distance   = 2,                // min_distance
+    parameter  bit          Newest     = 1,                // *_newest_o are used
     localparam int unsigned RowBits    = $clog2(Rows),
     localparam int unsigned ActionBits = $clog2(Actions),
-    localparam int unsigned Words      = (Actions - 1) * 2 ** RowBits + Rows
+    localparam int unsigned Words      = Actions * Rows
 ) (
     input logic clk_i,
 

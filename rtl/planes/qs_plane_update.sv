@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update of one plane with its own error: two products, one rounding, saturation.
 //
-// Function    value_o = saturate((beta * entry + alpha * reward + kappa * next + bias) >>> f), where f is CoeffFraction and
-//             beta = 2^f - alpha. reward_i has the product of the reward with the bias, plus 1. The entry, the next
-//             entry or both are value_o itself if entry_newest_i or next_newest_i is 1. Golden model:
-//             qstep.golden.planes.
-// Timing      Two clocks from the entries to value_o, one update per clock. A multiplier, or a carry-save adder, a carry
-//             chain and the saturation, lie between registers.
+// Function    value_o = saturate((beta * entry + alpha * reward + kappa * next + bias) >>> f), where f is
+//             CoeffFraction and beta = 2^f - alpha. reward_i has the product of the reward with the bias, plus 1.
+//             The entry, the next entry or both are value_o itself if entry_newest_i or next_newest_i is 1. Golden
+//             model: qstep.golden.planes.
+// Timing      Two clocks from the entries to value_o, one update per clock. A multiplier, or a carry-save adder, a
+//             carry chain and the saturation, lie between registers.
 // Handshake   none
 // Reset       none: clear_i makes value_o the start value.
 // Hazards     none

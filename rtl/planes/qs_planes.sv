@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // A learner of several planes as a component: requests to choose and to learn, one answer for each choice.
 //
-// Function    A plane is a table of Rows rows and Actions actions. A choose request gives a row in each plane, and is
-//             answered with an action and its value (qs_planes_choice). A learn request moves the entry of each plane by
-//             its own error (qs_plane_update), or with SharedError, all by the error of their sum (qs_planes_increment).
-//             Requests form one sequence: that of their acceptance; of two accepted in one clock, choose is
-//             the first. Every answer and entry is that of the requests carried out one by one.
+// Function    A plane is a table of Rows rows and Actions actions. A choose request gives a row in each plane, and
+//             is answered with an action and its value (qs_planes_choice). A learn request moves the entry of each
+//             plane by its own error (qs_plane_update), or with SharedError, all by the error of their sum
+//             (qs_planes_increment). Requests form one sequence: that of their acceptance; of two accepted in one
+//             clock, choose is the first. Every answer and entry is that of the requests carried out one by one.
 //             Golden model: qstep.golden.planes.
-// Timing      A choose and a learn request per clock, except for holds. An answer is valid answer_stage + 1 clocks after the
-//             request was accepted, plus one if answers wait. ready does not depend on data; learn_ready_o depends
-//             on choose_valid_i.
-// Handshake   A request is accepted in a clock with valid and ready, and an answer taken likewise. While choose_valid_i waits
-//             for room for its answer, no learn request is accepted, so that their order is kept.
-// Reset       Requests in flight and answers are dropped, and for the next Rows * Actions clocks all entries become Start
-//             and nothing is ready.
-// Hazards     A choose request reads when all earlier results are written. A learn request takes earlier results from the
-//             pipeline. It is held if it needs that of a request less than min_distance clocks ahead, or if the choose
-//             request of the same clock reads a row that it writes. holds_o counts these clocks and wraps.
-// Invariants  CoefficientsInRange_A, RowsInRange_A, ActionsInRange_A
+// Timing      A choose and a learn request per clock, except for holds. An answer is valid answer_stage + 1 clocks
+//             after the request was accepted, plus one if answers wait. ready does not depend on data; learn_ready_o
+//             depends on choose_valid_i.
+// Handshake   A request is accepted in a clock with valid and ready, and an answer taken likewise. While
+//             choose_valid_i waits for room for its answer, no learn request is accepted, so that their order is
+//             kept.
+// Reset       Requests in flight and answers are dropped, and for the next Rows * Actions clocks all entries become
+//             Start and nothing is ready.
+// Hazards     A choose request reads when all earlier results are written. A learn request takes earlier results
+//             from the pipeline. It is held if it needs that of a request less than min_distance clocks ahead, or if
+//             the choose request of the same clock reads a row that it writes. holds_o counts these clocks and
+//             wraps.
+// Invariants  CoefficientsInRange_A, ChosenInRange_A, LearntInRange_A
 // Resources   Two multipliers per plane, or two with SharedError; three copies of each table.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021.
@@ -27,8 +29,8 @@
 module qs_planes
   import qs_planes_pkg::*;
 #(
-    parameter int unsigned Groups = 2,  // 1..4; 1 with SharedError
-    parameter int unsigned Planes = 3,  // of each group, 1..16
+    parameter int unsigned Groups = 2,  // 1..16; 1 with SharedError
+    parameter int unsigned Planes = 3,  // of each group; 1..16 in all
     parameter int unsigned Rows = 128,  // 2..65536
     parameter int unsigned Actions = 15,  // 2..64
     parameter int unsigned Width = 16,  // 8..32
@@ -48,12 +50,14 @@ module qs_planes
     // Constant while requests are in flight.
     input logic [CoeffBits-1:0] alpha_i,  // up to 2^CoeffFraction
     input logic [CoeffBits-1:0] kappa_i,  // up to alpha_i
+    input logic [16:0] threshold_i,  // a draw of 16 bits below it explores; 0..65536
+    input logic [63:0] word_i,  // of the generator before its first draw, loaded by a reset; not 0
 
-    input  logic                               choose_valid_i,
-    output logic                               choose_ready_o,
-    input  logic [    Tables-1:0][RowBits-1:0] choose_rows_i,
-    input  logic                               choose_explore_i,  // the action is choose_action_i
-    input  logic [ActionBits-1:0]              choose_action_i,
+    input logic choose_valid_i,
+    output logic choose_ready_o,
+    input logic [Tables-1:0][RowBits-1:0] choose_rows_i,
+    input logic choose_explore_i,  // with choose_action_i; 0: as drawn
+    input logic [ActionBits-1:0] choose_action_i,
 
     output logic                         answer_valid_o,
     input  logic                         answer_ready_i,
@@ -83,14 +87,11 @@ module qs_planes
   localparam int unsigned AccBits = Width + CoeffFraction + 1;
   localparam int unsigned IncrementBits = SumBits + 3;
 
-  if (Groups < 1 || Groups > 4) begin : gen_bad_groups
-    $fatal(1, "qs_planes: Groups is %0d, legal is 1..4", Groups);
+  if (Groups < 1 || Planes < 1 || Tables > 16) begin : gen_bad_planes
+    $fatal(1, "qs_planes: Groups * Planes is %0d * %0d, legal is 1..16", Groups, Planes);
   end
-  if (Planes < 1 || Planes > 16) begin : gen_bad_planes
-    $fatal(1, "qs_planes: Planes is %0d, legal is 1..16", Planes);
-  end
-  if (Rows < 2 || Rows > 65536) begin : gen_bad_rows
-    $fatal(1, "qs_planes: Rows is %0d, legal is 2..65536", Rows);
+  if (Rows < 2 || Rows > 65536 || Rows != 2 ** RowBits) begin : gen_bad_rows
+    $fatal(1, "qs_planes: Rows is %0d, legal is a power of two from 2 to 65536", Rows);
   end
   if (Actions < 2 || Actions > 64) begin : gen_bad_actions
     $fatal(1, "qs_planes: Actions is %0d, legal is 2..64", Actions);
@@ -104,7 +105,7 @@ module qs_planes
   if (SharedError && Groups != 1) begin : gen_bad_error
     $fatal(1, "qs_planes: Groups is %0d, with SharedError legal is 1", Groups);
   end
-  if (64'(Start) < -(64'sd1 <<< (Width - 1)) || 64'(Start) >= 64'sd1 <<< (Width - 1)) begin : gen_bad_start
+  if (64'(Start) >>> (Width - 1) != 0 && 64'(Start) >>> (Width - 1) != -1) begin : gen_bad_start
     $fatal(1, "qs_planes: Start is %0d, legal is a value of %0d bits", Start, Width);
   end
 
@@ -204,8 +205,7 @@ module qs_planes
   always_ff @(posedge clk_i) begin
     if (clearing_q) begin
       clear_row_q <= clear_row_q + 1'b1;
-      if (clear_row_q == RowBits'(Rows - 1)) begin
-        clear_row_q <= '0;
+      if (&clear_row_q) begin
         clear_action_q <= clear_action_q + 1'b1;
         if (clear_action_q == ActionBits'(Actions - 1)) clearing_q <= 1'b0;
       end
@@ -243,26 +243,40 @@ module qs_planes
   end
 
   // --- Choose: stages of a request ----------------------------------------------------------------------
-  choose_t choose;
-  logic explore, answer_put;
-  logic [ActionBits-1:0] explore_action;
+  logic [Tables-1:0][RowBits-1:0] choose_rows;
+  logic decide, explore, answer_put;
+  logic [ActionBits-1:0] decide_action, explore_action;
   logic [Answer:1] choosing_q;  // bit k: a choose request is in stage k
 
   qs_delay #(
-      .Width($bits(choose_t)),
+      .Width(Tables * RowBits),
       .Depth(Write)
-  ) u_choose (
+  ) u_choose_rows (
       .clk_i,
-      .data_i(choose_q),
-      .data_o(choose)
+      .data_i(choose_q.rows),
+      .data_o(choose_rows)
+  );
+
+  qs_planes_explore #(
+      .Actions(Actions)
+  ) u_explore (
+      .clk_i,
+      .rst_i,
+      .word_i,
+      .threshold_i,
+      .valid_i  (choose_valid_q),
+      .explore_i(choose_q.explore),
+      .action_i (choose_q.action),
+      .explore_o(decide),
+      .action_o (decide_action)
   );
 
   qs_delay #(
       .Width(1 + ActionBits),
-      .Depth(2)
-  ) u_explore (
+      .Depth(Write + 2 - ExploreStages)
+  ) u_decided (
       .clk_i,
-      .data_i({choose.explore, choose.action}),
+      .data_i({decide, decide_action}),
       .data_o({explore, explore_action})
   );
 
@@ -309,7 +323,7 @@ module qs_planes
         .write_i         (valid_q[Write]),
         .write_action_i  (action_q[Write]),
         .value_i         (values[t]),
-        .choose_row_i    (choose.rows[t]),
+        .choose_row_i    (choose_rows[t]),
         .choose_values_o (rows[t])
     );
   end
@@ -436,21 +450,9 @@ module qs_planes
   assign unused_bits = ^{answer_room, choosing_q, valid_q, action_q};
 
   // --- Assertions ---------------------------------------------------------------------------------------
-`ifndef SYNTHESIS
-  logic rows_in_range, actions_in_range;
-  always_comb begin
-    rows_in_range = 1'b1;
-    for (int unsigned t = 0; t < Tables; t++) begin
-      if (choose_accept && 32'(choose_rows_i[t]) >= Rows) rows_in_range = 1'b0;
-      if (learn_accept && 32'(learn.rows[t]) >= Rows) rows_in_range = 1'b0;
-      if (learn_accept && 32'(learn.next_rows[t]) >= Rows) rows_in_range = 1'b0;
-    end
-    actions_in_range = (!choose_accept || 32'(choose_action_i) < Actions || !choose_explore_i) &&
-        (!learn_accept || (32'(learn.action) < Actions && 32'(learn.next_action) < Actions));
-  end
-`endif
   `QS_ASSERT(CoefficientsInRange_A, 32'(alpha_i) <= 32'd1 << CoeffFraction && kappa_i <= alpha_i)
-  `QS_ASSERT(RowsInRange_A, rows_in_range)
-  `QS_ASSERT(ActionsInRange_A, actions_in_range)
+  `QS_ASSERT(ChosenInRange_A, !choose_accept || !choose_explore_i || 32'(choose_action_i) < Actions)
+  `QS_ASSERT(LearntInRange_A,
+             !learn_accept || (32'(learn.action) < Actions && 32'(learn.next_action) < Actions))
 
 endmodule

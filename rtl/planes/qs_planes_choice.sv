@@ -2,8 +2,8 @@
 // The choice: the sums of each group's rows, their maximum over the groups, and the action.
 //
 // Function    q[a] is the maximum over the groups of the sum of the group's values of action a. The action is
-//             explore_action_i if explore_i is 1; else, with Floor, 0 if no q[a] is above 0; else the lowest a with the
-//             largest q[a]. value_o is q of that action. Golden model: qstep.golden.planes.
+//             explore_action_i if explore_i is 1; else, with Floor, 0 if no q[a] is above 0; else the lowest a with
+//             the largest q[a]. value_o is q of that action. Golden model: qstep.golden.planes.
 // Timing      clog2(Planes) + clog2(Groups) + 1 + clog2(Actions) + 1 clocks; one choice per clock.
 // Handshake   none
 // Reset       none: data only.
@@ -14,7 +14,7 @@
 //             learning", MICRO 2021, section 4.
 
 module qs_planes_choice #(
-    parameter  int unsigned Groups     = 2,                      // 1..4
+    parameter  int unsigned Groups     = 2,                      // 1..16
     parameter  int unsigned Planes     = 3,                      // of each group, 1..16
     parameter  int unsigned Actions    = 15,                     // 2..64
     parameter  int unsigned Width      = 16,                     // 8..32
@@ -59,7 +59,7 @@ module qs_planes_choice #(
               .terms_i(terms),
               .sum_o  (greatest[n])
           );
-        end else if (2 * n + 1 < (Groups + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
+        end else if ((2 * n + 1) * 2 ** (level - 1) < Groups) begin : gen_pair
           logic [SumBits-1:0] left, right;
           assign left  = gen_level[level-1].greatest[2*n];
           assign right = gen_level[level-1].greatest[2*n+1];

@@ -6,9 +6,9 @@
 
 package qs_planes_pkg;
 
-  localparam int unsigned MatchStage = 1;  // compares a learn request's entries with the requests ahead
-  localparam int unsigned TakeStage = 2;  // entries from block RAM, or from a result that is not there yet
-  localparam int unsigned OperandStage = 3;  // entries as operands; an own error takes the newest result here
+  localparam int unsigned MatchStage = 1;  // compares a learn request with those ahead
+  localparam int unsigned TakeStage = 2;  // takes entries from block RAM or from earlier results
+  localparam int unsigned OperandStage = 3;  // entries; an own error takes the newest result
 
   // Stage in which a learn request writes its results. An own error multiplies and adds; a shared error first adds
   // up the entries, and takes a clock each for difference, products, their sum and the entries' sums.
@@ -29,6 +29,7 @@ package qs_planes_pkg;
         qs_pkg::tree_stages(actions) + 1;
   endfunction
 
+  localparam int unsigned ExploreStages = 4;  // of qs_planes_explore: word, rounds, decision
   localparam int unsigned HashStages = 4;  // of qs_feature_hash: a clock for each addition
 
   // Clocks of qs_oldest, whose tree has two levels between registers.

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_feature_hash`` against ``qstep.spec.hashing``."""
+"""cocotb tests of ``qs_feature_hash`` against ``qstep.spec.tiles.hashed``."""
 
 import random
 from typing import Any
@@ -7,15 +7,9 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+from qstep.spec.tiles import hashed
+
 _STAGES = 4
-
-
-def _row(word: int, constant: int, bits: int) -> int:
-    k = (word >> 32 ^ word ^ constant) % (1 << 32)
-    for left, right in ((12, 22), (4, 9), (10, 2), (7, 12)):
-        k = (k + (k << left)) % (1 << 32)
-        k ^= k >> right
-    return k % (1 << bits)
 
 
 @cocotb.test()
@@ -35,4 +29,4 @@ async def rows_are_those_of_the_definition_whenever_enabled(dut: Any) -> None:
         if len(words) >= _STAGES:
             word = words[-_STAGES]
             seen = int(dut.row_o.value)
-            assert seen == _row(word, constant, bits), f"row of {word:#x} is {seen}"
+            assert seen == hashed(word, constant, 1 << bits), f"row of {word:#x} is {seen}"
