@@ -3,8 +3,8 @@
 //
 // Function    Entries choices, the oldest at the head. An insert appends one, with its reward if insert_rewarded_i
 //             is 1; if the queue is full, the head leaves. A fill marks the oldest entry with its key. A demand
-//             gives the oldest entry with its key and without a reward one: rewards_i[set][Filled] if it was filled,
-//             else rewards_i[set][NotFilled]. An entry that leaves without a reward gets rewards_i[set][None]. set
+//             gives the oldest entry with its key and without a reward one: rewards_i[set][Timely] if it was filled,
+//             else rewards_i[set][Late]. An entry that leaves without a reward gets rewards_i[set][Unused]. set
 //             is set_i of the request's clock. Each entry that leaves makes one learn request: the entry that left
 //             before it, and this one as the next. A key that matches nothing changes nothing but a counter. Golden
 //             model: qstep.golden.evaluation_queue.
@@ -59,8 +59,7 @@ module qs_evaluation_queue
     output logic [      Width-1:0] learn_reward_o,
     output logic [PayloadBits-1:0] learn_next_payload_o,
 
-    output logic [31:0] unknown_demands_o,
-    output logic [31:0] unknown_fills_o,
+    output logic [31:0] unknown_o,  // demands and fills whose key matched nothing
     output logic [31:0] holds_o
 );
 
@@ -240,7 +239,7 @@ module qs_evaluation_queue
   assign effect = request_q[Effect];
   assign rewards = effect.demand.valid && demand_hit;
   assign fills = effect.fill.valid && fill_hit;
-  assign demand_reward = rewards_i[effect.set][demand_filled?Filled : NotFilled];
+  assign demand_reward = rewards_i[effect.set][demand_filled?Timely : Late];
 
   always_ff @(posedge clk_i) begin
     if (rewards) rewarded_q[demand_index] <= 1'b1;
@@ -249,9 +248,9 @@ module qs_evaluation_queue
       rewarded_q[effect.insert.place] <= effect.insert.rewarded;
       filled_q[effect.insert.place]   <= 1'b0;
     end
-    unknown_demands_o <= unknown_demands_o + 32'(effect.demand.valid && !demand_hit);
-    unknown_fills_o   <= unknown_fills_o + 32'(effect.fill.valid && !fill_hit);
-    if (rst_i) {unknown_demands_o, unknown_fills_o} <= '0;
+    unknown_o <= unknown_o + 32'(effect.demand.valid && !demand_hit) +
+        32'(effect.fill.valid && !fill_hit);
+    if (rst_i) unknown_o <= '0;
   end
 
   // --- Leave: the old entry is read one stage after the demand of its own clock, then replaced -------------
@@ -301,7 +300,7 @@ module qs_evaluation_queue
   );
 
   assign leave_reward = old.rewarded ? old.reward : rewarded[Leave] ? old_demand_reward :
-      rewards_i[request_q[Leave].set][None];
+      rewards_i[request_q[Leave].set][Unused];
 
   // --- Pairs: a learn request is the entry that left before, and the next one ----------------------------
   logic left, left_room, pair_q;

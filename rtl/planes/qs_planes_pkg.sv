@@ -29,6 +29,12 @@ package qs_planes_pkg;
         qs_pkg::tree_stages(actions) + 1;
   endfunction
 
+  // Room for answers: enough for a choose request per clock.
+  function automatic int unsigned answers(bit shared_error, int unsigned groups,
+                                          int unsigned planes, int unsigned actions);
+    return 2 ** $clog2(answer_stage(shared_error, groups, planes, actions) + 3);
+  endfunction
+
   localparam int unsigned ExploreStages = 4;  // of qs_planes_explore: word, rounds, decision
   localparam int unsigned HashStages = 4;  // of qs_feature_hash: a clock for each addition
 
@@ -47,11 +53,12 @@ package qs_planes_pkg;
     return queue_effect_stage(entries) + 3;
   endfunction
 
-  // Rewards of qs_evaluation_queue: left without a demand, demanded before it was filled, demanded afterwards.
+  // Rewards of qs_evaluation_queue, for an entry that is demanded after it was filled, demanded before, or leaves
+  // without a reward.
   typedef enum logic [1:0] {
-    None      = 2'd0,
-    NotFilled = 2'd1,
-    Filled    = 2'd2
+    Timely = 2'd0,
+    Late   = 2'd1,
+    Unused = 2'd2
   } reward_e;
 
 endpackage

@@ -2,58 +2,13 @@
 
 import random
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 
-
-@dataclass
-class _Entry:
-    key: int
-    payload: int
-    reward: int | None
-    filled: bool = False
-
-
-class _Queue:
-    """The definition, request by request."""
-
-    def __init__(self, entries: int, rewards: list[list[int]]) -> None:
-        self.size, self.rewards = entries, rewards
-        self.entries: deque[_Entry] = deque()
-        self.left: _Entry | None = None
-        self.unknown = [0, 0]
-
-    def demand(self, key: int, chosen: int) -> None:
-        for entry in self.entries:
-            if entry.key == key and entry.reward is None:
-                entry.reward = self.rewards[chosen][2 if entry.filled else 1]
-                return
-        self.unknown[0] += 1
-
-    def fill(self, key: int) -> None:
-        for entry in self.entries:
-            if entry.key == key:
-                entry.filled = True
-                return
-        self.unknown[1] += 1
-
-    def insert(
-        self, key: int, payload: int, reward: int | None, chosen: int
-    ) -> tuple[int, int, int] | None:
-        pair = None
-        if len(self.entries) == self.size:
-            head = self.entries.popleft()
-            if head.reward is None:
-                head.reward = self.rewards[chosen][0]
-            if self.left is not None:
-                pair = (self.left.payload, self.left.reward or 0, head.payload)
-            self.left = head
-        self.entries.append(_Entry(key, payload, reward))
-        return pair
+from qstep.golden.evaluation_queue import EvaluationQueue, Learn, Rewards
 
 
 class _Port:
@@ -72,14 +27,14 @@ class _Port:
         dut.rst_i.value = 1
         await FallingEdge(dut.clk_i)
         dut.rst_i.value = 0
-        rewards = [[self._reward() for _ in range(3)] for _ in range(2)]
+        rewards = [Rewards(*(self._reward() for _ in range(3))) for _ in range(2)]
         dut.rewards_i.value = sum(
             value % (1 << self.width) << self.width * (3 * chosen + kind)
             for chosen, values in enumerate(rewards)
             for kind, value in enumerate(values)
         )
-        self.model = _Queue(self.entries, rewards)
-        self.expected: deque[tuple[int, int, int]] = deque()
+        self.model = EvaluationQueue(self.entries, rewards)
+        self.expected: deque[Learn] = deque()
 
     def _reward(self) -> int:
         limit = 1 << (self.width - 1)
@@ -113,7 +68,7 @@ class _Port:
                     model.demand(key, chosen)
                 elif stream == "fill":
                     model.fill(key)
-                elif pair := model.insert(key, payload, reward, chosen):
+                elif pair := model.insert(key, payload, 0, reward, chosen):
                     self.expected.append(pair)
                 waiting[stream] = None
             if dut.learn_valid_o.value and dut.learn_ready_i.value:
@@ -131,19 +86,21 @@ class _Port:
                 self._check()
             await FallingEdge(dut.clk_i)
         assert not self.expected, f"{len(self.expected)} learn requests are missing"
-        seen = [int(dut.unknown_demands_o.value), int(dut.unknown_fills_o.value)]
+        seen = int(dut.unknown_o.value)
         assert seen == self.model.unknown, f"unknown keys {seen}, not {self.model.unknown}"
 
     def _check(self) -> None:
         dut = self.dut
-        seen = (
+        seen = Learn(
             int(dut.learn_payload_o.value),
+            0,
             dut.learn_reward_o.value.to_signed(),
             int(dut.learn_next_payload_o.value),
+            0,
         )
         assert self.expected, f"learn request {self.taken} {seen} is one too many"
         right = self.expected.popleft()
-        assert seen == right, f"learn request {self.taken}: {seen}, not {right}"
+        assert seen == right, f"learn request {self.taken} is {seen}, not {right}"
         self.taken += 1
 
 
