@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_planes`` with the recording of Pythia's learner, as the compiled model answers it."""
+"""cocotb test of ``qs_planes`` with the recording of Pythia's learner, against the compiled model."""
 
 import random
 from typing import Any
@@ -29,7 +29,7 @@ async def all_requests_of_the_recording_are_answered_bit_for_bit(dut: Any) -> No
     answers = list(
         zip(right.action.tolist(), right.value.tolist(), right.explored.tolist(), strict=True)
     )
-    stalls = float(cocotb.plusargs.get("stalls", 0.1))
+    stalls = float(cocotb.plusargs.get("stalls", 0.1))  # on either stream and on the answer
 
     Clock(dut.clk_i, 10, unit="ns").start()
     dut.alpha_i.value = PYTHIA.coefficients.alpha
@@ -50,7 +50,7 @@ async def all_requests_of_the_recording_are_answered_bit_for_bit(dut: Any) -> No
         choose = at < len(learns) and not learns[at]
         follows = at + choose
         learn = follows < len(learns) and learns[follows]
-        for number, (valid, stream) in enumerate(((choose, "choose"), (learn, "learn"))):
+        for number, valid in enumerate((choose, learn)):
             offered[number] = valid and (offered[number] or random.random() >= stalls)
         if offered[0]:
             dut.choose_rows_i.value = rows[at]
