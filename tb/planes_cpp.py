@@ -19,15 +19,16 @@ FLAGS = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fPI
 class CppPlanes:
     """The header with a configuration, compiled into `folder`; without a compiler, ToolMissingError."""
 
-    def __init__(self, config: PlanesConfig, folder: Path) -> None:
+    def __init__(self, name: str, config: PlanesConfig, folder: Path) -> None:
+        # Libraries of one process share inline variables, so that names of configurations must differ.
         self.config = config
-        (folder / "config.hpp").write_text(config_header("config", config), encoding="utf-8")
+        (folder / "config.hpp").write_text(config_header(name, config), encoding="utf-8")
         library = folder / "planes.so"
         include = folder / "include"
         include.mkdir()
         (include / "qstep").symlink_to(HEADER.parent)
         source = Path(__file__).with_name("planes_library.cpp")
-        flags = [*FLAGS, "-DCONFIG=Config", f"-I{folder}", f"-I{include}"]
+        flags = [*FLAGS, f"-DCONFIG={name.capitalize()}", f"-I{folder}", f"-I{include}"]
         subprocess.run([*verilator.compiler(), *flags, str(source), "-o", str(library)], check=True)
         self._library = ctypes.CDLL(str(library))
 

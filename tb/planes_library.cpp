@@ -9,7 +9,7 @@ template <class Learner>
 static void serve(Learner &learner, const int32_t *request, int64_t count, double *answers) {
     constexpr int planes = Learner::all_planes;
     for (; count > 0; count--, request += 5 + 2 * planes) {
-        typename Learner::Rows rows, next_rows;
+        typename Learner::State rows, next_rows;
         std::copy_n(request + 5, planes, rows.begin());
         std::copy_n(request + 5 + planes, planes, next_rows.begin());
         if (request[0]) {
@@ -47,7 +47,7 @@ void hash_rows(const uint64_t *words, int64_t count, uint32_t *rows) {
     for (; count > 0; count--, words += qstep::CONFIG::groups) {
         Fixed::Features features;
         std::copy_n(words, features.size(), features.begin());
-        const auto found = Fixed::rows(features);
+        const auto found = Fixed::state(features);
         rows = std::copy_n(found.begin(), found.size(), rows);
     }
 }

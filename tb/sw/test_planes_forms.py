@@ -35,7 +35,7 @@ def same(given: Choices, expected: Choices) -> bool:
 
 @pytest.fixture(scope="module")
 def pythia(tmp_path_factory: pytest.TempPathFactory) -> CppPlanes:
-    return CppPlanes(PYTHIA, tmp_path_factory.mktemp("pythia"))
+    return CppPlanes("pythia", PYTHIA, tmp_path_factory.mktemp("pythia"))
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
@@ -44,7 +44,7 @@ def form(
 ) -> CppPlanes:
     if request.param == "pythia":
         return pythia
-    return CppPlanes(CONFIGS[request.param], tmp_path_factory.mktemp("planes"))
+    return CppPlanes(request.param, CONFIGS[request.param], tmp_path_factory.mktemp("planes"))
 
 
 def test_all_forms_choose_and_learn_the_same(form: CppPlanes) -> None:

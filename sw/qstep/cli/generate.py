@@ -10,6 +10,9 @@ import click
 from qstep._io import cache, extras
 from qstep._io.files import write_atomically
 from qstep.cli._options import FILE, config_from, config_options, option, refuse
+from qstep.cli._output import room_for
+from qstep.golden.planes_header import HEADER, config_header
+from qstep.spec.planes import PRESETS
 
 __all__ = ["command"]
 
@@ -32,8 +35,22 @@ __all__ = ["command"]
     "Also write each top as one file of plain Verilog-2005, for tools without SystemVerilog.",
     is_flag=True,
 )
+@option(
+    "--preset",
+    "The learner of a published prefetcher or cache instead of a table (docs/learner.md); needs --cpp.",
+    type=click.Choice(list(PRESETS)),
+)
+@option("--cpp", "With --preset: write its model as a C++17 header.", is_flag=True)
 @option("--out", "Folder to write to.", "folder", type=FILE, required=True)
-def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geometry: Any) -> None:
+def command(
+    folder: Path,
+    bus: str | None,
+    stream_bytes: str,
+    flat: bool,
+    preset: str | None,
+    cpp: bool,
+    **geometry: Any,
+) -> None:
     """Write the complete Verilog of a configuration, and a manifest of its sources.
 
     The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
@@ -41,7 +58,16 @@ def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geom
     instead, with a C header and an HTML page of its registers, an instantiation template, a bench in
     plain Verilog, and a first transaction in C. --flat adds one file per top that holds all it needs,
     such as qstep_device_flat.v.
+
+    --preset with --cpp writes the learner's C++ header, qstep/planes.hpp, and the preset's constants.
     """
+    if preset is not None:
+        refuse(["bus", "stream_bytes", "flat", *geometry], "does not go with --preset")
+        if not cpp:
+            raise click.UsageError("--preset needs --cpp")
+        _write_cpp(preset, folder)
+        return
+    refuse(["cpp"], "needs --preset")
     if bus is None:
         refuse(["stream_bytes"], "needs --bus: without one, the device has byte streams")
     config = config_from(**geometry)
@@ -79,3 +105,13 @@ def command(folder: Path, bus: str | None, stream_bytes: str, flat: bool, **geom
     said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
     for name, what in said.items():
         click.echo(f"{folder / name}  {what}")
+
+
+def _write_cpp(preset: str, folder: Path) -> None:
+    """Write the header of the learner and that of a preset, which includes it."""
+    header, own = folder / "qstep" / HEADER.name, folder / f"{preset}.hpp"
+    with room_for(header, own):
+        write_atomically(header, HEADER.read_bytes())
+        write_atomically(own, config_header(preset, PRESETS[preset]).encode())
+    click.echo(f"{own}  struct qstep::{preset.capitalize()}, to be included")
+    click.echo(f"{header}  the learner and its queue, included by it")

@@ -6,9 +6,11 @@
 // configuration: a struct of constants such as `qstep generate --preset pythia --cpp` writes.
 //
 //     #include "pythia.hpp"
-//     qstep::FixedPlanes<qstep::Pythia> learner;
-//     uint32_t action = learner.chooseAction({pc, pc_and_delta});
-//     learner.learn({pc, pc_and_delta}, action, reward, {next_pc, next_pc_and_delta}, next_action);
+//     using Learner = qstep::FixedPlanes<qstep::Pythia>;
+//     Learner learner;
+//     Learner::State state = Learner::state({pc, pc_and_delta});
+//     uint32_t action = learner.chooseAction(state);
+//     learner.learn(state, action, reward, next_state, next_action);
 #ifndef QSTEP_PLANES_HPP
 #define QSTEP_PLANES_HPP
 
@@ -62,9 +64,9 @@ private:
     uint64_t word_;
 };
 
-// The row of a feature in a plane; the number of rows is a power of two.
-inline uint32_t hashed(uint64_t word, uint32_t constant, uint32_t rows) {
-    uint32_t k = uint32_t(word >> 32) ^ uint32_t(word) ^ constant;
+// The hash of a feature, whose low bits are the row; `folded` is its upper half xor its lower half.
+inline uint32_t hashed(uint32_t folded, uint32_t constant) {
+    uint32_t k = folded ^ constant;
     k += k << 12;
     k ^= k >> 22;
     k += k << 4;
@@ -72,8 +74,7 @@ inline uint32_t hashed(uint64_t word, uint32_t constant, uint32_t rows) {
     k += k << 10;
     k ^= k >> 2;
     k += k << 7;
-    k ^= k >> 12;
-    return k & (rows - 1);
+    return k ^ (k >> 12);
 }
 
 // Weights are integers of Config::width bits. An update is one exact sum, rounded half up, saturated.
@@ -140,7 +141,7 @@ public:
     using Weight = typename Arithmetic::Weight;
     using Sum = typename Arithmetic::Sum;
     using Features = std::array<uint64_t, Config::groups>;  // one word of each group
-    using Rows = std::array<uint32_t, all_planes>;          // one row of each plane, group by group
+    using State = std::array<uint32_t, all_planes>;         // one row of each plane, group by group
 
     struct Choice {
         int action;
@@ -153,44 +154,46 @@ public:
             for (auto &row : plane) row.fill(Arithmetic::start());
     }
 
-    static Rows rows(const Features &features) {
-        Rows found{};
-        for (int p = 0; p < all_planes; p++)
-            found[p] = hashed(features[p / Config::planes], Config::constants[p % Config::planes],
-                              Config::rows);
-        return found;
+    static State state(const Features &features) {
+        State rows{};
+        for (int p = 0; p < all_planes; p++) {
+            const uint64_t word = features[p / Config::planes];
+            const uint32_t folded = uint32_t(word >> 32) ^ uint32_t(word);
+            rows[p] = hashed(folded, Config::constants[p % Config::planes]) & (Config::rows - 1);
+        }
+        return rows;
     }
 
     // Pythia's two calls. The reward is a real number; fixed point throws std::out_of_range unless it fits.
-    uint32_t chooseAction(const Features &state) { return uint32_t(choose(rows(state)).action); }
+    uint32_t chooseAction(const State &state) { return uint32_t(choose(state).action); }
 
-    void learn(const Features &state, uint32_t action, double reward, const Features &next_state,
+    void learn(const State &state, uint32_t action, double reward, const State &next_state,
                uint32_t next_action) {
-        update(rows(state), int(action), Arithmetic::quantised(reward), rows(next_state), int(next_action));
+        update(state, int(action), Arithmetic::quantised(reward), next_state, int(next_action));
     }
 
-    // The same by rows, 0 to rows - 1, and raw rewards. `explore_action` replaces the greedy action; with
+    // The same with all that they can do, and raw rewards. `explore_action` replaces the greedy action; with
     // no_action, the learner's own generator decides.
-    Choice choose(const Rows &rows, int explore_action = no_action) {
-        std::array<Sum, columns> values = sums(rows, 0);
+    Choice choose(const State &state, int explore_action = no_action) {
+        std::array<Sum, columns> values = sums(state, 0);
         for (int group = 1; group < Config::groups; group++) {
-            const std::array<Sum, columns> other = sums(rows, group);
+            const std::array<Sum, columns> other = sums(state, group);
             for (int a = 0; a < columns; a++) values[a] = std::max(values[a], other[a]);
         }
+        for (int a = Config::actions; a < columns; a++) values[a] = values[0];
+        std::array<Sum, columns> best = values;
+        for (int half = columns / 2; half > 0; half /= 2)
+            for (int a = 0; a < half; a++) best[a] = std::max(best[a], best[a + half]);
         int action = 0;
-        Sum best = Config::floor ? std::max(values[0], Sum(0)) : values[0];
-        for (int a = 1; a < Config::actions; a++)
-            if (values[a] > best) {
-                best = values[a];
-                action = a;
-            }
+        if (!Config::floor || best[0] > 0)
+            for (int a = Config::actions - 1; a >= 0; a--) action = values[a] == best[0] ? a : action;
         const Draws::Draw drawn = draws_.next();
         const bool own = explore_action == no_action, explored = !own || drawn.explore < Config::threshold;
         if (explored) action = own ? int(drawn.action * Config::actions >> 16) : explore_action;
         return {action, values[action], explored};
     }
 
-    void update(const Rows &rows, int action, Sum reward, const Rows &next_rows, int next_action,
+    void update(const State &rows, int action, Sum reward, const State &next_rows, int next_action,
                 bool terminated = false) {
         using Exact = typename Arithmetic::Exact;
         std::array<Exact, all_planes> old, following;
@@ -217,10 +220,14 @@ public:
     Weight weight(int plane, int row, int action) const { return weights_[plane][row][action]; }
 
 private:
-    // Rows are padded to whole vectors; the padding never takes part in a choice.
-    static constexpr int columns = (Config::actions + 7) / 8 * 8;
+    // Rows are padded to a power of two; the padding takes no part in a choice.
+    static constexpr int columns = Config::actions <= 4    ? 4
+                                   : Config::actions <= 8  ? 8
+                                   : Config::actions <= 16 ? 16
+                                   : Config::actions <= 32 ? 32
+                                                           : 64;
 
-    std::array<Sum, columns> sums(const Rows &rows, int group) const {
+    std::array<Sum, columns> sums(const State &rows, int group) const {
         std::array<Sum, columns> total{};
         for (int t = 0; t < Config::planes; t++) {
             const int p = group * Config::planes + t;
@@ -247,16 +254,16 @@ struct Rewards {
 };
 
 // Actions that wait for their rewards: qstep.golden.evaluation_queue.EvaluationQueue.
-template <class Features, std::size_t Entries = 256, class Key = uint64_t>
+template <class State, std::size_t Entries = 256, class Key = uint64_t>
 class EvaluationQueue {
     static_assert(Entries >= 1, "the queue must have an entry");
 
 public:
     struct Learn {
-        Features state;
+        State state;
         uint32_t action;
         double reward;
-        Features next_state;
+        State next_state;
         uint32_t next_action;
     };
 
@@ -265,7 +272,7 @@ public:
 
     // Appends an action. If the queue is full, the head leaves, and the update of the entry that left before
     // is returned. `reward` is given if it is known at once.
-    std::optional<Learn> insert(const Key &key, const Features &state, uint32_t action,
+    std::optional<Learn> insert(const Key &key, const State &state, uint32_t action,
                                 std::optional<double> reward = std::nullopt, int set = 0) {
         std::optional<Learn> emitted;
         if (size_ == Entries) {
@@ -299,7 +306,7 @@ public:
 private:
     struct Entry {
         Key key;
-        Features state;
+        State state;
         uint32_t action;
         std::optional<double> reward;
         bool filled;

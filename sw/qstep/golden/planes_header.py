@@ -18,9 +18,9 @@ def config_header(name: str, config: PlanesConfig) -> str:
     Parameters
     ----------
     name : str
-        An identifier; the struct's name is this with a capital first letter.
+        A C++ identifier in lower case; the struct's name has a capital first letter.
     """
-    c, kind = config.coefficients, name[0].upper() + name[1:]
+    c, kind = config.coefficients, name.capitalize()
     constants = ", ".join(f"0x{own:08x}u" for own in config.constants)
     size = (
         f"{config.groups} x {config.planes} planes of {config.rows} rows x {config.actions} actions, "
