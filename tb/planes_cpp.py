@@ -51,7 +51,9 @@ class CppPlanes:
         )
         call(ctypes.c_uint64(seed), *pointers)
         action, value, explored = answers.T
-        return Choices(action.astype(np.int32), value, explored.astype(np.bool_)), weights
+        return Choices(
+            action.astype(np.int32), value.astype(np.int64), explored.astype(np.bool_)
+        ), weights
 
     def rows(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Return the rows of features, uint64 of shape (N, G)."""

@@ -20,6 +20,6 @@ def random_requests(config: PlanesConfig, count: int, seed: int) -> Requests:
         action=np.where(learns, rng.integers(0, config.actions, count), explore),
         reward=np.where(rng.random(count) < 0.5, ends, near),
         next_rows=rng.integers(0, config.rows, shape, np.int32),
-        next_action=rng.integers(0, config.actions, count),
+        next_action=rng.integers(0, config.actions, count, np.int32),
         terminated=rng.random(count) < 0.2,
     )

@@ -98,18 +98,15 @@ private:
 };
 
 struct Counts {
-    uint64_t accesses = 0, misses = 0, prefetches = 0, learned = 0;
-    double rewards = 0;
-
-    double mean_reward() const { return learned ? rewards / double(learned) : 0; }
-    double miss_rate() const { return double(misses) / double(accesses); }
+    uint64_t accesses = 0, hits = 0, late = 0;  // late: the block is on its way
+    double rewards = 0;                         // of the entries that left the queue
 };
 
 template <class Learner>
 class Machine {
 public:
-    explicit Machine(uint64_t seed, bool prefetches = true)
-        : programs_(seed), learner_(seed), queue_({pythia_rewards, pythia_rewards}), enabled_(prefetches) {}
+    explicit Machine(uint64_t seed)
+        : programs_(seed), learner_(seed), queue_({pythia_rewards, pythia_rewards}) {}
 
     // Makes accesses and returns what happened in them.
     Counts run(uint64_t accesses) {
@@ -119,7 +116,7 @@ public:
     }
 
 private:
-    static constexpr uint64_t latency = 40;
+    static constexpr uint64_t latency = 10;
 
     struct Pending {
         uint64_t block, arrives;
@@ -132,14 +129,13 @@ private:
             queue_.fill(pending_.front().block);
         }
         counts_.accesses++;
-        if (!cache_.touch(access.block)) {
-            counts_.misses++;
+        if (cache_.touch(access.block)) {
+            counts_.hits++;
+        } else {
+            counts_.late += is_pending(access.block);
             cache_.fill(access.block);
         }
-        if (enabled_) prefetch(access);
-    }
 
-    void prefetch(const Access &access) {
         queue_.demand(access.block);
         const typename Learner::State state = Learner::state(features(access));
         const uint32_t action = learner_.chooseAction(state);
@@ -151,12 +147,10 @@ private:
             reward = no_prefetch;
         } else {
             pending_.push_back({target, now_ + latency});
-            counts_.prefetches++;
         }
         if (const auto learn = queue_.insert(target, state, action, reward)) {
             learner_.learn(learn->state, learn->action, learn->reward, learn->next_state, learn->next_action);
             counts_.rewards += learn->reward;
-            counts_.learned++;
         }
     }
 
@@ -176,7 +170,6 @@ private:
     Programs programs_;
     Learner learner_;
     qstep::EvaluationQueue<typename Learner::State> queue_;
-    bool enabled_;
     Cache cache_;
     std::deque<Pending> pending_;
     std::unordered_map<uint64_t, uint64_t> last_in_page_;

@@ -120,7 +120,7 @@ def test_a_row_that_is_its_own_next_row_is_read_before_it_is_written() -> None:
 def test_the_preset_reproduces_a_part_of_the_recording() -> None:
     log = prefetch_log()
     assert len(log.requests.learns) == 198_946
-    part = Requests(*(column[:10_000] for column in log.requests))
+    part = Requests._make(column[:10_000] for column in log.requests)
     choices = PlanesModel(PYTHIA).apply(part)
     seen = log.explored[: len(choices.action)]
     assert np.array_equal(choices.explored, seen)

@@ -30,7 +30,7 @@ CONFIGS = {
 
 
 def same(given: Choices, expected: Choices) -> bool:
-    return all(map(np.array_equal, given, expected))
+    return all(np.array_equal(*columns) for columns in zip(given, expected, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_all_forms_choose_and_learn_the_same(form: CppPlanes) -> None:
     expected = model.apply(requests)
     fast = FastPlanesModel(form.config, seed=3)
     parts = [
-        fast.apply(Requests(*(column[first:last] for column in requests)))
+        fast.apply(Requests._make(column[first:last] for column in requests))
         for first, last in pairwise([0, 1234, 1234, 3000])
     ]
     assert same(Choices(*map(np.concatenate, zip(*parts, strict=True))), expected)

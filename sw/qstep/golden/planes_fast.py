@@ -71,11 +71,12 @@ def _serve(weights, word, requests, row, groups, rules, answers):  # type: ignor
         _, lower, _ = drawn(*halves(word))
         given = action[i] != NO_ACTION
         explored[done] = given or np.int64(lower >> np.uint32(16)) < threshold
+        picked = np.int64(greedy)
         if given:
-            greedy = action[i]
+            picked = np.int64(action[i])
         elif explored[done]:
-            greedy = np.int64(random_action(lower, row))
-        chosen[done], value[done] = greedy, values[greedy]
+            picked = np.int64(random_action(lower, row))
+        chosen[done], value[done] = picked, values[picked]
         done += 1
     return word
 
