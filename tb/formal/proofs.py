@@ -218,7 +218,7 @@ _PLANES = (
     Proof(
         "queue",
         "each entry of the evaluation queue leaves once, in order, with the reward of the oldest match: "
-        "4 entries, 4 keys",
+        "4 entries, 2 keys",
         _files("qs_pkg qs_planes_pkg qs_ram qs_bus_fifo qs_oldest qs_evaluation_queue queue_proof"),
         *(10, 40),
     ),

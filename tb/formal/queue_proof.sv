@@ -11,8 +11,8 @@ module queue_proof
   import qs_planes_pkg::*;
 #(
     parameter  int unsigned Entries     = 4,
-    parameter  int unsigned KeyBits     = 2,
-    parameter  int unsigned PayloadBits = 2,
+    parameter  int unsigned KeyBits     = 1,
+    parameter  int unsigned PayloadBits = 1,
     localparam int unsigned Width       = 8,
     localparam int unsigned IndexBits   = $clog2(Entries),
     localparam int unsigned Effect      = queue_effect_stage(Entries),
