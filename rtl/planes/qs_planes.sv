@@ -7,8 +7,8 @@
 //             (qs_planes_increment). Requests form one sequence: that of their acceptance; of two accepted in one
 //             clock, choose is the first. Every answer and entry is that of the requests carried out one by one.
 //             Golden model: qstep.golden.planes.
-// Timing      A choose and a learn request per clock, except for holds. An answer is valid answer_stage + 1 clocks
-//             after the request was accepted, plus one if answers wait. ready does not depend on data; learn_ready_o
+// Timing      A choose and a learn request per clock, except for holds. An answer is valid answer_stage + 2 clocks
+//             after the request was accepted, unless others wait. ready does not depend on data; learn_ready_o
 //             depends on choose_valid_i.
 // Handshake   A request is accepted in a clock with valid and ready, and an answer taken likewise. While
 //             choose_valid_i waits for room for its answer, no learn request is accepted, so that their order is

@@ -13,6 +13,7 @@ from qstep.golden.planes import NO_ACTION, Choice, PlanesModel
 from qstep.spec.fixed import QFormat
 from qstep.spec.planes import ERRORS, PlanesConfig
 from qstep.spec.random import first_word
+from qstep_rtl.timing import answer_clocks
 
 _FRACTION = 4
 _REQUESTS = 1500
@@ -210,3 +211,18 @@ async def only_dependent_requests_are_held(dut: Any) -> None:
             assert not dut.choose_ready_o.value
             await FallingEdge(dut.clk_i)
     assert int(dut.holds_o.value) == held
+
+
+@cocotb.test()
+async def an_answer_comes_after_the_documented_clocks(dut: Any) -> None:
+    port = await _started(dut)
+    await port.reset(0.0, 0.0, 0.0)
+    dut.choose_rows_i.value = dut.choose_explore_i.value = 0
+    dut.choose_valid_i.value = 1
+    await FallingEdge(dut.clk_i)
+    dut.choose_valid_i.value = 0
+    clocks = 1
+    while not dut.answer_valid_o.value:
+        await FallingEdge(dut.clk_i)
+        clocks += 1
+    assert clocks == answer_clocks(port.config)
