@@ -220,7 +220,7 @@ _PLANES = (
         "each entry of the evaluation queue leaves once, in order, with the reward of the oldest match: "
         "4 entries, 2 keys",
         _files("qs_pkg qs_planes_pkg qs_ram qs_bus_fifo qs_oldest qs_evaluation_queue queue_proof"),
-        *(10, 40),
+        *(2, 40),
     ),
 )
 

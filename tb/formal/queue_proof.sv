@@ -236,38 +236,161 @@ module queue_proof
     end
   end
 
-  // What a request found has its key, unless a later insert took its place; a demand waits for others of its key.
+  // A demand waits for the requests of its key, and so finds what the definition found.
+  function automatic logic concerns(int unsigned k, logic [KeyBits-1:0] key);
+    return (u_queue.request_q[k].demand.valid && u_queue.request_q[k].demand.key == key) ||
+        (u_queue.request_q[k].fill.valid && u_queue.request_q[k].fill.key == key) ||
+        (u_queue.request_q[k].insert.valid && u_queue.request_q[k].insert.key == key);
+  endfunction
+
   for (genvar k = 0; k <= Effect; k++) begin : gen_stage
-    logic demand_replaced, fill_replaced;
+    logic apart, demand_replaced, fill_replaced;
     always_comb begin
+      apart = 1'b1;
+      for (int unsigned j = k + 1; j <= k + Effect && j <= Leave; j++) begin
+        if (u_queue.request_q[k].demand.valid && concerns(
+                j, u_queue.request_q[k].demand.key
+            ) && (k > 0 || j + 32'(u_queue.hold_q) <= Effect))
+          apart = 1'b0;
+      end
       {demand_replaced, fill_replaced} = '0;
-      for (int unsigned j = 0; j <= k; j++) begin
+      for (int unsigned j = 1; j <= k; j++) begin
         if (u_queue.request_q[j].insert.valid) begin
           if (u_queue.request_q[j].insert.place == found_q[k].demand_index) demand_replaced = 1'b1;
           if (u_queue.request_q[j].insert.place == found_q[k].fill_index) fill_replaced = 1'b1;
         end
       end
       if (past_q) begin
+        Apart_L : assert (apart);
         if (u_queue.request_q[k].demand.valid && found_q[k].demand_hit && !demand_replaced) begin
           DemandKey_L :
-          assert (used_q[found_q[k].demand_index] &&
-                  key_q[found_q[k].demand_index] == u_queue.request_q[k].demand.key);
+          assert (u_queue.key_q[found_q[k].demand_index] == u_queue.request_q[k].demand.key);
         end
         if (u_queue.request_q[k].fill.valid && found_q[k].fill_hit && !fill_replaced) begin
           FillKey_L :
-          assert (used_q[found_q[k].fill_index] &&
-                  key_q[found_q[k].fill_index] == u_queue.request_q[k].fill.key);
+          assert (u_queue.key_q[found_q[k].fill_index] == u_queue.request_q[k].fill.key);
         end
-        if (k > 0 && u_queue.request_q[0].demand.valid) begin
-          Wait_L :
-          assert (32'(u_queue.hold_q) + k > Effect || !(
-              (u_queue.request_q[k].demand.valid &&
-               u_queue.request_q[k].demand.key == u_queue.request_q[0].demand.key) ||
-              (u_queue.request_q[k].fill.valid &&
-               u_queue.request_q[k].fill.key == u_queue.request_q[0].demand.key) ||
-              (u_queue.request_q[k].insert.valid &&
-               u_queue.request_q[k].insert.key == u_queue.request_q[0].demand.key)));
+      end
+    end
+  end
+
+  for (genvar k = 1; k <= Effect + 1; k++) begin : gen_insert
+    always_comb begin
+      if (past_q && u_queue.request_q[k].insert.valid) begin
+        InsertKey_L :
+        assert (u_queue.key_q[u_queue.request_q[k].insert.place] ==
+                u_queue.request_q[k].insert.key);
+      end
+    end
+  end
+
+  // What the request in stage 0 finds, by the keys there and the flags that the requests ahead leave; and what is
+  // found among the matches in stage 1.
+  logic [Entries-1:0] ahead_rewarded, ahead_filled;
+  found_t ahead, matched;
+  always_comb begin
+    ahead_rewarded = u_queue.rewarded_q;
+    ahead_filled   = u_queue.filled_q;
+    for (int unsigned k = Effect; k > 0; k--) begin
+      if (u_queue.request_q[k].demand.valid && found_q[k].demand_hit)
+        ahead_rewarded[found_q[k].demand_index] = 1'b1;
+      if (u_queue.request_q[k].fill.valid && found_q[k].fill_hit)
+        ahead_filled[found_q[k].fill_index] = 1'b1;
+      if (u_queue.request_q[k].insert.valid) begin
+        ahead_rewarded[u_queue.request_q[k].insert.place] = u_queue.request_q[k].insert.rewarded;
+        ahead_filled[u_queue.request_q[k].insert.place]   = 1'b0;
+      end
+    end
+    {ahead, matched} = '0;
+    for (int unsigned j = 2 * Entries; j > 0; j--) begin  // the older ones are seen last
+      automatic logic [IndexBits-1:0] n = IndexBits'(j - 1);
+      automatic logic older = j <= Entries;
+      if (u_queue.used_q[n] && u_queue.older_q[n] == older) begin
+        if (u_queue.key_q[n] == u_queue.request_q[0].demand.key && !ahead_rewarded[n]) begin
+          ahead.demand_hit   = 1'b1;
+          ahead.demand_index = n;
         end
+        if (u_queue.key_q[n] == u_queue.request_q[0].fill.key) begin
+          ahead.fill_hit   = 1'b1;
+          ahead.fill_index = n;
+        end
+      end
+      if (u_queue.match_older_q[n] == older) begin
+        if (u_queue.demand_match_q[n]) begin
+          matched.demand_hit   = 1'b1;
+          matched.demand_index = n;
+        end
+        if (u_queue.fill_match_q[n]) begin
+          matched.fill_hit   = 1'b1;
+          matched.fill_index = n;
+        end
+      end
+    end
+    ahead.reward =
+        rewards_i[u_queue.request_q[0].set][ahead_filled[ahead.demand_index]?Timely : Late];
+    matched.reward = rewards_i[u_queue.request_q[1].set][
+        u_queue.match_filled_q[matched.demand_index]?Timely : Late];
+    if (past_q) begin
+      if (u_queue.request_q[0].demand.valid) begin
+        AheadHit_L : assert (ahead.demand_hit == found_q[0].demand_hit);
+        Ahead_L :
+        assert (!ahead.demand_hit || (ahead.demand_index == found_q[0].demand_index &&
+                ahead.reward == found_q[0].reward));
+      end
+      if (u_queue.request_q[0].fill.valid) begin
+        AheadFill_L :
+        assert (ahead.fill_hit == found_q[0].fill_hit &&
+                (!ahead.fill_hit || ahead.fill_index == found_q[0].fill_index));
+      end
+      if (u_queue.request_q[1].demand.valid) begin
+        MatchedHit_L : assert (matched.demand_hit == found_q[1].demand_hit);
+        Matched_L :
+        assert (!matched.demand_hit || (matched.demand_index == found_q[1].demand_index &&
+                matched.reward == found_q[1].reward));
+      end
+      if (u_queue.request_q[1].fill.valid) begin
+        MatchedFill_L :
+        assert (matched.fill_hit == found_q[1].fill_hit &&
+                (!matched.fill_hit || matched.fill_index == found_q[1].fill_index));
+      end
+    end
+  end
+
+  // What a request is to give up, by the memories and the requests ahead.
+  for (genvar j = 0; j < Leave; j++) begin : gen_leave
+    logic [IndexBits-1:0] from;
+    logic given, inserted;
+    logic [Width-1:0] reward, inserted_reward;
+    logic [PayloadBits-1:0] payload;
+    logic [RoomBits-1:0] index;
+    always_comb begin
+      from = u_queue.request_q[j].insert.place;
+      given = j > Effect ? u_queue.rewarded[j] : u_queue.rewarded_q[from];
+      reward = j == Effect + 2 ? u_queue.u_rewards.ram_q : u_queue.u_rewards.mem[from];
+      {payload, inserted, inserted_reward} =
+          j == Effect + 2 ? u_queue.u_entries.ram_q : u_queue.u_entries.mem[from];
+      index = u_queue.u_left.put_q[RoomBits-1:0];
+      for (int unsigned k = Leave; k >= j && k <= Leave; k--) begin
+        if (k <= Effect && u_queue.request_q[k].demand.valid && found_q[k].demand_hit &&
+            found_q[k].demand_index == from) begin
+          given  = 1'b1;
+          reward = found_q[k].reward;
+        end
+        if (k > j && u_queue.request_q[k].insert.valid &&
+            u_queue.request_q[k].insert.place == from) begin
+          if (k <= Effect) given = u_queue.request_q[k].insert.rewarded;
+          if (k <= Effect + 2 && j < Effect + 2) begin
+            payload = u_queue.request_q[k].insert.payload;
+            inserted = u_queue.request_q[k].insert.rewarded;
+            inserted_reward = u_queue.request_q[k].insert.reward;
+          end
+        end
+        if (k > j) index = index + RoomBits'(u_queue.request_q[k].insert.leaves);
+      end
+      if (inserted) reward = inserted_reward;
+      if (!given) reward = rewards_i[u_queue.request_q[j].set][Unused];
+      if (past_q && u_queue.request_q[j].insert.leaves) begin
+        Leaving_L : assert (left_q[index] == {payload, reward});
       end
     end
   end
