@@ -32,6 +32,7 @@ __all__ = [
     "CORNERS",
     "ISLAND_CORNERS",
     "LANE_WRAPPER",
+    "LEARNER_CORNERS",
     "PARAMETERS_WAIVER",
     "RTL",
     "SLOTS_WAIVER",
@@ -44,6 +45,7 @@ __all__ = [
     "lint_board",
     "lint_clocks",
     "lint_lane_wrapper",
+    "lint_learner",
     "lint_pins",
     "lint_style",
     "lint_tile",
@@ -124,6 +126,14 @@ AXI_AGENTS_CORNERS = [
     (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
 ]
 """Bytes per beat of `qs_axi_agents`, and its configuration: with a world outside, and inside."""
+
+LEARNER_CORNERS = [
+    {"Entries": 2, "KeyBits": 1, "Rows": 2, "Actions": 2, "Width": 8, "Groups": 1, "Planes": 1},
+    {"Groups": 1, "Planes": 16, "SharedError": 1, "Width": 32, "CoeffFraction": 24, "Actions": 64},
+    {"Groups": 16, "Planes": 1, "Rows": 65536, "Entries": 1024, "KeyBits": 64, "Floor": 1},
+    {"Groups": 3, "Planes": 5, "Actions": 5, "Start": -32768},
+]
+"""Parameters of `qs_learner`: each at its limits, with both errors."""
 
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
 """Parameters of the example of a world."""
@@ -209,6 +219,12 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
     packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
     options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
     return lint(top, parameters, rtl, [*packages, source(f"{top}.sv", rtl)], options)
+
+
+def lint_learner(parameters: Mapping[str, int]) -> str:
+    """Lint ``qs_learner`` and all below it, with some of the constants of ``qs_pkg`` unused."""
+    packages = [source("qs_planes_pkg.sv"), source("qs_learner.sv")]
+    return lint("qs_learner", parameters, sources=packages, options=["-Wno-UNUSEDPARAM"])
 
 
 def lint_lane_wrapper() -> str:
@@ -313,6 +329,7 @@ def main() -> int:
     runs += [
         (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
     ]
+    runs += [(f"qs_learner with {c}", partial(lint_learner, c)) for c in LEARNER_CORNERS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]
     runs += [
         (f"qs_axi_agents with {given}", partial(lint_axi_agents, *given))

@@ -37,7 +37,7 @@ def flat_verilog(top: str, files: Sequence[Path]) -> str:
         for path in (*files, *sources.includes()):
             shutil.copy(path, folder)
         tools.yosys(
-            f"{tools.reading(top, files)}; flatten; opt -full; clean -purge; "
+            f"{tools.reading(top, files)}; flatten; opt -full; bwmuxmap; clean -purge; "
             "write_verilog -noattr flat.v",
             folder,
         )

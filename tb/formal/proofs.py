@@ -214,6 +214,16 @@ _AGENTS = (
     ),
 )
 
+_PLANES = (
+    Proof(
+        "queue",
+        "each entry of the evaluation queue leaves once, in order, with the reward of the oldest match: "
+        "4 entries, 2 keys",
+        _files("qs_pkg qs_planes_pkg qs_ram qs_bus_fifo qs_oldest qs_evaluation_queue queue_proof"),
+        *(2, 40),
+    ),
+)
+
 
 def _learner(algorithm: str, planes: int) -> str:
     return algorithm if planes == 1 else f"{algorithm} with {planes} planes"
@@ -322,6 +332,7 @@ def _lane(actions: int, loop_depth: int, clocks: int) -> Proof:
 _ALL = (
     *_LINK,
     *_AGENTS,
+    *_PLANES,
     *(_order(*of) for of in (("q-learning", 0), ("expected-sarsa", 2), ("double-q", 3))),
     _order("q-learning", 0, planes=2),
     _choice("q-learning", 0, 6),

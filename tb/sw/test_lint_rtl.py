@@ -46,6 +46,27 @@ def test_illegal_parameters_end_the_elaboration(parameter: dict[str, int], messa
     assert message in lint_rtl.lint_acting(parameter)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ({"Groups": 3, "Planes": 6}, "Groups * Planes is 3 * 6, legal is 1..16"),
+        ({"Rows": 100}, "Rows is 100, legal is a power of two from 2 to 65536"),
+        ({"Actions": 65}, "Actions is 65, legal is 2..64"),
+        ({"Width": 7}, "Width is 7, legal is 8..32"),
+        ({"CoeffFraction": 25}, "CoeffFraction is 25, legal is 15..24"),
+        ({"SharedError": 1}, "Groups is 2, with SharedError legal is 1"),
+        ({"Start": 32768}, "Start is 32768, legal is a value of 16 bits"),
+        ({"Entries": 100}, "Entries is 100, legal is a power of two from 2 to 1024"),
+        ({"KeyBits": 65}, "KeyBits is 65, legal is 1..64"),
+    ],
+    ids=str,
+)
+def test_illegal_parameters_of_the_learner_end_the_elaboration(
+    parameter: dict[str, int], message: str
+) -> None:
+    assert message in lint_rtl.lint_learner({"Entries": 2, **parameter})
+
+
 def test_fault_in_the_lane_on_axi_is_reported(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_bus_stream.sv", "32'(greedy)", "31'(greedy)")
     assert "%Warning-WIDTH" in lint_rtl.lint_axi_lane(lint_rtl.AXI_CORNERS[0], rtl)

@@ -10,6 +10,7 @@ from tools.lint_rtl import SLOTS_WAIVER
 from qstep._io.files import make_folder, write_atomically
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
+from qstep.spec.planes import PRESETS
 from qstep_rtl.chain_head import ChainHead, index_mask
 from qstep_rtl.invariants import GENERATED
 from qstep_rtl.sources import source
@@ -17,6 +18,8 @@ from qstep_rtl.sources import source
 __all__ = [
     "AGENT_UNITS",
     "FARMS",
+    "LEARNER_UNITS",
+    "PRESET_UNITS",
     "UNITS",
     "chain_run",
 ]
@@ -44,6 +47,15 @@ def _planes(**parameters: int) -> Run:
     return Run("qs_agents", "tb.unit.rtl_planes", parameters, build_args=(SLOTS_WAIVER,))
 
 
+def _requests(**parameters: int) -> Run:
+    return _run("qs_planes", "rtl_planes_requests", **parameters)
+
+
+def _learner(**parameters: int) -> Run:
+    # Verilator takes a constant of the first plane only, and says that the others are 0.
+    return Run("qs_learner", "tb.unit.rtl_learner", parameters, build_args=("-Wno-WIDTHEXPAND",))
+
+
 AGENT_UNITS = [
     _blocks(Agents=16, Slots=16, Width=16),
     _blocks(Agents=3, Slots=18, Width=8, CoeffFraction=24),
@@ -68,6 +80,35 @@ AGENT_UNITS = [
 ]
 """The modules of the interleaved lane."""
 
+LEARNER_UNITS = [
+    _run("qs_feature_hash", "rtl_feature_hash"),
+    _run("qs_feature_hash", "rtl_feature_hash", RowBits=16, Constant=0xACA081B9),
+    _run("qs_evaluation_queue", "rtl_evaluation_queue", Entries=8, KeyBits=4, Width=8),
+    _run("qs_evaluation_queue", "rtl_evaluation_queue", Entries=2, KeyBits=2, PayloadBits=9),
+    _requests(Groups=2, Planes=2, Rows=8, Actions=3, Width=8, Floor=1),
+    _requests(Groups=1, Planes=2, Rows=4, Actions=2, Width=12, SharedError=1, Start=-7),
+    _requests(Groups=3, Planes=1, Rows=4, Actions=5, Width=32, CoeffFraction=24, Start=1000),
+    _requests(Groups=1, Planes=1, Rows=2, Actions=3, SharedError=1),
+    _requests(Groups=5, Planes=3, Rows=2, Actions=2, Floor=1),
+    _requests(Groups=1, Planes=16, Rows=4, Actions=2, SharedError=1, CoeffFraction=18),
+    _learner(Rows=4, Actions=3, Entries=4, KeyBits=4, Planes=2, Constants=0xACA081B9),
+]
+"""The learner that outside logic asks to choose and to learn, and its parts."""
+
+PRESET_UNITS = [
+    _requests(
+        Groups=own.groups,
+        Planes=own.planes,
+        Rows=own.rows,
+        Actions=own.actions,
+        CoeffFraction=own.coefficient_bits,
+        Floor=int(own.floor),
+        Start=own.start_raw,
+    )
+    for own in PRESETS.values()
+]
+"""The learners of three papers: ten seconds each."""
+
 
 UNITS = [
     _run("qs_max_tree_bench", "rtl_max_tree", Width=8),
@@ -86,6 +127,8 @@ UNITS = [
     _run("qs_update", "rtl_update", Width=16, CoeffFraction=22, LoopDepth=1),
     _run("qs_update", "rtl_update", Width=32, CoeffFraction=24, LoopDepth=3),
     *AGENT_UNITS,
+    *LEARNER_UNITS,
+    *PRESET_UNITS,
 ]
 
 

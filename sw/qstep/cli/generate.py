@@ -37,7 +37,7 @@ __all__ = ["command"]
 )
 @option(
     "--preset",
-    "The learner of a published prefetcher or cache instead of a table (docs/learner.md); needs --cpp.",
+    "The learner of a published prefetcher or cache instead of a table (docs/learner.md).",
     type=click.Choice(list(PRESETS)),
 )
 @option("--cpp", "With --preset: write its model as a C++17 header.", is_flag=True)
@@ -59,13 +59,16 @@ def command(
     plain Verilog, and a first transaction in C. --flat adds one file per top that holds all it needs,
     such as qstep_device_flat.v.
 
-    --preset with --cpp writes the learner's C++ header, qstep/planes.hpp, and the preset's constants.
+    --preset writes qstep_learner.sv and the SystemVerilog that it instantiates; with --cpp it writes the
+    learner's C++ header, qstep/planes.hpp, and the preset's constants instead.
     """
     if preset is not None:
-        refuse(["bus", "stream_bytes", "flat", *geometry], "does not go with --preset")
-        if not cpp:
-            raise click.UsageError("--preset needs --cpp")
-        _write_cpp(preset, folder)
+        refuse(["bus", "stream_bytes", *geometry], "does not go with --preset")
+        if cpp:
+            refuse(["flat"], "does not go with --cpp")
+            _write_cpp(preset, folder)
+        else:
+            _write_learner(preset, folder, flat)
         return
     refuse(["cpp"], "needs --preset")
     if bus is None:
@@ -105,6 +108,20 @@ def command(
     said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
     for name, what in said.items():
         click.echo(f"{folder / name}  {what}")
+
+
+def _write_learner(preset: str, folder: Path, flat: bool) -> None:
+    """Write the hardware of a preset."""
+    from qstep_rtl.learner import TOP, generate_learner
+
+    cache.lend()
+    files = generate_learner(PRESETS[preset], folder)
+    if flat:
+        flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
+        write_atomically(folder / f"{TOP}_flat.v", flat_verilog(TOP, files).encode())
+        click.echo(f"{folder / TOP}_flat.v  module {TOP}, with all that it needs")
+    click.echo(f"{files[-1]}  module {TOP}, the learner {preset}")
+    click.echo(f"{folder / TOP}.f  its sources in compile order")
 
 
 def _write_cpp(preset: str, folder: Path) -> None:

@@ -1,0 +1,42 @@
+"""The benches of the learner can fail: faults planted in its modules are found."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tb.bench import BenchError, run
+from tb.planted import Fault, faults, plant_all
+from tb.unit.unit_runs import LEARNER_UNITS
+
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
+
+UNITS = {unit.top: unit for unit in reversed(LEARNER_UNITS)}  # the first of each
+UNITS["qs_planes_shared"] = next(
+    unit for unit in LEARNER_UNITS if unit.parameters.get("SharedError")
+)
+
+
+@pytest.mark.parametrize(
+    ("finder", "fault"),
+    [
+        (finder, fault)
+        for finder in (
+            "qs_planes",
+            "qs_planes_shared",
+            "qs_evaluation_queue",
+            "qs_feature_hash",
+            "qs_learner",
+        )
+        for fault in faults(finder)
+    ],
+    ids=lambda given: given if isinstance(given, str) else given.name,
+)
+def test_a_bench_of_the_learner_finds_the_planted_fault(
+    finder: str, fault: Fault, tmp_path: Path
+) -> None:
+    with pytest.raises(BenchError, match=r"tests failed") as caught:
+        run(replace(UNITS[finder], rtl=plant_all(tmp_path, [fault])))
+    found = re.search(r"^log: (.*)$", str(caught.value), re.MULTILINE)
+    assert found is not None
+    assert re.search(str(fault.seen), Path(found[1]).read_text(encoding="utf-8"))
