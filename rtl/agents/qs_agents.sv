@@ -584,13 +584,17 @@ module qs_agents
     );
 
     // The weights of the next action.
-    qs_delay #(
-        .Width(Planes * Actions * Width),
-        .Depth(Select - TreeStage)
+    qs_agent_ram #(
+        .Agents(Agents),
+        .Width (Planes * Actions * Width)
     ) u_rows (
         .clk_i,
-        .data_i(rows),
-        .data_o(select_rows)
+        .write_i      (live[TreeStage]),
+        .write_agent_i(agent[TreeStage]),
+        .write_data_i (rows),
+        .read_agent_i (agent[Select-1]),
+        .clear_i      (1'b0),
+        .data_o       (select_rows)
     );
     for (genvar t = 0; t < Planes; t++) begin : gen_values
       always_ff @(posedge clk_i) next_values[t] <= select_rows[t][next_action];
@@ -632,7 +636,7 @@ module qs_agents
       .values_agent_i      (agent[Values]),
       .values_live_i       (live[Values]),
       .before_bias_agent_i (agent[Entry+UpdateAgain-1]),
-      .before_add_agent_i  (agent[Write-2]),
+      .before_add_agent_i  (agent[Write-3]),
       .before_write_agent_i(agent[Write-1]),
       .write_agent_i       (agent[Write]),
       .set_rates_i         (access.set[SettingRates]),
