@@ -107,8 +107,9 @@ _AGENTS = (
             "qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_max_tree qs_draw qs_epsilon qs_alias "
             "qs_expectation qs_ram qs_table qs_agent_ram qs_agent_rows qs_agent_budget "
             "qs_agent_order qs_agent_counters qs_agent_choice qs_agent_product qs_agent_update "
-            "qs_sum_tree qs_agent_bus qs_agent_slots qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
-            "qs_agent_write qs_agent_read qs_epsilon_constant qs_agents agents_proof"
+            "qs_sum_tree qs_agent_bus qs_agent_slots qs_agent_flags qs_agent_episode "
+            "qs_agent_place qs_agent_explore qs_agent_write qs_agent_read qs_epsilon_constant "
+            "qs_agents agents_proof"
         ),
         *(24, 160),
         parameters={"Agents": 3},
