@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from qstep.errors import BuildError
-from qstep_fpga.pin_wrapper import LANES_CLOCK
+from qstep_fpga.pin_wrapper import LANES_CLOCK, LANES_OUTPUT
 from qstep_rtl.crossing import STAGES
 
-__all__ = ["check_crossing", "highest_clocks"]
+__all__ = ["check_crossing", "highest_clocks", "is_of_lanes"]
+
+
+def is_of_lanes(clock: str) -> bool:
+    """Return whether a clock of a report is that of the lanes: yosys names the net after either end."""
+    return LANES_CLOCK in clock or LANES_OUTPUT in clock
 
 
 def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
     """Return the highest clock of the lanes in MHz, and that of the link if it is a separate one."""
     clocks = {name: float(clock["achieved"]) for name, clock in report["fmax"].items()}
-    lanes = [mhz for name, mhz in clocks.items() if LANES_CLOCK in name]
-    others = [mhz for name, mhz in clocks.items() if LANES_CLOCK not in name]
+    lanes = [mhz for name, mhz in clocks.items() if is_of_lanes(name)]
+    others = [mhz for name, mhz in clocks.items() if not is_of_lanes(name)]
     return (min(lanes), min(others)) if lanes else (min(others), None)
 
 

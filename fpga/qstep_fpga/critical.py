@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER, LANES_CLOCK
+from qstep_fpga.clocks import is_of_lanes
+from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER
 
 __all__ = ["describe"]
 
@@ -18,7 +19,7 @@ _CELL = re.compile(
 def describe(report: dict[str, Any]) -> str:
     """Return one sentence on the critical path of the lanes, from a report of place and route."""
     inside = [path for path in report["critical_paths"] if path["from"] == path["to"]]
-    lanes = [path for path in inside if LANES_CLOCK in path["to"]]
+    lanes = [path for path in inside if is_of_lanes(path["to"])]
     path = max(lanes or inside, key=lambda path: sum(step["delay"] for step in path["path"]))[
         "path"
     ]

@@ -66,15 +66,20 @@ def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
 
 
 def hopeless(board: Board, config: Config) -> Shortage | None:
-    """Return the missing block RAM of a table that is far too large; synthesis would take hours.
+    """Return the missing block RAM of tables that are far too large; synthesis would take hours.
 
-    The hardware keeps two copies of the table. LUTs can hold less of it than the chip's block RAMs, so a
-    table that needs twice the block RAMs certainly does not fit.
+    The hardware keeps two copies of a shared table, or one table for each agent. LUTs can hold less of
+    them than the chip's block RAMs, so tables that need twice the block RAMs certainly do not fit.
     """
-    bits = 2 * config.states * config.actions * config.format.width
+    tables = config.lanes * config.lane_agents if _has_own_tables(config) else 2
+    bits = tables * config.planes * config.states * config.actions * config.format.width
     blocks = -(-bits // FAMILIES[board.family].block_bits)
     there = chip.available(board)[_MEMORY]
     return Shortage(_MEMORY, blocks, there) if blocks > 2 * there else None
+
+
+def _has_own_tables(config: Config) -> bool:
+    return config.acting is not None and not config.acting.shared_table
 
 
 def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
@@ -124,8 +129,9 @@ def _error(board: Board, config: Config, lacking: list[Shortage], advice: str) -
         f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
         for short in lacking
     ]
+    planes = f"{config.planes} planes of " if config.planes > 1 else ""
     return BuildError(
-        f"{config.states} x {config.actions} of {config.format} does not fit {board.title} "
+        f"{planes}{config.states} x {config.actions} of {config.format} does not fit {board.title} "
         f"({board.part}). {'; '.join(words)}. {advice}"
     )
 
@@ -148,9 +154,11 @@ def _of_memory(board: Board, config: Config, short: Shortage) -> str:
     block_bits, width = FAMILIES[board.family].block_bits, config.format.width
 
     def table(states: int, actions: int) -> int:
-        """Count the blocks of all banks, at least one per action, and of the copy of the table."""
+        """Count the blocks: of rows of agents' own tables, or of a bank per action and a second copy."""
+        if _has_own_tables(config):
+            return config.planes * -(-config.lane_agents * states * actions * width // block_bits)
         bank = -(-states * width // block_bits)
-        return actions * bank - (-states * actions * width // block_bits)
+        return config.planes * (actions * bank - (-states * actions * width // block_bits))
 
     # Blocks outside the table belong to the link and stay.
     left = short.there - max(0, short.needed - table(config.states, config.actions))

@@ -7,8 +7,8 @@
 //             to cache, and for accesses).
 // Timing      One slot per clock. The count is read in CountStage and written in AnswerStage, with the answer; for
 //             agents that share a table it is written in ActStage, which knows whether the slot acts.
-// Handshake   set_limit_i writes the limit, and answer_load_i the count of the agent in AnswerStage. answer_entry_i
-//             says that the host accesses an entry in its slot.
+// Handshake   set_limit_i writes the limit, and answer_load_i the count of the agent in AnswerStage.
+//             answer_stays_i and answer_starts_i drive every bit of row x, so they come from registers.
 // Reset       No limit. The counts are undefined until loaded.
 // Hazards     none: a slot returns after it has been written.
 // Invariants  AnswerInRange_A
@@ -38,11 +38,12 @@ module qs_agent_episode
 
     input logic                   set_limit_i,
     input logic                   answer_load_i,
-    input logic                   answer_entry_i,
     input logic [EpisodeBits-1:0] load_steps_i,
     input logic                   limits_i,
     input logic [EpisodeBits-1:0] last_steps_i,
 
+    input logic                        answer_stays_i,      // row x is that of answer_state_i
+    input logic                        answer_starts_i,     // row x is that of the start state
     input plan_t                       answer_plan_i,
     input logic        [StateBits-1:0] answer_state_i,
     input logic                        world_ready_i,
@@ -132,9 +133,8 @@ module qs_agent_episode
         answer_step;
     row_result_o.late <= answer_plan_i.asks && !world_ready_i;
     row_reward_o <= answer_step ? world_reward_i : '0;
-    row_x_o <= answer_plan_i.refresh || answer_entry_i ? answer_state_i :
-        answer_plan_i.start || answer_plan_i.finish || world_terminated_i ? world_start_state_i :
-        world_next_state_i;
+    row_x_o <= answer_stays_i ? answer_state_i :
+        answer_starts_i || world_terminated_i ? world_start_state_i : world_next_state_i;
   end
 
   for (genvar t = 0; t < Planes; t++) begin : gen_range

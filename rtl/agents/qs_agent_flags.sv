@@ -3,8 +3,8 @@
 //
 // Function    The agent's flags determine the slot's plan: see flags_t and plan_t. What the slot did determines
 //             the flags of the next slot. A slot that was held (see qs_agent_order) has drawn, and nothing else.
-// Timing      One slot per clock. Flags are read in SlotStage and written in TreeStage; the plan is known in
-//             AnswerStage.
+// Timing      One slot per clock. Flags are read in SlotStage and written in TreeStage; the plan is
+//             known in CountStage, and registered in AnswerStage.
 // Handshake   none
 // Reset       clearing_i clears all flags.
 // Hazards     none: a slot returns after it has been written.
@@ -40,6 +40,7 @@ module qs_agent_flags
     // The world
     output logic   request_asks_o,
     output flags_t request_flags_o,
+    output plan_t  count_plan_o,        // what answer_plan_o will be
     output plan_t  answer_plan_o,
     input  logic   answer_ready_i,
     input  logic   answer_truncated_i,
@@ -59,7 +60,7 @@ module qs_agent_flags
   flags_t tree_flags, row_before_q, act_before_q;
   logic row_go_q, act_go_q;
   logic begin_go, advance_go_q, advance_q, request_go, count_go, answer_go_q;
-  plan_t answer_plan_q;
+  plan_t count_plan, answer_plan_q;
 
   qs_agent_ram #(
       .Agents(Agents),
@@ -116,14 +117,18 @@ module qs_agent_flags
   always_ff @(posedge clk_i) begin
     answer_go_q <= count_go;
     answer_flags_q <= count_flags;
-    answer_plan_q.finish <= count_go && count_flags.pending;
-    answer_plan_q.start <= count_go && !count_flags.pending && !count_flags.begun;
-    answer_plan_q.refresh <= count_go && !count_flags.pending && count_flags.begun &&
-        !count_flags.fresh;
-    answer_plan_q.asks <= count_go && !count_flags.pending && count_flags.begun &&
-        count_flags.fresh;
+    answer_plan_q <= count_plan;
   end
 
+  always_comb begin
+    count_plan.finish = count_go && count_flags.pending;
+    count_plan.start = count_go && !count_flags.pending && !count_flags.begun;
+    count_plan.refresh = count_go && !count_flags.pending && count_flags.begun &&
+        !count_flags.fresh;
+    count_plan.asks = count_go && !count_flags.pending && count_flags.begun && count_flags.fresh;
+  end
+
+  assign count_plan_o  = count_plan;
   assign answer_plan_o = answer_plan_q;
 
   always_ff @(posedge clk_i) begin

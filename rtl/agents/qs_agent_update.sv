@@ -8,13 +8,13 @@
 //             increment = (alpha * (reward - entry) + kappa * target + bias) >>> f.
 // Timing      Its stages are entry, delta, alpha, target, wait, again, sum and total; value_o is valid in the one that
 //             follows. An operand's name begins with the stage that takes it. One update per clock. At most one sum
-//             lies between registers; a multiplier has registers before, inside and after it, and another where its
-//             result arrives. With several planes, stage increment comes before the last and takes the weights.
+//             lies between registers. With several planes, two stages come before the last: increment, which takes the
+//             weights, and clip.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
-// Resources   Two multipliers: 16 by Width + 1 and 16 by Width bits.
+// Resources   Two products: 16 by SumBits + 1 bits
 // Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
 
 module qs_agent_update #(
@@ -46,22 +46,34 @@ module qs_agent_update #(
   localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 3 : 1);
 
   logic signed [SumBits:0] delta_q, alpha_delta_q;
-  logic signed [AccBits-1:0] target_step_q, wait_step_q, again_step_q;
-  logic signed [AccBits-1:0] wait_next_q, again_next_q, sum_next_q;
+  logic signed [AccBits-1:0] again_step_q, sum_next_q;
   logic [AccBits-1:0] again, sum_q, total_q;
+
+  qs_agent_product #(
+      .ValueBits  (SumBits + 1),
+      .ProductBits(AccBits)
+  ) u_step (
+      .clk_i,
+      .coeff_i  (alpha_coeff_i),
+      .value_i  (alpha_delta_q),
+      .clear_i  (1'b0),
+      .product_o(again_step_q)
+  );
+
+  qs_agent_product #(
+      .ValueBits  (SumBits + 1),
+      .ProductBits(AccBits)
+  ) u_next (
+      .clk_i,
+      .coeff_i  (target_kappa_i),
+      .value_i  (target_value_i),
+      .clear_i  (again_zero_i),
+      .product_o(sum_next_q)
+  );
 
   always_ff @(posedge clk_i) begin
     delta_q <= entry_keep_i ? '0 : (SumBits + 1)'(entry_reward_i) - (SumBits + 1)'(entry_value_i);
-
     alpha_delta_q <= delta_q;
-    target_step_q <= AccBits'($signed({1'b0, alpha_coeff_i})) * AccBits'(alpha_delta_q);
-    wait_step_q <= target_step_q;
-    again_step_q <= wait_step_q;
-
-    wait_next_q <= AccBits'($signed({1'b0, target_kappa_i})) * AccBits'(target_value_i);
-    again_next_q <= wait_next_q;
-    sum_next_q <= again_zero_i ? '0 : again_next_q;
-
     sum_q <= again_step_q + again;
     total_q <= sum_q + sum_next_q;
   end
@@ -76,22 +88,32 @@ module qs_agent_update #(
     logic unused_weights;
     assign unused_weights = ^increment_weights_i;
   end else begin : gen_increment
-    localparam int unsigned IncrementBits = AccBits - CoeffFraction;
+    // An increment of more bits saturates every weight, as the greatest and the least of these bits do.
+    localparam int unsigned IncrementBits = Width + 2;
     logic signed [IncrementBits-1:0] increment_q;
+    logic [AccBits-CoeffFraction-IncrementBits:0] high;
+    logic high_sign;
     logic [Planes-1:0] saturates;
 
     assign again = AccBits'(again_bias_i);
-    always_ff @(posedge clk_i) increment_q <= total_q[AccBits-1-:IncrementBits];
+    assign high = total_q[AccBits-1:CoeffFraction+IncrementBits-1];
+    assign high_sign = total_q[AccBits-1];
+    always_ff @(posedge clk_i)
+      increment_q <= high == '0 || &high ? total_q[CoeffFraction+:IncrementBits] :
+          {high_sign, {(IncrementBits - 1) {!high_sign}}};
 
     for (genvar t = 0; t < Planes; t++) begin : gen_plane
-      logic signed [IncrementBits:0] sum;
-      assign sum = (IncrementBits + 1)'(increment_q) + (IncrementBits + 1)'($signed(
-          increment_weights_i[t]
-      ));
-      assign saturates[t] = sum[IncrementBits:Width-1] != '0 && !(&sum[IncrementBits:Width-1]);
+      logic signed [IncrementBits:0] clip_q;
+      logic sign;
       always_ff @(posedge clk_i)
-        value_o[t] <= saturates[t] ? {sum[IncrementBits], {(Width - 1) {!sum[IncrementBits]}}} :
-            sum[Width-1:0];
+        clip_q <= (IncrementBits + 1)'(increment_q) + (IncrementBits + 1)'($signed(
+            increment_weights_i[t]
+        ));
+      assign sign = clip_q[IncrementBits];
+      assign saturates[t] = clip_q[IncrementBits:Width-1] != '0 &&
+          !(&clip_q[IncrementBits:Width-1]);
+      always_ff @(posedge clk_i)
+        value_o[t] <= saturates[t] ? {sign, {(Width - 1) {!sign}}} : clip_q[Width-1:0];
     end
     always_ff @(posedge clk_i) saturated_o <= |saturates;
     logic unused_value;

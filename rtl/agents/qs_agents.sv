@@ -162,7 +162,7 @@ module qs_agents
 
   // --- Stages 0 to 11: the agent's plan --------------------------------------------------------------
   flags_t request_flags;
-  plan_t  answer_plan;
+  plan_t count_plan, answer_plan;
   logic advance_go, advance, answer_truncated, begins, tree_more, left;
   result_t row_result, act_result_q, act_result;
   logic acts, row_load;
@@ -191,6 +191,7 @@ module qs_agents
       .advance_o         (advance),
       .request_asks_o    (world_valid_o),
       .request_flags_o   (request_flags),
+      .count_plan_o      (count_plan),
       .answer_plan_o     (answer_plan),
       .answer_ready_i    (world_ready_i),
       .answer_truncated_i(answer_truncated),
@@ -332,9 +333,12 @@ module qs_agents
   logic request_explored, row_explores;
   logic [Planes-1:0] same, place_loads;
   logic [EpisodeBits-1:0] count_steps;
-  logic answer_entry;
+  logic answer_stays_q, answer_starts_q;  // what row x is
 
-  assign answer_entry = token[AnswerStage] && access.entry;
+  always_ff @(posedge clk_i) begin
+    answer_stays_q  <= count_plan.refresh || (token[CountStage] && access.entry);
+    answer_starts_q <= count_plan.start || count_plan.finish;
+  end
 
   for (genvar t = 0; t < Planes; t++) begin : gen_place_load
     assign place_loads[t] = token[Select] && access.load[ContextPlace] &&
@@ -400,10 +404,11 @@ module qs_agents
       .act_agent_i       (agent[ActStage]),
       .set_limit_i       (access.set[SettingLimit]),
       .answer_load_i     (token[AnswerStage] && access.load[ContextCounts]),
-      .answer_entry_i    (answer_entry),
       .load_steps_i      (access.data.counts.steps),
       .limits_i          (access.data.limit.limits),
       .last_steps_i      (access.data.limit.last_steps),
+      .answer_stays_i    (answer_stays_q),
+      .answer_starts_i   (answer_starts_q),
       .answer_plan_i     (answer_plan),
       .answer_state_i    (answer_state),
       .world_ready_i,
@@ -483,7 +488,7 @@ module qs_agents
   logic [Tables-1:0][Width-1:0] next_values;
   logic signed [SumBits:0] target;
 
-  always_ff @(posedge clk_i) row_pick_q <= answer_plan.refresh || answer_entry;
+  always_ff @(posedge clk_i) row_pick_q <= answer_stays_q;
 
   qs_agent_explore #(
       .Actions(Actions)
@@ -584,13 +589,17 @@ module qs_agents
     );
 
     // The weights of the next action.
-    qs_delay #(
-        .Width(Planes * Actions * Width),
-        .Depth(Select - TreeStage)
+    qs_agent_ram #(
+        .Agents(Agents),
+        .Width (Planes * Actions * Width)
     ) u_rows (
         .clk_i,
-        .data_i(rows),
-        .data_o(select_rows)
+        .write_i      (live[TreeStage]),
+        .write_agent_i(agent[TreeStage]),
+        .write_data_i (rows),
+        .read_agent_i (agent[Select-1]),
+        .clear_i      (1'b0),
+        .data_o       (select_rows)
     );
     for (genvar t = 0; t < Planes; t++) begin : gen_values
       always_ff @(posedge clk_i) next_values[t] <= select_rows[t][next_action];
@@ -632,7 +641,7 @@ module qs_agents
       .values_agent_i      (agent[Values]),
       .values_live_i       (live[Values]),
       .before_bias_agent_i (agent[Entry+UpdateAgain-1]),
-      .before_add_agent_i  (agent[Write-2]),
+      .before_add_agent_i  (agent[Write-3]),
       .before_write_agent_i(agent[Write-1]),
       .write_agent_i       (agent[Write]),
       .set_rates_i         (access.set[SettingRates]),
@@ -733,7 +742,9 @@ module qs_agents
   assign world_restarts_o = act_result.chooses && !world_goes_o;
 
   logic unused_bits;
-  assign unused_bits = ^{agent, live, token, access, request_flags, entry_result, row_state};
+  assign unused_bits = ^{
+    agent, live, token, access, count_plan, request_flags, entry_result, row_state
+  };
 
   // --- Busy: until all counters are complete ---------------------------------------------------------
   localparam int unsigned QuietTurns = Slots + 7;

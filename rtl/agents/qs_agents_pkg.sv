@@ -89,6 +89,7 @@ package qs_agents_pkg;
   localparam int unsigned UpdateTarget = 3;  // takes the target
   localparam int unsigned UpdateAgain = 5;  // takes the entry again, with the bias
   localparam int unsigned UpdateStages = 8;
+  localparam int unsigned PlanesStages = 2;  // with several planes two more: increment, clip
 
   // Stages in which the rows of planes are added.
   function automatic int unsigned sum_stages(int unsigned planes);
@@ -123,22 +124,27 @@ package qs_agents_pkg;
     return entry_stage(actions, algorithm, planes) - sum_stages(planes) - 2;
   endfunction
 
-  // Stage in which the new values are written; several planes add the increment one stage later.
+  // Stage in which the new values are written.
   function automatic int unsigned write_stage(int unsigned actions, int unsigned algorithm,
                                               int unsigned planes = 1);
-    return entry_stage(actions, algorithm, planes) + UpdateStages + 32'(planes > 1);
+    return entry_stage(actions, algorithm, planes) + UpdateStages + (planes > 1 ? PlanesStages : 0);
   endfunction
 
   // Slots of a rotation: 16, or more if that is needed for a slot to write its entry before its agent's next
-  // read of a row, and its place before the next read of that, in the clock before the request. All other
-  // words of an agent are written and read again within 16 clocks, whatever the parameters.
+  // read of a row, its value before the next read of that, in the clock before the entry is read, and its place
+  // before the next read of that, in the clock before the request. All other words of an agent are written
+  // and read again within 16 clocks, whatever the parameters.
   function automatic int unsigned slots(int unsigned actions, int unsigned algorithm,
                                         int unsigned planes = 1);
-    int unsigned entry, place;
-    entry = write_stage(actions, algorithm, planes) - RowStage + 1;
-    place = select_stage(actions, algorithm, planes) - FetchStage + 1;
-    if (entry < 16 && place < 16) return 16;
-    return entry > place ? entry : place;
+    int unsigned written, value_read, selected, most;
+    written = write_stage(actions, algorithm, planes) + 1;
+    value_read = entry_stage(actions, algorithm, planes) - sum_stages(planes) - 1;
+    selected = select_stage(actions, algorithm, planes) + 1;
+    most = 16;
+    if (written > most + RowStage) most = written - RowStage;
+    if (written > most + value_read) most = written - value_read;
+    if (selected > most + FetchStage) most = selected - FetchStage;
+    return most;
   endfunction
 
 endpackage

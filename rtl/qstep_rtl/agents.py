@@ -178,24 +178,28 @@ class Agents(Component):
             for planes in (circuit.rows, circuit.start_rows)
         )
 
-        # An access to a state lasts until its agent may ask.
+        # An access to a state lasts until its agent may ask. It begins with a register, because it comes
+        # late from a host in another clock.
         done = Signal()
         read = Signal.like(host.read)
+        is_of_world = host.region == Region.WORLD
         is_state = Signal()
         clock = Signal(range(WRITE_CLOCKS + 1))
         is_last = clock == WRITE_CLOCKS
         m.d.comb += [
-            is_state.eq(host.access & (host.region == Region.WORLD)),
             circuit.index.eq(host.index),
             circuit.write.eq(is_state & host.write & (clock == 0)),
             circuit.data.eq(host.word),
-            host.done.eq(Mux(is_state, is_last, done)),
-            host.read.eq(Mux(is_state, circuit.read, read)),
+            host.done.eq(done | is_last),
+            host.read.eq(Mux(is_of_world, circuit.read, read)),
         ]
-        m.d.sync += clock.eq(Mux(is_state & ~is_last, clock + 1, 0))
+        m.d.sync += [
+            is_state.eq(host.access & is_of_world & ~is_last),
+            clock.eq(Mux(is_state & ~is_last, clock + 1, 0)),
+        ]
         ports |= {
             "p_Planes": config.planes,
-            "i_bus_valid_i": host.access & ~is_state,
+            "i_bus_valid_i": host.access & ~is_of_world,
             "o_bus_done_o": done,
             "o_bus_data_o": read,
             "o_world_agent_o": circuit.agent,

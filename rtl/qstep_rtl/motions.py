@@ -27,6 +27,7 @@ __all__ = [
     "Motion",
     "Moved",
     "Outcomes",
+    "exceeds",
     "later",
     "starts",
     "state_shapes",
@@ -96,6 +97,14 @@ def times(value: Value, factor: int) -> Value:
     return sum((value << k for k in range(factor.bit_length()) if factor >> k & 1), start=Const(0))
 
 
+def exceeds(value: ValueLike, other: ValueLike) -> Value:
+    """Return whether a number is greater than another: the sign of one difference, as one carry chain.
+
+    yosys builds a signed comparison from a carry and a sign, which takes nearly twice as long.
+    """
+    return (Value.cast(other) - Value.cast(value))[-1]
+
+
 def state_shapes(world: IntegerWorld) -> list[Shape]:
     """Return the shape of each number of a state, counted from its origin, also of a last one."""
     bits = {CART_POLE.env_id: (30, 30, 28, 27), MOUNTAIN_CAR.env_id: (25, 21)}
@@ -157,7 +166,7 @@ def _cart_pole(
     out = [
         later(m, beyond)
         for value, (_, most) in zip(positions, CART_POLE.limits[::2], strict=True)
-        for beyond in (value > most, value < -most)
+        for beyond in (exceeds(value, most), exceeds(-most, value))
     ]
     speed = later(m, later(m, later(m, x_dot) + pull) - lows[1])  # clock 5
     turn = later(m, later(m, later(m, theta_dot) + (fall << 2)) - lows[3])
@@ -205,7 +214,7 @@ def _mountain_car(
         speeds = [(later(m, speed), later(m, speed - lows[1]))]
         speeds += [(Const(end), Const(end - lows[1])) for end in (fastest, -fastest)]
         ends = [tuple(later(m, here + add) for here in at) for add in (speed, fastest, -fastest)]
-        fast, slow = later(m, speed > fastest), later(m, speed < -fastest)
+        fast, slow = (later(m, exceeds(*pair)) for pair in ((speed, fastest), (-fastest, speed)))
 
         def chosen(ways: Sequence[Value], fast: Value = fast, slow: Value = slow) -> Value:
             return later(m, Mux(fast, ways[1], Mux(slow, ways[2], ways[0])))
@@ -222,7 +231,7 @@ def _mountain_car(
                 later(m, Mux(still, -lows[1], v_above)),
             )
         )
-        terminated.append(later(m, p > goal - wall))
+        terminated.append(later(m, exceeds(p, goal - wall)))
     results = [Outcomes(list(values), 7) for values in zip(*moved, strict=True)]
     return [Moved(*results[:2]), Moved(*results[2:])], Outcomes(terminated, 7)
 

@@ -30,7 +30,7 @@ module agent_update_proof #(
 
   // With several planes the sum of increment and weight, which is exact.
   localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 4 : 1);
-  localparam int unsigned Done = Planes > 1 ? 9 : 8;
+  localparam int unsigned Done = Planes > 1 ? 10 : 8;
 
   logic [Planes-1:0][Width-1:0] value_o;
   logic saturated_o;
@@ -42,7 +42,7 @@ module agent_update_proof #(
       .*
   );
 
-  // A slot's operands in each stage; the entries of several planes come in the last one.
+  // A slot's operands in each stage; the entries of several planes come in the last but one.
   logic [Done:1] inside_q = '0, keep_q;
   logic [Done:1][Width-1:0] reward_q;
   logic [Done:1][SumBits-1:0] entry_q;
@@ -52,7 +52,7 @@ module agent_update_proof #(
   logic [Done:6] zero_q;
   logic [Done:6][Width-1:0] kept_q;
   logic [Done:6][CoeffFraction-1:0] bias_q;
-  logic [Planes-1:0][Width-1:0] weights_q, entries;
+  logic [Planes-1:0][Width-1:0] weights_q, clip_weights_q, entries;
   always_ff @(posedge clk_i) begin
     inside_q  <= {inside_q[Done-1:1], 1'b1};
     keep_q    <= {keep_q[Done-1:1], entry_keep_i};
@@ -65,8 +65,9 @@ module agent_update_proof #(
     kept_q    <= {kept_q[Done-1:6], again_value_i};
     bias_q    <= {bias_q[Done-1:6], again_bias_i};
     weights_q <= increment_weights_i;
+    clip_weights_q <= weights_q;
   end
-  assign entries = Planes > 1 ? weights_q : kept_q[Done];
+  assign entries = Planes > 1 ? clip_weights_q : kept_q[Done];
 
   function automatic logic signed [AccBits-1:0] product(logic [15:0] coefficient,
                                                         logic signed [SumBits:0] value);

@@ -106,9 +106,10 @@ _AGENTS = (
         _files(
             "qs_pkg qs_map_pkg qs_agents_pkg qs_delay qs_max_tree qs_draw qs_epsilon qs_alias "
             "qs_expectation qs_ram qs_table qs_agent_ram qs_agent_rows qs_agent_budget "
-            "qs_agent_order qs_agent_counters qs_agent_choice qs_agent_update qs_sum_tree qs_agent_bus "
-            "qs_agent_slots qs_agent_flags qs_agent_episode qs_agent_place qs_agent_explore "
-            "qs_agent_write qs_agent_read qs_epsilon_constant qs_agents agents_proof"
+            "qs_agent_order qs_agent_counters qs_agent_choice qs_agent_product qs_agent_update "
+            "qs_sum_tree qs_agent_bus qs_agent_slots qs_agent_flags qs_agent_episode "
+            "qs_agent_place qs_agent_explore qs_agent_write qs_agent_read qs_epsilon_constant "
+            "qs_agents agents_proof"
         ),
         *(24, 160),
         parameters={"Agents": 3},
@@ -174,7 +175,7 @@ _AGENTS = (
             name,
             "qs_agent_update is the formula on the operands of a slot: 16 bits, "
             f"{fraction} fractional bits of coefficients, any product",
-            _files("qs_pkg qs_agent_update agent_update_proof"),
+            _files("qs_pkg qs_agent_product qs_agent_update agent_update_proof"),
             *(10, 12),
             parameters={"CoeffFraction": fraction},
             free_products=True,
@@ -186,8 +187,8 @@ _AGENTS = (
             f"agent-update-planes-{planes}",
             "qs_agent_update adds one exact increment to the entry of each plane, and saturates: "
             f"{planes} planes, 8 bits",
-            _files("qs_pkg qs_agent_update agent_update_proof"),
-            *(9, 12),
+            _files("qs_pkg qs_agent_product qs_agent_update agent_update_proof"),
+            *(10, 13),
             parameters={"Width": 8, "Planes": planes},
         )
         for planes in (2, 4)

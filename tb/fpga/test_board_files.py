@@ -17,13 +17,14 @@ from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
 FARMS = ["tang-nano-20k-farm", "tang-nano-9k-farm", "ulx3s-12f-farm", "ulx3s-85f-farm"]
+PLANES = ["ulx3s-12f-cartpole", "ulx3s-85f-cartpole"]
 BOARDS = [load(name) for name in names()]
 TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_text("utf-8")
 
 
 def test_the_promised_boards_are_there_and_no_other() -> None:
     agents = [f"{name}-agents" for name in STREAMING]
-    assert names() == sorted([*STREAMING, *agents, *FARMS])
+    assert names() == sorted([*STREAMING, *agents, *FARMS, *PLANES])
     said = "board is 'arty'; known are icebreaker, icebreaker-agents"
     with pytest.raises(ConfigError, match=said):
         load("arty")

@@ -83,6 +83,18 @@ def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> 
         check_table(BOARD, Config(1921, 4))
 
 
+def test_the_tables_of_all_planes_and_agents_count() -> None:
+    acting = Acting(agents=16, world="CartPole-v1")
+    config = Config(81, 2, acting=acting, planes=8)
+    check_table(BOARD, replace(config, acting=replace(acting, agents=11)))
+    said = (
+        r"8 planes of 81 x 2 of Q8\.8 does not fit .* block RAM: needs 81, 51 more than the 30 there "
+        "are. There is block RAM for about 16 states"
+    )
+    with pytest.raises(BuildError, match=said):
+        check_table(BOARD, config)
+
+
 @pytest.mark.parametrize(
     ("board", "config", "message"),
     [

@@ -1,6 +1,7 @@
 """The models of cells refuse what they do not model."""
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ def lint(family: str, cell: str, folder: Path) -> None:
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9), .DATA_WIDTH_B(9)")),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(4), .DATA_WIDTH_B(4)")),
         ("ecp5", RAM["ecp5"].format('.REGMODE_B("OUTREG")')),
+        ("ecp5", RAM["ecp5"].format('.INITVAL_3F(320\'h1), .REGMODE_A("OUTREG")')),
         ("ecp5", RAM["ecp5"].format(f'{WIDE}, .REGMODE_A("OUTREG"), .REGMODE_B("OUTREG")')),
         ("ecp5", "MULT18X18D u_cell ();"),
         ("ecp5", REGISTERED.format("CLK0", "CE0")),
@@ -63,7 +65,11 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("ecp5", RAM["ecp5"].format('.REGMODE_A("OUTREG")'), "REGMODE_A_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format('.CSDECODE_A("0b001")'), "CSDECODE_A_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format('.CLKBMUX("INV")'), "CLKBMUX_is_not_modelled"),
-        ("ecp5", RAM["ecp5"].format(".INITVAL_3F(320'h1)"), "initial_contents_are_not_modelled"),
+        (
+            "ecp5",
+            RAM["ecp5"].format(f".INITVAL_3F(320'h1), {WIDE}"),
+            "initial_contents_are_not_modelled",
+        ),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(8), .DATA_WIDTH_B(8)"), "width_is_not_modelled"),
         ("ecp5", RAM["ecp5"].format(".DATA_WIDTH_A(9)"), "different_widths_are_not_modelled"),
         ("ecp5", "DP16KD u_cell ();", "GSR_is_not_modelled"),
@@ -128,4 +134,42 @@ def test_a_block_ram_that_is_used_in_another_way_ends_the_simulation(
         ["iverilog", "-g2012", "-s", "top", "-o", "top.vvp", "top.v", model], BuildError, tmp_path
     )
     with pytest.raises(BuildError, match=message):
+        processes.run(["vvp", "-n", "top.vvp"], BuildError, tmp_path)
+
+
+CONSTANT = """
+module top;
+  reg clk = 0;
+  wire [17:0] word;
+  DP16KD #(
+      .GSR("DISABLED"), .REGMODE_A("OUTREG"), .INITVAL_02(320'h2ABCD << 60)
+  ) u_cell (
+      .CLKA(clk), .CEA(1'b1), .WEA(WRITES), .CLKB(1'b0),
+      .ADA13(1'b0), .ADA12(1'b0), .ADA11(1'b0), .ADA10(1'b0), .ADA9(1'b1), .ADA8(1'b0), .ADA7(1'b0),
+      .ADA6(1'b0), .ADA5(1'b1), .ADA4(1'b1),
+      .DOA17(word[17]), .DOA16(word[16]), .DOA15(word[15]), .DOA14(word[14]), .DOA13(word[13]),
+      .DOA12(word[12]), .DOA11(word[11]), .DOA10(word[10]), .DOA9(word[9]), .DOA8(word[8]),
+      .DOA7(word[7]), .DOA6(word[6]), .DOA5(word[5]), .DOA4(word[4]), .DOA3(word[3]), .DOA2(word[2]),
+      .DOA1(word[1]), .DOA0(word[0])
+  );
+  always #1 clk = !clk;
+  initial begin
+    #2 if (word != 0) $fatal(1, "the word comes a clock early");
+    #2 if (word != 18'h2ABCD) $fatal(1, "the word is %h", word);
+    $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
+@pytest.mark.parametrize(("writes", "message"), [("1'b0", None), ("1'b1", "a write to a memory")])
+def test_a_memory_with_contents_gives_a_word_after_two_clocks_and_refuses_a_write(
+    writes: str, message: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "top.v").write_text(CONSTANT.replace("WRITES", writes), encoding="utf-8")
+    models = [path for path in cells("ecp5") if path.name in ("ecp5.v", "qs_cell_block_ram.v")]
+    words = ["iverilog", "-g2012", "-s", "top", "-o", "top.vvp", "top.v", *map(str, models)]
+    processes.run(words, BuildError, tmp_path)
+    with pytest.raises(BuildError, match=message) if message else nullcontext():
         processes.run(["vvp", "-n", "top.vvp"], BuildError, tmp_path)

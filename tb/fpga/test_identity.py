@@ -126,6 +126,7 @@ BOARDS = [load(name) for name in sorted(LANE | AGENTS | FARMS)]
 EDITS = {
     "*.sv": ("// module none\n/* assign a = b; */", set()),
     "qs_update.sv": ("`define ANY", LANE),
+    "qs_agent_product.sv": ("`define ANY", AGENTS | FARMS),
     "qs_agent_update.sv": ("`define ANY", AGENTS | FARMS),
     "qs_chain_node.sv": ("`define ANY", FARMS),
     "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS),

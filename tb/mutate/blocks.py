@@ -128,7 +128,7 @@ BLOCKS = {
         ),
         Block(
             "agent-update",
-            ("qs_agent_update.sv",),
+            ("qs_agent_update.sv", "qs_agent_product.sv"),
             _with(agent_contracts.agent_update, _units("qs_agent_update")),
         ),
         Block(

@@ -11,6 +11,8 @@ from qstep.device.agents import LinkAgents
 from qstep.device.link.ports import Port
 from qstep.errors import RefusedError
 from qstep.golden.agents_fast import FastActingModel
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.protocol import MOST_STEPS
@@ -35,17 +37,21 @@ def check_agents(port: ResetPort, config: Config) -> None:
     """Start, stop, refuse, reset, restore and run the agents of a device."""
     acting = config.acting
     assert acting is not None
-    world = random_world(config, 9 if acting.step_limit else 0, 3)
     settings = [
         AgentSettings(
-            *(0.5, 0.9),
+            *(0.5 / config.planes, 0.9),
             Epsilon(1, n / 64, "linear", 40) if acting.schedules else Epsilon(0.25),
             seed=n,
         )
         for n in range(acting.agents)
     ]
-    model = FastActingModel(config, world, settings)
-    device = LinkAgents(port, config, world, settings, patience=_PATIENCE_S)
+    model: FastActingModel | FastTiledModel
+    if acting.is_tiled:
+        model = FastTiledModel(config, TiledWorld(acting.integer_world, config), settings)
+    else:
+        world = random_world(config, 9 if acting.step_limit else 0, 3)
+        model = FastActingModel(config, world, settings)
+    device = LinkAgents(port, config, model.world, settings, patience=_PATIENCE_S)
     rng = np.random.default_rng(1)
     for _ in range(3):
         device.start(int(rng.integers(1 << 40, MOST_STEPS)))

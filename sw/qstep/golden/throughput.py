@@ -46,7 +46,7 @@ def steps_per_clock(config: Config) -> float:
     elif acting.algorithm is Algorithm.EXPECTED_SARSA:
         rotation += 4 if config.actions > 2 else 5
     if config.planes > 1:
-        rotation += (config.planes - 1).bit_length() + 1
+        rotation += (config.planes - 1).bit_length() + 2
     return acting.agents / max(16, rotation)
 
 

@@ -28,7 +28,7 @@ module qs_agent_update #(
     output logic                         saturated_o
 );
 
-  localparam int unsigned Done = Planes > 1 ? 9 : 8;  // the stage of value_o
+  localparam int unsigned Done = Planes > 1 ? 10 : 8;  // the stage of value_o
   localparam int unsigned Takes = Planes > 1 ? 8 : 5;  // the stage of the entries
 
   logic [Width-1:0] reward;

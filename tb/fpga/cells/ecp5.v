@@ -48,15 +48,8 @@ module DP16KD #(
            DOB4, DOB3, DOB2, DOB1, DOB0
 );
 
-  if (REGMODE_A != "NOREG" && (REGMODE_A != "OUTREG" || DATA_WIDTH_B != 36))
-    REGMODE_A_is_not_modelled refuse ();
-  if (REGMODE_B != "NOREG" && REGMODE_B != "OUTREG") REGMODE_B_is_not_modelled refuse ();
-  if (CSDECODE_A != "0b000") CSDECODE_A_is_not_modelled refuse ();
-  if (CSDECODE_B != "0b000") CSDECODE_B_is_not_modelled refuse ();
-  if (CLKAMUX != "CLKA") CLKAMUX_is_not_modelled refuse ();
-  if (CLKBMUX != "CLKB") CLKBMUX_is_not_modelled refuse ();
-  if (GSR == "ENABLED") GSR_is_not_modelled refuse ();
-  if ({INITVAL_3F, INITVAL_3E, INITVAL_3D, INITVAL_3C, INITVAL_3B, INITVAL_3A, INITVAL_39,
+  // A memory with contents is only read, and at port A. Its words of 18 bits are 20 bits apart in the parameters.
+  localparam [20479:0] CONTENTS = {INITVAL_3F, INITVAL_3E, INITVAL_3D, INITVAL_3C, INITVAL_3B, INITVAL_3A, INITVAL_39,
       INITVAL_38, INITVAL_37, INITVAL_36, INITVAL_35, INITVAL_34, INITVAL_33, INITVAL_32,
       INITVAL_31, INITVAL_30, INITVAL_2F, INITVAL_2E, INITVAL_2D, INITVAL_2C, INITVAL_2B,
       INITVAL_2A, INITVAL_29, INITVAL_28, INITVAL_27, INITVAL_26, INITVAL_25, INITVAL_24,
@@ -64,7 +57,17 @@ module DP16KD #(
       INITVAL_1C, INITVAL_1B, INITVAL_1A, INITVAL_19, INITVAL_18, INITVAL_17, INITVAL_16,
       INITVAL_15, INITVAL_14, INITVAL_13, INITVAL_12, INITVAL_11, INITVAL_10, INITVAL_0F,
       INITVAL_0E, INITVAL_0D, INITVAL_0C, INITVAL_0B, INITVAL_0A, INITVAL_09, INITVAL_08,
-      INITVAL_07, INITVAL_06, INITVAL_05, INITVAL_04, INITVAL_03, INITVAL_02, INITVAL_01, INITVAL_00} != 0)
+      INITVAL_07, INITVAL_06, INITVAL_05, INITVAL_04, INITVAL_03, INITVAL_02, INITVAL_01, INITVAL_00};
+  if (REGMODE_A != "NOREG" && (REGMODE_A != "OUTREG" || (DATA_WIDTH_B != 36 && CONTENTS === 20480'b0)))
+    REGMODE_A_is_not_modelled refuse ();
+  if (REGMODE_B != "NOREG" && REGMODE_B != "OUTREG") REGMODE_B_is_not_modelled refuse ();
+  if (CSDECODE_A != "0b000") CSDECODE_A_is_not_modelled refuse ();
+  if (CSDECODE_B != "0b000") CSDECODE_B_is_not_modelled refuse ();
+  if (CLKAMUX != "CLKA") CLKAMUX_is_not_modelled refuse ();
+  if (CLKBMUX != "CLKB") CLKBMUX_is_not_modelled refuse ();
+  if (GSR == "ENABLED") GSR_is_not_modelled refuse ();
+  localparam HAS_CONTENTS = CONTENTS !== 20480'b0;
+  if (HAS_CONTENTS && DATA_WIDTH_A != 18)
     initial_contents_are_not_modelled refuse ();
 
   wire [35:0] read;
@@ -92,13 +95,22 @@ module DP16KD #(
       .data_b   (read)
   );
 
+  reg [17:0] found_q = 18'b0, constant_q = 18'b0;
+  wire [9:0] word_a = {ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5, ADA4};
+  always @(posedge CLKA) if (HAS_CONTENTS && CEA) begin
+    found_q <= CONTENTS[20*word_a+:18];
+    constant_q <= found_q;
+    if (WEA) $fatal(1, "%m: a write to a memory with contents is not modelled");
+  end
+
   // A word of 36 bits leaves through both ports, its low half through port A.
   reg [35:0] read_q = 36'b0;
   always @(posedge CLKB) read_q <= read;
   wire [17:0] low = REGMODE_A == "OUTREG" ? read_q[17:0] : read[17:0];
   wire [35:0] word_b = REGMODE_B == "OUTREG" ? read_q : read;
   assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5, DOA4, DOA3,
-          DOA2, DOA1, DOA0} = DATA_WIDTH_B == 36 ? low : 18'bx;
+          DOA2, DOA1, DOA0} = HAS_CONTENTS ? (REGMODE_A == "OUTREG" ? constant_q : found_q) :
+      DATA_WIDTH_B == 36 ? low : 18'bx;
   assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3,
           DOB2, DOB1, DOB0} = DATA_WIDTH_B == 36 ? word_b[35:18] : word_b[17:0];
 
