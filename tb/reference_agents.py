@@ -125,7 +125,8 @@ class ReferenceLive(ReferenceAgents):
     ----------
     said : list of tuple of int
         Requests, once each: agent and state of a BEGIN; agent, next state, terminated and raw
-        reward of an ACT. The action is the sum of the first two, modulo the number of actions; 0 before.
+        reward of an ACT. A state is the row in each plane. The action is the sum of agent and first row,
+        modulo the number of actions; 0 before.
     """
 
     repeatable = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)
@@ -144,22 +145,24 @@ class ReferenceLive(ReferenceAgents):
         return super()._carry_out(frame)
 
     def _begin(self, payload: bytes) -> bytes:
-        said = unpack("<BH", payload)
+        said = unpack(f"<B{self.config.planes}H", payload)
         return self._action() if self._is_repeat else self._hear(said)
 
     def _act(self, payload: bytes) -> bytes:
-        agent, next_state, terminated, reward = unpack("<BHBi", payload)
+        said = unpack(f"<B{self.config.planes}HBi", payload)
         if self._is_repeat:
             return self._action()
         form = self.config.format
+        *_, terminated, reward = said
         if terminated > 1 or not form.minimum <= reward <= form.maximum:
             raise Refused(StatusCode.OUT_OF_RANGE)
-        return self._hear((agent, next_state, terminated, reward))
+        return self._hear(said)
 
     def _hear(self, said: tuple[int, ...]) -> bytes:
         acting = self.config.acting
         assert acting is not None
-        if said[0] >= acting.agents or said[1] >= self.config.states:
+        agent, *rows = said[: 1 + self.config.planes]
+        if agent >= acting.agents or max(rows) >= self.config.states:
             raise Refused(StatusCode.OUT_OF_RANGE)
         self.said.append(said)
         return self._action()

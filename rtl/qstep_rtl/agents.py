@@ -69,8 +69,8 @@ def check_room(config: Config) -> None:
     if acting.is_tiled:
         check_tiles(acting.integer_world)
         config.format.quantise(acting.integer_world.reward)
-    elif config.planes > 1:
-        worlds = " or ".join(map(repr, INTEGER_WORLDS))
+    elif config.planes > 1 and not acting.is_live:
+        worlds = " or ".join(map(repr, (*INTEGER_WORLDS, "live")))
         raise ConfigError(
             f"planes is {config.planes} and acting.world {acting.world!r}; hardware with several "
             f"planes needs {worlds}"
@@ -138,6 +138,8 @@ class Agents(Component):
             "i_stop_i": stop,
             "o_busy_o": host.busy,
         }
+        if config.planes > 1:
+            ports["p_Planes"] = config.planes
         m.d.comb += stop.eq(host.stop)
         if acting.is_tiled:
             self._add_tiled_world(m, ports, host)
@@ -198,7 +200,6 @@ class Agents(Component):
             clock.eq(Mux(is_state & ~is_last, clock + 1, 0)),
         ]
         ports |= {
-            "p_Planes": config.planes,
             "i_bus_valid_i": host.access & ~is_of_world,
             "o_bus_done_o": done,
             "o_bus_data_o": read,

@@ -12,9 +12,11 @@ Invariants  none
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
@@ -72,6 +74,8 @@ class ActHandler(Component):
         request, agents, world = self.request, self.agents, self.world
         given = request.fields.act  # BEGIN is answered from the start
         width = config.format.width
+        rows = [given[name] for name in given.shape().members if name.startswith("next_state")]
+        next_state = Cat(row[: config.state_bits] for row in rows)
         connect(m, flipped(self.host), flipped(agents))
 
         action = Signal(8)
@@ -88,9 +92,9 @@ class ActHandler(Component):
             self.data.valid.eq(sending),
             world.ready.eq(answered[-1]),
             world.reward.eq(given.reward[:width]),
-            world.next_state.eq(given.next_state),
+            world.next_state.eq(next_state),
             world.terminated.eq(given.terminated),
-            world.start_state.eq(given.next_state),
+            world.start_state.eq(next_state),
         ]
         m.d.sync += answered.eq(answered << 1)
         with m.If(request.answered):
@@ -108,7 +112,7 @@ class ActHandler(Component):
                 is_reward = sign.all() | ~sign.any()
                 m.d.sync += is_outside.eq(
                     (given.agent >= acting.agents)
-                    | (given.next_state >= config.states)
+                    | reduce(or_, (row >= config.states for row in rows))
                     | (~begins & ((given.terminated > 1) | ~is_reward))
                 )
                 m.next = "judge"

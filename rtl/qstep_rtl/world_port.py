@@ -40,7 +40,8 @@ class WorldSignature(Signature):
     valid, agent : Out(1), Out(4)
         An agent asks, at most one per clock; its number.
     state, action : Out, Out
-        Its state, and the action that it takes there.
+        Its state, and the action that it takes there. A state is a row or, with several planes, the
+        rows in all of them, the first one lowest.
     outcome, start : Out(16), Out(16)
         Its random draws: uniform, independent, and new in each step.
     ready : In(1)
@@ -53,7 +54,7 @@ class WorldSignature(Signature):
     """
 
     def __init__(self, config: Config) -> None:
-        state = config.state_bits
+        state = config.planes * config.state_bits
         super().__init__(
             {
                 "valid": Out(1),

@@ -24,6 +24,7 @@ from qstep.device.registers import (
     epsilon_writes,
     limit_write,
     numbers_from,
+    row_indexes,
     settings_writes,
     state_from,
     state_writes,
@@ -39,7 +40,7 @@ from qstep.mdp.tiled import TiledWorld
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
 from qstep.spec.config import Config
-from qstep.spec.memory_map import CONTEXT, COUNTERS, INDEX, NUMBERS, Fields, Region
+from qstep.spec.memory_map import CONTEXT, COUNTERS, INDEX, NUMBERS, PLACE, Fields, Region
 from qstep.spec.protocol import (
     ALL_LANES,
     ANSWERS,
@@ -279,10 +280,14 @@ class LinkAgents(Driver, Agents):
     def _state(self, lane: int, slot: int) -> AgentState:
         state = state_from(slot, self._context(lane, slot))
         if not isinstance(self.world, TiledWorld):
-            return state
+            return self._with_rows(state, lane, slot) if self.config.planes > 1 else state
         count = len(self.world.world.limits)
         read = self._words(lane, Region.WORLD, slot, count, NUMBERS)
         return replace(state, state=numbers_from(slot, count, read))
+
+    def _with_rows(self, state: AgentState, lane: int, slot: int) -> AgentState:
+        words = self._fetch(lane, PLACE.region, row_indexes(slot, self.config.planes))
+        return replace(state, state=tuple(PLACE.unpack(word)["state"] for word in words))
 
     def _context(self, lane: int, slot: int) -> Read:
         return self._words(lane, Region.CONTEXT, slot, len(CONTEXT))

@@ -10,14 +10,14 @@ from typing import Any, cast
 from qstep.device.agents import LinkAgents
 from qstep.device.link.ports import Port
 from qstep.device.link.session import PATIENCE
-from qstep.device.registers import begin_write
+from qstep.device.registers import begin_write, rows_of
 from qstep.errors import ConfigError, TransitionError
 from qstep.golden.agents import ActingModel
 from qstep.golden.contract import Agents
 from qstep.mdp.memory import Answer, WorldTable
 from qstep.spec.checks import boolean, integer, shown
 from qstep.spec.config import Config, checked_config
-from qstep.spec.protocol import ANSWERS, ARGUMENTS, Request
+from qstep.spec.protocol import ANSWERS, Request
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 __all__ = ["LinkLive", "LiveDevice", "LiveModel", "check_live"]
@@ -127,7 +127,7 @@ class _Reported:
         return self.now.next_state
 
     def rows(self, state: Any) -> tuple[int, ...]:
-        return state if isinstance(state, tuple) else (state,)
+        return rows_of(state)
 
 
 class LiveModel(LiveDevice, ActingModel):
@@ -173,15 +173,17 @@ class LinkLive(LinkAgents, LiveDevice):
         # A draw for a step that was not made is used for this.
         self._store(0, [begin_write(agent, self._context(0, agent))])
         self._begun[agent] = True
-        return self._acted(Request.BEGIN, agent, state)
+        return self._acted(Request.BEGIN, agent, *rows_of(state))
 
     def _answer(self, answer: Answer, agent: int) -> int:
         reward, next_state, terminated = answer
-        return self._acted(Request.ACT, agent, next_state, int(terminated), reward & 0xFFFFFFFF)
+        raw = reward & 0xFFFFFFFF
+        return self._acted(Request.ACT, agent, *rows_of(next_state), int(terminated), raw)
 
     def _acted(self, kind: Request, *arguments: int) -> int:
         """Send a request and return the agent's next action."""
-        (action,) = ANSWERS[kind].unpack(self._ask(kind, ARGUMENTS[kind].pack(*arguments)))
+        payload = self._arguments[kind].pack(*arguments)
+        (action,) = ANSWERS[kind].unpack(self._ask(kind, payload))
         return action
 
     # On the device every agent has a state: one that has not begun would begin as soon as another acts.

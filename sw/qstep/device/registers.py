@@ -48,6 +48,8 @@ __all__ = [
     "epsilon_writes",
     "limit_write",
     "numbers_from",
+    "row_indexes",
+    "rows_of",
     "settings_writes",
     "state_from",
     "state_writes",
@@ -87,12 +89,12 @@ def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list
 
 
 def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = None) -> list[Access]:
-    """Return the writes that put an agent into a state; `rows` is its row in each plane.
+    """Return the writes that put an agent into a state.
 
-    A state of several numbers needs them; any other is the only row.
+    `rows` is its row in each plane where the world is seen through tiles; otherwise its state is.
     """
     numbers = () if rows is None else state.state
-    rows = rows or (state.state,)
+    rows = rows or rows_of(state.state)
     return [
         _write(GENERATOR_LOW, agent, bits=state.word & _WORD_MASK),
         _write(GENERATOR_HIGH, agent, bits=state.word >> WORD_BITS),
@@ -100,12 +102,12 @@ def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = Non
         *(
             Access(
                 PLACE.region,
-                INDEX[PLACE.region].pack(word=PLACE.number, agent=agent, plane=plane),
+                index,
                 PLACE.pack(
                     state=row, action=state.action, explored=state.explored, begun=state.begun
                 ),
             )
-            for plane, row in enumerate(rows)
+            for index, row in zip(row_indexes(agent, len(rows)), rows, strict=True)
         ),
         # The last number puts the agent there.
         *(
@@ -124,7 +126,7 @@ def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
 
 
 def state_from(agent: int, read: Read) -> AgentState:
-    """Read the state of an agent; where it has numbers, `state` is its row in the first plane.
+    """Read the state of an agent; with several planes, `state` is its row in the first one.
 
     An agent that waits for its world has already drawn for the pending step: its word is the
     previous one.
@@ -143,6 +145,17 @@ def state_from(agent: int, read: Read) -> AgentState:
         explored=bool(place["explored"]),
         episode_steps=counts["steps"],
     )
+
+
+def rows_of(state: Any) -> tuple[int, ...]:
+    """Return the row in each plane of an agent whose state is a row, or a tuple of them."""
+    return state if isinstance(state, tuple) else (state,)
+
+
+def row_indexes(agent: int, planes: int) -> list[int]:
+    """Return the indexes of the words ``PLACE`` of an agent, which hold its row in each plane."""
+    place = INDEX[PLACE.region]
+    return [place.pack(word=PLACE.number, agent=agent, plane=plane) for plane in range(planes)]
 
 
 def numbers_from(agent: int, count: int, read: Read) -> tuple[int, ...]:

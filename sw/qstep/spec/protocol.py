@@ -352,12 +352,26 @@ def requests_of(config: Config) -> tuple[Request, ...]:
 def arguments_of(config: Config) -> dict[Request, Layout]:
     """Return the fields at the start of the payload of every request that a device accepts, in order.
 
-    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well.
+    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well. With several planes, a
+    state in BEGIN and ACT is the row in each, and the row in plane t > 0 is named ``..._t``.
     """
     known = {request: ARGUMENTS[request] for request in requests_of(config)}
     if config.lanes > 1:
         known |= {Request.STORE: _WORDS_OF_LANES, Request.FETCH: _WORDS_OF_LANES}
+    for request in (Request.BEGIN, Request.ACT):
+        if config.planes > 1 and request in known:
+            known[request] = _in_planes(known[request], config.planes)
     return known
+
+
+def _in_planes(layout: Layout, planes: int) -> Layout:
+    """Return a layout whose state is followed by the rows in the other planes."""
+    sizes: dict[str, int] = {}
+    for name, size in layout.sizes.items():
+        sizes[name] = size
+        if name.endswith("state"):
+            sizes |= {f"{name}_{plane}": size for plane in range(1, planes)}
+    return Layout(**sizes)
 
 
 @dataclass(frozen=True, slots=True)
