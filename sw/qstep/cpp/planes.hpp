@@ -172,8 +172,8 @@ public:
         update(state, int(action), Arithmetic::quantised(reward), next_state, int(next_action));
     }
 
-    // The same in raw units. Rows and actions must be in range: nothing is checked here. `explore_action` replaces the greedy action; with
-    // no_action, the learner's own generator decides.
+    // The same in raw units. Rows and actions must be in range: nothing is checked here. `explore_action`
+    // replaces the greedy action; with no_action, the learner's own generator decides.
     Choice choose(const State &state, int explore_action = no_action) {
         std::array<Sum, columns> values = sums(state, 0);
         for (int group = 1; group < Config::groups; group++) {
