@@ -141,7 +141,7 @@ public:
     using Weight = typename Arithmetic::Weight;
     using Sum = typename Arithmetic::Sum;
     using Features = std::array<uint64_t, Config::groups>;  // one word of each group
-    using State = std::array<uint32_t, all_planes>;         // one row of each plane, group by group
+    using State = std::array<uint32_t, all_planes>;         // the row in each plane, 0 to rows - 1
 
     struct Choice {
         int action;
@@ -172,8 +172,8 @@ public:
         update(state, int(action), Arithmetic::quantised(reward), next_state, int(next_action));
     }
 
-    // The same with all that they can do, and raw rewards. `explore_action` replaces the greedy action; with
-    // no_action, the learner's own generator decides.
+    // The same in raw units. Rows and actions must be in range: nothing is checked here. `explore_action`
+    // replaces the greedy action; with no_action, the learner's own generator decides.
     Choice choose(const State &state, int explore_action = no_action) {
         std::array<Sum, columns> values = sums(state, 0);
         for (int group = 1; group < Config::groups; group++) {
