@@ -390,6 +390,7 @@ module queue_proof
       if (inserted) reward = inserted_reward;
       if (!given) reward = rewards_i[u_queue.request_q[j].set][Unused];
       if (past_q && u_queue.request_q[j].insert.leaves) begin
+        LeavingGiven_L : assert (!inserted || given);
         Leaving_L : assert (left_q[index] == {payload, reward});
       end
     end

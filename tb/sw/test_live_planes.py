@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tb.equal_agents import Held, differing
@@ -10,6 +11,7 @@ from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 from tb.sw.test_live_worlds import SIM_PATIENCE
 
+import qstep_sim.port
 from qstep.device import open_live
 from qstep.device.live import LinkLive, LiveDevice, LiveModel
 from qstep.errors import ConfigError, RefusedError
@@ -56,6 +58,12 @@ def follow(learners: Sequence[LiveDevice], rng: random.Random, steps: int) -> No
 
 
 SMALL = configured(2, "sarsa", 3)
+LARGE = [
+    configured(8, "q-learning", 2),
+    configured(8, "expected-sarsa", 1, shared=True),
+    configured(2, "q-learning", 1, shared=True),
+    configured(16, "sarsa", 1),
+]
 
 
 @pytest.mark.rtl
@@ -63,15 +71,7 @@ SMALL = configured(2, "sarsa", 3)
     "config",
     [
         SMALL,
-        *(
-            pytest.param(config, marks=pytest.mark.slow)
-            for config in (
-                configured(8, "q-learning", 2),
-                configured(8, "expected-sarsa", 1, shared=True),
-                configured(2, "q-learning", 1, shared=True),
-                configured(16, "sarsa", 1),
-            )
-        ),
+        *(pytest.param(config, marks=pytest.mark.slow) for config in LARGE),
     ],
     ids=lambda config: f"{config.planes}-{config.acting.algorithm.value}-{config.acting.agents}",
 )
@@ -87,6 +87,56 @@ def test_hardware_learns_from_the_row_in_each_plane(config: Config) -> None:
         assert device.states == model.states
         follow([model, device, twin], rng, 20)
         assert differing(device, model) == differing(twin, model) == []
+
+
+class Stopwatch:
+    """A simulated device, and the clocks from the last byte of a request to the first of its answer."""
+
+    def __init__(self, port: SimPort) -> None:
+        self._port, self.clocks = port, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+    def read(self, timeout: float) -> bytes:
+        if not self._port.waiting:
+            return self._port.read(timeout)
+        answer, taken = b"", 0
+        while not answer.endswith(b"\0"):
+            is_waiting = self._port.waiting > 0
+            data = self._port.read(0)  # simulates one clock
+            if is_waiting and not self._port.waiting:
+                taken = self._port.clocks
+            if data and not answer:
+                self.clocks = self._port.clocks - taken
+            answer += data
+        return answer
+
+
+LATENCIES = {2: (SMALL, 506, 521), 8: (LARGE[0], 518, 533), 16: (LARGE[-1], 563, 579)}
+"""Clocks from an ACT to its answer, as docs/live-worlds.md says, with the configuration of each."""
+
+
+@pytest.mark.rtl
+@pytest.mark.parametrize(
+    "planes", [2, *(pytest.param(planes, marks=pytest.mark.slow) for planes in (8, 16))]
+)
+def test_answer_comes_in_the_clocks_that_the_page_says(
+    planes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, least, most = LATENCIES[planes]
+    port, rng = SimPort(config), random.Random(1)
+    device = LinkLive(watch := Stopwatch(port), config, settings_of(config), SIM_PATIENCE)
+    device.begin([0] * planes)
+    monkeypatch.setattr(qstep_sim.port, "_CHUNK_CLOCKS", 1)
+    found = []
+    for _ in range(40):
+        for _ in range(rng.randrange(40)):  # an agent's slot comes every 16 to 21 clocks
+            port.read(0)
+        device.act(1.0, [rng.randrange(config.states) for _ in range(planes)], rng.random() < 0.1)
+        found.append(watch.clocks)
+    print(f"{planes} planes: {min(found)} to {max(found)} clocks")
+    assert (min(found), max(found)) == (least, most)
 
 
 @pytest.mark.rtl

@@ -1,6 +1,7 @@
 """The numbers and layouts of the protocol are those of ``docs/link.md``, which is read here."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,18 @@ def test_only_in_a_farm_words_name_a_lane():
         expected = ARGUMENTS[request].sizes | ({"lane": 1} if words else {})
         assert list(layout.sizes.items()) == list(expected.items())
     assert set(found) == set(protocol.requests_of(config))
+
+
+def test_with_planes_a_state_is_the_row_in_each():
+    assert "With T planes, `state` and `next_state` are T rows of two bytes" in section("A live world")
+    found = protocol.arguments_of(replace(LIVE, planes=3))
+    begin, act = found.pop(Request.BEGIN), found.pop(Request.ACT)
+    rows = range(0x201, 0x204)
+    given = bytes([1, 1, 2, 2, 2, 3, 2])
+    assert begin.pack(1, *rows) == given
+    assert act.pack(1, *rows, 0, 5) == given + bytes([0, 5, 0, 0, 0])
+    others = protocol.arguments_of(LIVE)
+    assert found == {request: others[request] for request in found}
 
 
 def test_a_layout_packs_low_bytes_first_and_names_what_it_unpacks():

@@ -1,6 +1,7 @@
 """The handler of a live world: an answer reaches its agent once, in its clock; a repeat does nothing."""
 
 import random
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,7 @@ from tb.unit.streams import begin, collect, simulate
 
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
-from qstep.spec.protocol import ARGUMENTS, Request, StatusCode
+from qstep.spec.protocol import ARGUMENTS, Request, StatusCode, arguments_of
 from qstep_rtl import handle_act
 from qstep_rtl.handle_agents import AgentsSignature
 
@@ -21,9 +22,10 @@ CONFIG = Config(9, 4, "Q4.4", acting=Acting(agents=3, world="live"))
 TURN, ASKED_AT = 16, 5
 
 
-def check(module: ModuleType) -> None:
+def check(module: ModuleType, planes: int = 1) -> None:
     """Let three agents ask in turns while a job runs, and compare the answers they get."""
-    handler = module.ActHandler(CONFIG)
+    config = replace(CONFIG, planes=planes)
+    handler, arguments = module.ActHandler(config), arguments_of(config)
     steps, taken, stops = [0] * 3, [], 0
     jobs: list[int] = []
 
@@ -55,10 +57,15 @@ def check(module: ModuleType) -> None:
             await ctx.tick()
             clock += 1
 
-    async def request(ctx: Any, kind: Request, *values: int, again: bool = False) -> StatusCode:
+    def rows(state: int) -> list[int]:
+        return [state, 8 - state][:planes]
+
+    async def request(
+        ctx: Any, kind: Request, agent: int, rows: list[int], *values: int, again: bool = False
+    ) -> StatusCode:
         port = handler.request
         ctx.set(handler.repeated, again)
-        await begin(ctx, port, kind, ARGUMENTS[kind].pack(*values))
+        await begin(ctx, port, kind, arguments[kind].pack(agent, *rows, *values))
         for _ in range(200):
             if not ctx.get(port.busy):
                 return StatusCode(ctx.get(port.status))
@@ -67,30 +74,36 @@ def check(module: ModuleType) -> None:
 
     async def bench(ctx: Any) -> None:
         ok, outside = StatusCode.OK, StatusCode.OUT_OF_RANGE
-        assert await request(ctx, Request.BEGIN, 1, 8) == ok
+        assert await request(ctx, Request.BEGIN, 1, rows(8)) == ok
         assert (jobs, stops, taken) == ([2], 1, [])
         action = ctx.get(handler.data.payload)
         assert action == (ASKED_AT + 1) % 4  # of agent 1, which asked one slot after the first
         for number, (agent, state, over, reward) in enumerate(
             [(1, 8, 0, 5), (0, 2, 1, 0xFFFFFF80), (2, 0, 0, 127)], start=1
         ):
-            assert await request(ctx, Request.ACT, agent, state, over, reward) == ok
+            given = agent, rows(state), over, reward
+            assert await request(ctx, Request.ACT, *given) == ok
             raw = reward - (1 << 32) if reward >> 31 else reward
-            assert taken[-1] == (agent, raw, state, over)
+            place = sum(row << 4 * plane for plane, row in enumerate(rows(state)))
+            assert taken[-1] == (agent, raw, place, over)
             assert (len(taken), len(jobs), stops) == (number, 1 + number, 1 + number)
             action = ctx.get(handler.data.payload)
             assert action == (number + ASKED_AT + agent) % 4
-            assert await request(ctx, Request.ACT, agent, state, over, reward, again=True) == ok
+            assert await request(ctx, Request.ACT, *given, again=True) == ok
             assert (len(taken), ctx.get(handler.data.payload)) == (number, action)
-        for values in ((3, 0, 0, 0), (0, 9, 0, 0), (0, 0, 2, 0), (0, 0, 0, 128)):
-            assert await request(ctx, Request.ACT, *values) == outside
+        for agent, over, reward in ((3, 0, 0), (0, 2, 0), (0, 0, 128)):
+            assert await request(ctx, Request.ACT, agent, rows(0), over, reward) == outside
+        for plane in range(planes):
+            wrong = [9 if plane == other else 0 for other in range(planes)]
+            assert await request(ctx, Request.ACT, 0, wrong, 0, 0) == outside
         assert len(jobs) == 4
 
     simulate(handler, bench, agents)
 
 
-def test_an_answer_reaches_its_agent_once_and_a_repeat_does_nothing() -> None:
-    check(handle_act)
+@pytest.mark.parametrize("planes", [1, 2])
+def test_an_answer_reaches_its_agent_once_and_a_repeat_does_nothing(planes: int) -> None:
+    check(handle_act, planes)
 
 
 def test_other_requests_pass_to_the_agents_and_their_answers_back() -> None:
@@ -155,4 +168,4 @@ def test_what_is_outside_or_comes_while_a_job_runs_is_refused_and_an_action_is_s
 @pytest.mark.parametrize("fault", faults("test_link_act"), ids=lambda fault: fault.name)
 def test_a_fault_is_noticed(fault: Fault) -> None:
     with pytest.raises(AssertionError):
-        check(plant_python(handle_act, fault.old, fault.new))
+        check(plant_python(handle_act, fault.old, fault.new), planes=2)
