@@ -41,6 +41,7 @@ DESCRIPTION = {
     "qstep.spec.fixed",
     "qstep.spec.integer_worlds",
     "qstep.spec.memory_map",
+    "qstep.spec.planes",
     "qstep.spec.random",
     "qstep.spec.protocol",
     "qstep.spec.tiles",
