@@ -49,7 +49,7 @@ class _Port:
                     key = random.randrange(keys)
                     payload = random.getrandbits(self.payload_bits)
                     reward = self._reward() if random.random() < 0.2 else None
-                    waiting[stream] = key, payload, reward  # type: ignore[assignment]
+                    waiting[stream] = key, payload, reward
                     getattr(dut, f"{stream}_key_i").value = key
                     if stream == "insert":
                         dut.insert_payload_i.value = payload
