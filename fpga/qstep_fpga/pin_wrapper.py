@@ -161,7 +161,7 @@ def _add_world(m: Module, config: Config, pins: _Ports, control: BoardControl) -
     bits = led_bits(config)
     m.submodules.u_pins = Instance(
         "qs_pins",
-        p_StateBits=config.state_bits,
+        p_StateBits=len(wires["action_state"]),
         p_ActionBits=config.action_bits,
         p_Width=config.format.width,
         i_clk_i=control.clk,

@@ -69,8 +69,8 @@ def check_room(config: Config) -> None:
     if acting.is_tiled:
         check_tiles(acting.integer_world)
         config.format.quantise(acting.integer_world.reward)
-    elif config.planes > 1 and not acting.is_live:
-        worlds = " or ".join(map(repr, (*INTEGER_WORLDS, "live")))
+    elif config.planes > 1 and not (acting.is_live or acting.is_at_pins):
+        worlds = " or ".join(map(repr, (*INTEGER_WORLDS, "live", "pins")))
         raise ConfigError(
             f"planes is {config.planes} and acting.world {acting.world!r}; hardware with several "
             f"planes needs {worlds}"

@@ -29,7 +29,8 @@ def pins_of(config: Config) -> dict[str, Member]:
     Attributes
     ----------
     action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
-        For one clock: an agent's action and its state.
+        For one clock: an agent's action and its state. With several planes a state is the row in each,
+        the first one lowest.
     answer_valid, answer_ready : In(1), Out(1)
         An answer is accepted in a clock in which both are 1.
     answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
@@ -39,18 +40,19 @@ def pins_of(config: Config) -> dict[str, Member]:
     """
     if config.acting is None or not config.acting.is_at_pins:
         return {}
+    state = config.planes * config.state_bits
     return {
         "action_valid": Out(1),
         "action_agent": Out(AGENT_BITS),
-        "action_state": Out(config.state_bits),
+        "action_state": Out(state),
         "action": Out(config.action_bits),
         "answer_valid": In(1),
         "answer_ready": Out(1),
         "answer_agent": In(AGENT_BITS),
         "answer_reward": In(signed(config.format.width)),
-        "answer_next_state": In(config.state_bits),
+        "answer_next_state": In(state),
         "answer_terminated": In(1),
-        "start_state": In(config.state_bits),
+        "start_state": In(state),
     }
 
 
@@ -91,7 +93,7 @@ class PinWorld(Component):
         answer = data.StructLayout(
             {
                 "reward": signed(self._config.format.width),
-                "next_state": self._config.state_bits,
+                "next_state": len(self.answer_next_state),
                 "terminated": 1,
             }
         )

@@ -180,12 +180,16 @@ def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
             "acting.world is 'live'; on a bus a world outside is 'pins'",
         ),
         (
+            {"acting": Acting(world="pins"), "planes": 2},
+            "planes is 2; on a bus it must be 1 where acting.world is 'pins'",
+        ),
+        (
             {"acting": Acting(clock_hz=1_000_000)},
             "acting.clock_hz is 1000000; on a bus agents have its",
         ),
         ({"acting": Acting(agents=17)}, "acting has 17 agents; hardware has 1 to 16"),
     ],
-    ids=["lanes", "live", "clock", "room"],
+    ids=["lanes", "live", "planes", "clock", "room"],
 )
 def test_what_no_bus_can_have_is_refused(
     changes: dict[str, Any], message: str, tmp_path: Path

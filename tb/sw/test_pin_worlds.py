@@ -1,16 +1,18 @@
 """A world at the pins: agents step by the answers of a module there, at a known latency."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tb.bench import RTL
-from tb.equal_agents import run_alike
+from tb.equal_agents import differing, run_alike
 from tb.planted import plant_file
 from tb.random_world import ring_model
 
 import qstep_fpga
 from qstep.device.agents import LinkAgents
+from qstep.device.live import LiveModel
 from qstep.errors import WorldSilentError
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
@@ -33,12 +35,14 @@ LED_LATENCY = (21, 36)
 
 
 def around(
-    agents: int, folder: Path, pins: Path = LED_PINS, *, at_board: bool = False
+    agents: int, folder: Path, pins: Path = LED_PINS, *, at_board: bool = False, planes: int = 1
 ) -> tuple[Config, SimPort]:
     """Return a device with a world at its own pins, or at those of a board."""
-    config = Config(8, 4, acting=Acting(agents=agents, world="pins", deadline=5000))
+    acting = Acting(agents=agents, world="pins", deadline=5000)
+    config = Config(8, 4, acting=acting, planes=planes)
     generate(config, folder)
     text = BENCH.read_text(encoding="utf-8").replace("Agents = 3", f"Agents = {agents}")
+    text = text.replace("Planes = 1", f"Planes = {planes}")
     bench = folder / BENCH.name
     bench.write_text(text.replace("AtBoard = 0", f"AtBoard = {at_board:d}"), encoding="utf-8")
     files = [*sources.rtl_files(config), folder / "qstep_device.v", pins, bench]
@@ -60,6 +64,30 @@ def test_agents_learn_at_the_pins_what_the_model_does(
 
 def test_boards_pins_learn_as_the_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     learn(1, *led_out(tmp_path), LED_LATENCY, capfd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agents", "at_board"), [(2, False), (1, True)], ids=["device", "board"])
+def test_agents_learn_at_the_pins_from_the_row_in_each_plane(
+    agents: int, at_board: bool, tmp_path: Path
+) -> None:
+    config, port = around(agents, tmp_path, at_board=at_board, planes=2)
+    assert config.acting is not None
+    settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
+    live = replace(config, acting=replace(config.acting, world="live"))
+    model = LiveModel(live, settings)
+    for agent in range(agents):
+        model.begin((0, 7), agent)
+    with LinkAgents(port, config, 0, settings) as device:
+        for steps in (300, 1, 2):
+            device.run(steps)
+            for agent in steps * list(range(agents)):
+                own = model.states[agent]
+                state = (own.state[0] + own.action + 1) % 8
+                row = state % 7  # an episode that ends in 7 is followed by one that begins in 0
+                reward = state * config.format.resolution
+                model.act(reward, (row, 7 - row), state == 7, agent)
+            assert differing(device, model) == []
 
 
 @pytest.mark.parametrize(

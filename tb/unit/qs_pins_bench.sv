@@ -5,14 +5,17 @@
 //             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
 //             acts through qs_pins, each phase of the handshake comes some clocks late, and the pins of an answer
 //             are noise while there is none. Prints the least and most clocks from an answer to the agent's next
-//             action whenever one of them changes.
+//             action whenever one of them changes. With two planes a state's second
+//             row is the first one inverted.
 // Handshake   as pins.py, and qs_pins, have it
 // Reset       Nobody waits.
-// Invariants  AnswerIsTaken_A, ActionStays_A
+// Invariants  AnswerIsTaken_A, ActionStays_A, RowsAgree_A
 
 module qs_pins_bench #(
     parameter int unsigned Agents = 3,
-    parameter bit AtBoard = 0  // with one agent
+    parameter int unsigned Planes = 1,  // 1 or 2
+    parameter bit AtBoard = 0,  // with one agent
+    localparam int unsigned StateBits = 3 * Planes
 ) (
     input logic clk,
     input logic rst,
@@ -29,7 +32,7 @@ module qs_pins_bench #(
 
   logic action_valid, answer_valid, answer_ready, answer_terminated;
   logic [3:0] action_agent, answer_agent;
-  logic [2:0] action_state, answer_next_state, start_state;
+  logic [StateBits-1:0] action_state, answer_next_state, start_state;
   logic [ 1:0] action;
   logic [15:0] answer_reward;
 
@@ -45,19 +48,29 @@ module qs_pins_bench #(
     if (rst) noise_q <= 16'hACE1;
   end
 
+  // The row in each plane of a state.
+  function automatic logic [StateBits-1:0] rows(logic [2:0] state);
+    return StateBits'({~state, state});
+  endfunction
+
+  always_ff @(posedge clk) begin
+    if (!rst && action_valid) RowsAgree_A : assert (action_state == rows(action_state[2:0]));
+  end
+
   // At the pins this clock: whose answer is there, who acts, and whose answer's latency does not count.
   logic answered, acted, forgotten;
   logic [3:0] answered_agent, acted_agent;
 
   if (AtBoard) begin : gen_board
     logic said, answered_q;
-    logic [2:0] said_state, next_q;
+    logic [StateBits-1:0] said_state;
+    logic [2:0] next_q;
     logic [1:0] said_action;
     logic [5:0] pause_q;
     logic there_q;
 
     qs_pins #(
-        .StateBits (3),
+        .StateBits (StateBits),
         .ActionBits(2),
         .Width     (16)
     ) u_pins (
@@ -68,9 +81,9 @@ module qs_pins_bench #(
         .pin_action_o           (said_action),
         .pin_answer_valid_i     (answered_q),
         .pin_answer_reward_i    (there_q ? 16'(next_q) : noise_q),
-        .pin_answer_next_state_i(there_q ? next_q : noise_q[2:0]),
+        .pin_answer_next_state_i(there_q ? rows(next_q) : noise_q[StateBits-1:0]),
         .pin_answer_terminated_i(there_q ? next_q == 3'd7 : noise_q[3]),
-        .pin_start_state_i      ('0),
+        .pin_start_state_i      (rows('0)),
         .*
     );
 
@@ -84,7 +97,7 @@ module qs_pins_bench #(
         pause_q <= pause_q - 1'b1;
       end else if (said && !there_q) begin
         there_q <= 1'b1;
-        next_q  <= said_state + 3'(said_action) + 1'b1;
+        next_q  <= said_state[2:0] + 3'(said_action) + 1'b1;
         pause_q <= 6'(noise_q[3:0]);
       end else if (there_q && !answered_q) begin
         answered_q <= 1'b1;
@@ -103,7 +116,7 @@ module qs_pins_bench #(
 
     // An action stays at the pins until it is answered.
     logic said_q, before_q;
-    logic [4:0] word_q;
+    logic [StateBits+1:0] word_q;
     always_ff @(posedge clk) begin
       said_q   <= said;
       before_q <= answered_q;
@@ -134,17 +147,17 @@ module qs_pins_bench #(
       end
     end
 
-    assign answer_next_state = next_q[answer_agent];
-    assign answer_terminated = answer_next_state == 3'd7;
-    assign answer_reward = answer_valid ? 16'(answer_next_state) : noise_q;
-    assign start_state = {3{rst}};  // under reset it does not matter
+    assign answer_next_state = rows(next_q[answer_agent]);
+    assign answer_terminated = next_q[answer_agent] == 3'd7;
+    assign answer_reward = answer_valid ? 16'(next_q[answer_agent]) : noise_q;
+    assign start_state = rows({3{rst}});  // under reset it does not matter
 
     always_ff @(posedge clk) begin
       for (int n = 0; n < Agents; n++) if (left_q[n] != '0) left_q[n] <= left_q[n] - 1'b1;
       if (answer_valid && answer_ready) waits_q[answer_agent] <= 1'b0;
       if (action_valid) begin
         waits_q[action_agent] <= 1'b1;
-        next_q[action_agent]  <= action_state + 3'(action) + 1'b1;
+        next_q[action_agent]  <= action_state[2:0] + 3'(action) + 1'b1;
         left_q[action_agent]  <= noise_q[4:0];
       end
       if (rst) begin

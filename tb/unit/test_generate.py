@@ -240,9 +240,9 @@ FINE = Tiles.from_dict({**CART_POLE.tiles.to_dict(), "tiles": 255, "tilings": 16
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"acting": Acting(world="pins")},
-         "planes is 8 and acting.world 'pins'; hardware with several planes needs 'MountainCar-v0' or "
-         "'CartPole-v1' or 'live'"),
+        ({"acting": Acting()},
+         "planes is 8 and acting.world 'table'; hardware with several planes needs 'MountainCar-v0' or "
+         "'CartPole-v1' or 'live' or 'pins'"),
         ({"acting": Acting(16, world="CartPole-v1"), "states": 4097},
          "states is 4097 and a lane has 16 agents .* 2 to 4096 states"),
         ({"format": "Q1.7"}, "reward is 1.0; Q1.7 holds -1.0 to 0.9921875"),

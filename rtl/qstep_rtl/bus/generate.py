@@ -50,6 +50,10 @@ def check_bus(config: Config) -> None:
         raise ConfigError(f"lanes is {config.lanes}; on a bus it must be 1")
     if acting.is_live:
         raise ConfigError("acting.world is 'live'; on a bus a world outside is 'pins'")
+    if acting.is_at_pins and config.planes > 1:
+        raise ConfigError(
+            f"planes is {config.planes}; on a bus it must be 1 where acting.world is 'pins'"
+        )
     if acting.clock_hz is not None:
         raise ConfigError(
             f"acting.clock_hz is {acting.clock_hz}; on a bus agents have its clock: leave it out"
