@@ -31,6 +31,7 @@ from qstep_rtl.motions import (
     ORIGINS,
     START_FIELDS,
     Outcomes,
+    exceeds,
     later,
     starts,
     state_shapes,
@@ -185,11 +186,12 @@ class TiledWorldCircuit(Component):
         """Return the position in units of 1/T of a tile, four clocks later."""
         own = self._tiles.coordinates[k]
         most = own.tiles * self._tiles.tilings
-        bits = (most - 1).bit_length()
+        # Where the product is out of range follows from its operand, in parallel with the multiplier.
+        least = -(-(most << own.shift) // own.scale)
+        below, beyond = later(m, above < 0, 3), later(m, exceeds(above, least - 1), 3)
         unit = later(m, later(m, above) * own.scale, 2) >> own.shift
-        low = unit[:bits]
-        beyond = unit[bits:-1].any() | (low > most)
-        return later(m, Mux(unit < 0, 0, Mux(beyond, most, low)))
+        low = unit[: (most - 1).bit_length()]
+        return later(m, Mux(below, 0, Mux(beyond, most, low)))
 
     def _answer(self, m: Module, rows: data.View, index: Callable[[int, int], Value]) -> None:
         """Drive rows one clock after the indices of coordinates, which are shifted by so many units.
