@@ -112,7 +112,9 @@ def test_only_in_a_farm_words_name_a_lane():
 
 
 def test_with_planes_a_state_is_the_row_in_each():
-    assert "With T planes, `state` and `next_state` are T rows of two bytes" in section("A live world")
+    assert "With T planes, `state` and `next_state` are T rows of two bytes" in section(
+        "A live world"
+    )
     found = protocol.arguments_of(replace(LIVE, planes=3))
     begin, act = found.pop(Request.BEGIN), found.pop(Request.ACT)
     rows = range(0x201, 0x204)
