@@ -114,7 +114,8 @@ def test_sources_are_all_the_systemverilog_there_is() -> None:
     configs = [Config(4, 2, acting=Acting(agents=2), lanes=lanes) for lanes in (1, 2)]
     axi = [*wrapper_paths(LANE), *wrapper_paths(AGENTS)]
     lane, agents, farm = qstep.rtl_files(), *map(qstep.rtl_files, configs)
-    assert there == {path.name for path in [*farm, *axi, *sources.includes()]}
+    learner = sources.fileset("planes")
+    assert there == {path.name for path in [*farm, *axi, *learner, *sources.includes()]}
     assert set(lane) < set(agents) < set(farm)
     assert [files[-1].name for files in (lane, agents, farm)] == [
         *("qs_lane.sv", "qs_acting.sv", "qs_island.sv")
