@@ -2,7 +2,7 @@
 // The oldest of the matching entries of a ring: a tournament tree.
 //
 // Function    Entries are ordered by age: those with older_i = 1 by index, then the rest by index. index_o is the
-//             first one with match_i = 1, tag_o is its tag_i, and hit_o says that there is one.
+//             first matching entry, with match_i = 1, and tag_o is its tag_i. hit_o is 1 if any entry matches.
 // Timing      oldest_stages clocks; one search per clock. Two levels of the tree lie between registers.
 // Handshake   none
 // Reset       none: data only.

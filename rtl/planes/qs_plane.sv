@@ -2,8 +2,8 @@
 // One plane: its table in block RAM, and the entries of learn requests, the results in flight included.
 //
 // Function    choose_values_o is the row of a choose request; entry_o and next_o are the entries of a learn request,
-//             as if every earlier result were written. An entry that the request two clocks ahead is about to write
-//             is told by *_newest_o instead. Results are written to three copies of the table: one for rows, two for
+//             as if every earlier result were written. If the request two clocks ahead is about to write an entry,
+//             *_newest_o is 1 instead. Results are written to three copies of the table: one for rows, two for
 //             entries.
 // Timing      Stages of qs_planes_pkg. Two clocks from row to choose_values_o; entries in OperandStage.
 // Handshake   none

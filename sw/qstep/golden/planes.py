@@ -139,7 +139,7 @@ class PlanesModel:
         )
 
     def apply(self, requests: Requests) -> Choices:
-        """Serve requests in order; return the answers to those that choose.
+        """Carry out requests in order; return the answers to the choose requests.
 
         Raises
         ------

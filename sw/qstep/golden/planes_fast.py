@@ -98,7 +98,7 @@ class FastPlanesModel:
         self.weights[:] = checked_weights(self.config, weights)
 
     def apply(self, requests: Requests) -> Choices:
-        """Serve requests in order; return the answers to those that choose.
+        """Carry out requests in order; return the answers to the choose requests.
 
         Raises
         ------

@@ -24,7 +24,6 @@ from qstep.mdp.solve import solve, start_value
 from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
 from qstep.spec.checks import integer, real
-from qstep.spec.config import Config
 from qstep.spec.discount import (
     learned_discount,
     least_bits,
@@ -180,13 +179,33 @@ class _Exam(ABC):
     rewards: NDArray[np.float64]
     values: NDArray[np.float64]
 
-    @abstractmethod
+    _model: Callable[..., _Agents]
+    _world: AgentsWorld
+    _settings: AgentSettings
+    _best: float
+
     def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
         """Return agents that are to make `steps` steps."""
+        plan = planned(
+            self._world,
+            budget=Budget(steps),
+            agents=AGENTS,
+            settings=replace(self._settings, seed=seed),
+            number_format=number_format,
+            rounding=rounding,
+            coefficient_bits=self.coefficient_bits,
+        )
+        return self._model(plan.config, plan.loaded, plan.settings)
 
-    @abstractmethod
     def judge(self, agents: _Agents) -> tuple[float, int]:
         """Return the loss of the median agent, and its number."""
+        worth = self._worth(agents)
+        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
+        return max(0.0, self._best - worth[median]) / max(abs(self._best), _EXACT), median
+
+    @abstractmethod
+    def _worth(self, agents: _Agents) -> list[float]:
+        """Return what each agent's greedy policy is worth; `_best` suffices."""
 
     @abstractmethod
     def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
@@ -198,6 +217,8 @@ class _Solved(_Exam):
 
     goal = None
     planes = 1
+    _model = FastActingModel
+    _world: World
 
     def __init__(self, world: World, alpha: float | None, gamma: float | None) -> None:
         self._world = world
@@ -211,25 +232,13 @@ class _Solved(_Exam):
         self.discount = learned_discount(self.alpha, self.gamma, self.coefficient_bits)
         self.within = _NEAR if world.has_chance else _EXACT
         self._solution = solve(world, self.discount)
-        self._optimum = float(world.start @ self._solution.values)
+        self._best = float(world.start @ self._solution.values)
+        self._settings = AgentSettings(self.alpha, self.gamma, FALLING)
         self.rewards, self.values = world.reward, self._solution.q
 
-    def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
-        world = self._world
-        acting = world.acting(agents=AGENTS)
-        shape = world.states, world.actions
-        config = Config(
-            *shape, number_format, rounding, acting=acting, coefficient_bits=self.coefficient_bits
-        )
-        epsilon = FALLING.counted(steps, "steps")
-        settings = [AgentSettings(self.alpha, self.gamma, epsilon, seed)] * AGENTS
-        return FastActingModel(config, world.table(config), settings)
-
-    def judge(self, agents: _Agents) -> tuple[float, int]:
+    def _worth(self, agents: _Agents) -> list[float]:
         policies = agents.table.argmax(axis=-1)
-        worth = [start_value(self._world, policy, self.discount) for policy in policies]
-        median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
-        return max(0.0, self._optimum - worth[median]) / max(abs(self._optimum), _EXACT), median
+        return [start_value(self._world, policy, self.discount) for policy in policies]
 
     def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
         q = agents.config.format.to_float(agents.table[median])
@@ -242,6 +251,8 @@ class _Played(_Exam):
     """Policies in an integer world, which are played there."""
 
     within = _SHORT
+    _model = FastTiledModel
+    _world: IntegerWorld
 
     def __init__(self, world: IntegerWorld, alpha: float | None, gamma: float | None) -> None:
         self._world = world
@@ -259,33 +270,20 @@ class _Played(_Exam):
         record = record_of(world.env_id)
         assert record is not None
         assert record.reward_threshold is not None
-        self._goal = self.goal = record.reward_threshold
+        self._best = self.goal = record.reward_threshold
         longest = min(world.max_episode_steps, 1 / max(1 - self.discount, _EXACT))
         self.rewards = np.array([world.reward])
         self.values = self.rewards * longest / self.planes
 
-    def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
-        plan = planned(
-            self._world,
-            budget=Budget(steps),
-            agents=AGENTS,
-            settings=replace(self._settings, seed=seed),
-            number_format=number_format,
-            rounding=rounding,
-        )
-        return FastTiledModel(plan.config, TiledWorld(self._world, plan.config), plan.settings)
-
-    def judge(self, agents: _Agents) -> tuple[float, int]:
+    def _worth(self, agents: _Agents) -> list[float]:
         greedy = [replace(own, alpha=0.0, epsilon=Epsilon(0.0)) for own in agents.settings]
         players = FastTiledModel(agents.config, TiledWorld(self._world, agents.config), greedy)
         players.load(agents.table)
         players.run(_PLAYED * self._world.max_episode_steps)
-        returns = [
+        return [
             self._world.reward * (count.steps - own.episode_steps) / count.episodes
             for count, own in zip(players.counters, players.states, strict=True)
         ]
-        median = int(np.argsort(returns, kind="stable")[AGENTS // 2])
-        return max(0.0, self._goal - returns[median]) / abs(self._goal), median
 
     def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
         return not agents.table[median].any()
