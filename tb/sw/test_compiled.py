@@ -68,6 +68,40 @@ def test_code_is_made_anew_when_what_it_imports_has_changed(package: Path) -> No
     assert len([*package.rglob("*.nbc")]) == 1  # it replaced the old one
 
 
+RECORDS = """\
+import os
+import numpy as np
+from qstep._io.compiled import compiled
+
+@compiled
+def least(records, bound):
+    found, last = bound, np.int64(0)
+    for i in range(len(records)):
+        for k in range(len(records)):
+            value = records[i].sought * (k + 1) + records[k].sought % (i + 2)
+            last = value ^ last if value > found else value - last
+            found = min(found, value, last)
+    return found + last
+
+@compiled
+def sought(records):
+    return least(records, 100) + least(records, 200) * least(records[:-1], 300)
+
+for name in os.environ["ORDER"]:
+    fields = ["sought", "other"] if name == "a" else ["other", "sought"]
+    records = np.zeros(3, [(field, np.int64) for field in fields])
+    records["sought"] = 1, 2, 5
+    print(sought(records))
+"""
+
+
+def test_code_of_several_processes_is_kept_apart(package: Path) -> None:
+    (package / "kernel.py").write_text(RECORDS, encoding="utf-8")
+    made = [run(package, ORDER=name) for name in "ab"]
+    assert made == ["114", "114"]
+    assert run(package, ORDER="ab").split() == made  # from the cache
+
+
 def test_code_that_numba_keeps_by_itself_goes_stale(package: Path) -> None:
     kernel = package / "kernel.py"
     plain = kernel.read_text(encoding="utf-8").replace("@compiled", "@njit(cache=True)")

@@ -9,6 +9,10 @@ Numba chooses the name of a new file of machine code, enters it into the functio
 writes the file. Processes that compile the same function at once, for different types, would get each
 other's code, so a lock is held meanwhile.
 
+The symbols in machine code contain numbers of functions and of record types, and Numba counts both anew
+in each process. A process that loads code of two others would take equal symbols for one function, so
+functions are counted from a random number here.
+
 If Numba can write neither beside the modules nor in the user's home, the cache folder of QStep takes its
 files. If that cannot be written either, nothing is cached, and every process compiles.
 """
@@ -17,6 +21,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
@@ -26,6 +32,7 @@ from typing import Any, overload
 from filelock import FileLock
 from numba import njit
 from numba.core import config
+from numba.core.bytecode import FunctionIdentity
 from numba.extending import is_jitted
 
 __all__ = ["cache_of_compiled", "compiled"]
@@ -34,6 +41,9 @@ _PLACE = Path(__file__).parents[2]
 """Where the packages are whose modules code may depend on."""
 
 _PACKAGES = ("qstep", "qstep_bench")
+
+assert isinstance(FunctionIdentity._unique_ids, itertools.count)  # a later Numba may rename it
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
 
 
 @overload
