@@ -34,7 +34,10 @@ CONFIGS = {
 
 
 def same(given: Choices, expected: Choices) -> bool:
-    return all(np.array_equal(*columns) for columns in zip(given, expected, strict=True))
+    return all(
+        np.array_equal(getattr(given, column), getattr(expected, column))
+        for column in Choices._fields
+    )
 
 
 @pytest.fixture(scope="module")
