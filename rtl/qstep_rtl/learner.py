@@ -1,4 +1,4 @@
-"""Writes the learner that outside logic asks to choose and to learn as SystemVerilog."""
+"""Writes the learner that outside logic asks to choose and to learn as SystemVerilog, with a bench."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from qstep._io.files import make_folder, write_atomically
 from qstep.spec.checks import integer, power_of_two
-from qstep.spec.planes import PlanesConfig
+from qstep.spec.planes import KEY_BITS, QUEUE_ENTRIES, PlanesConfig
 from qstep.spec.random import first_word
 from qstep_rtl import sources
 
-__all__ = ["TOP", "generate_learner", "learner_files"]
+__all__ = ["BENCH", "TOP", "generate_learner", "learner_files"]
 
-TOP = "qstep_learner"
+TOP, BENCH = "qstep_learner", "qstep_learner_bench.v"
 
 _MOST_ENTRIES, _MOST_KEY_BITS = 1024, 64
 
@@ -97,11 +97,16 @@ def _top(config: PlanesConfig, entries: int, key_bits: int, seed: int) -> str:
 
 
 def generate_learner(
-    config: PlanesConfig, folder: Path, entries: int = 256, key_bits: int = 20, seed: int = 0
+    config: PlanesConfig,
+    folder: Path,
+    entries: int = QUEUE_ENTRIES,
+    key_bits: int = KEY_BITS,
+    seed: int = 0,
 ) -> list[Path]:
-    """Write ``qstep_learner.sv``, all that it instantiates, and their list, ``qstep_learner.f``.
+    """Write ``qstep_learner.sv``, all that it instantiates, their list, and a bench.
 
-    Its streams have ``valid``, ``ready`` and data, as AXI-Stream has; docs/learner.md describes them.
+    The list is ``qstep_learner.f``, and the bench ``qstep_learner_bench.v``. The learner's streams
+    have ``valid``, ``ready`` and data, as AXI-Stream has; docs/learner.md describes them.
 
     Parameters
     ----------
@@ -135,6 +140,7 @@ def generate_learner(
     texts |= {path.name: path.read_bytes() for path in sources.includes()}
     texts[f"{TOP}.sv"] = _top(config, entries, key_bits, seed).encode()
     texts[f"{TOP}.f"] = "".join(f"{name}\n" for name in order).encode()
+    texts[BENCH] = (sources.RTL / "bench/qs_learner_bench.v").read_bytes()
     make_folder(folder)
     for name, text in texts.items():
         write_atomically(folder / name, text)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tb.generated_bench import run_bench
 
 from qstep import Acting, Config
 from qstep.cli.generate import command
@@ -128,7 +129,7 @@ def test_two_agents_have_as_many_tables_each_as_their_learner_asks(
 )
 def test_bench_passes(config: Config, stream_bytes: int, tmp_path: Path) -> None:
     generate_axi(config, tmp_path, stream_bytes)
-    assert _bench(tmp_path) == (0, "PASS")
+    assert run_bench("qstep_axi", tmp_path) == (0, "PASS")
 
 
 @pytest.mark.slow
@@ -137,33 +138,9 @@ def test_bench_finds_another_digest(tmp_path: Path) -> None:
     constants = tmp_path / f"{CONSTANTS}.vh"
     text = constants.read_text(encoding="utf-8")
     constants.write_text(text.replace(CONFIG.digest[:8], "00000000"), encoding="utf-8")
-    code, printed = _bench(tmp_path)
+    code, printed = run_bench("qstep_axi", tmp_path)
     assert code != 0
     assert printed == f"FAIL: digest 4 is {int(CONFIG.digest[:8], 16)}, not 0"
-
-
-def _bench(folder: Path) -> tuple[int, str]:
-    """Simulate the generated bench; return its exit status and the first line that it prints."""
-    subprocess.run(
-        [
-            *(
-                str(verilator.find()),
-                "--binary",
-                "-Wno-fatal",
-                "-Wno-lint",
-                "-CFLAGS",
-                "-std=c++20 -O0",
-            ),
-            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),  # the wheel's own is that of clang
-            *("--top-module", "qstep_axi_bench", "-f", "qstep_axi.f", BENCH, "-o", "bench"),
-        ],
-        cwd=folder,
-        env=verilator.environment(),
-        capture_output=True,
-        check=True,
-    )
-    run = subprocess.run([folder / "obj_dir/bench"], capture_output=True, text=True, check=False)
-    return run.returncode, run.stdout.splitlines()[0]
 
 
 def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:

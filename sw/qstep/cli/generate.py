@@ -11,6 +11,7 @@ from qstep._io import cache, extras
 from qstep._io.files import write_atomically
 from qstep.cli._options import FILE, config_from, config_options, option, refuse
 from qstep.cli._output import room_for
+from qstep.golden.planes_bench import bench_data
 from qstep.golden.planes_header import HEADER, config_header
 from qstep.spec.planes import PRESETS
 
@@ -59,8 +60,9 @@ def command(
     plain Verilog, and a first transaction in C. --flat adds one file per top that holds all it needs,
     such as qstep_device_flat.v.
 
-    --preset writes qstep_learner.sv and the SystemVerilog that it instantiates; with --cpp it writes the
-    learner's C++ header, qstep/planes.hpp, and the preset's constants instead.
+    --preset writes qstep_learner.sv, the SystemVerilog that it instantiates, and a bench in plain
+    Verilog that compares its answers with the model's. With --cpp it writes the learner's C++ header,
+    qstep/planes.hpp, and the preset's constants instead.
     """
     if preset is not None:
         refuse(["bus", "stream_bytes", *geometry], "does not go with --preset")
@@ -112,16 +114,19 @@ def command(
 
 def _write_learner(preset: str, folder: Path, flat: bool) -> None:
     """Write the hardware of a preset."""
-    from qstep_rtl.learner import TOP, generate_learner
+    from qstep_rtl.learner import BENCH, TOP, generate_learner
 
     cache.lend()
     files = generate_learner(PRESETS[preset], folder)
+    for name, content in bench_data(PRESETS[preset]).items():
+        write_atomically(folder / name, content)
     if flat:
         flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
         write_atomically(folder / f"{TOP}_flat.v", flat_verilog(TOP, files).encode())
         click.echo(f"{folder / TOP}_flat.v  module {TOP}, with all that it needs")
     click.echo(f"{files[-1]}  module {TOP}, the learner {preset}")
     click.echo(f"{folder / TOP}.f  its sources in compile order")
+    click.echo(f"{folder / BENCH}  a bench, to run beside them")
 
 
 def _write_cpp(preset: str, folder: Path) -> None:

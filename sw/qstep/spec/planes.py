@@ -25,10 +25,13 @@ from qstep.spec.fixed import (
 from qstep.spec.random import WEYL
 from qstep.spec.tiles import MOST_PLANES, MOST_ROWS, hashed
 
-__all__ = ["ERRORS", "PRESETS", "PlanesConfig"]
+__all__ = ["ERRORS", "KEY_BITS", "PRESETS", "QUEUE_ENTRIES", "PlanesConfig"]
 
 ERRORS = ("own", "shared")
 """Which TD error updates a plane: its own, or that of the sum of all planes."""
+
+QUEUE_ENTRIES, KEY_BITS = 256, 20
+"""The evaluation queue in hardware, unless others are asked for: Pythia's entries, and bits of a key."""
 
 _FORMAT = QFormat(7, 9)
 _MASK32 = (1 << 32) - 1
