@@ -79,7 +79,7 @@ class Learner(ABC):
         time that ``learn`` has caused is partly spent in ``select``.
     """
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
     """Of the arithmetic and the checkpoint; a checkpoint of another version is refused."""
 
     num_envs = 1

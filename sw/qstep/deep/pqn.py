@@ -78,7 +78,7 @@ class Pqn(VectorLearner):
 
     config: PqnConfig
 
-    VERSION = 3  # version 1, with gradients by hand, rounded differently
+    VERSION = 4  # one more: gradients by hand rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)

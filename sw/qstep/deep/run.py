@@ -33,8 +33,14 @@ GAMES = 100
 _GAMES_SEED = 1 << 32
 """Seed of the evaluation's environments, the same each time; no run draws from it."""
 
+_SCORE_SEED = 1 << 33
+"""Seed of the environments of the final score; no network was chosen by their episodes."""
+
 _THOUSAND = 1000
 """Episodes compared at the beginning and at the end of a run."""
+
+_KEPT = "kept."
+"""Prefix of the names of the kept network's tensors in a checkpoint."""
 
 _CLOCKS = ("seconds", "processor_s", "learning_s")
 
@@ -58,7 +64,11 @@ class Evaluation(NamedTuple):
 
 
 class NetworkRun:
-    """A :class:`~qstep.learn.run.Run` of a network: a learner and its history.
+    """A :class:`~qstep.learn.run.Run` of a network: a learner, its history, and its best network.
+
+    Each evaluation with at least the best mean score so far keeps the network that it played. As the best
+    of many scores on the same episodes is too high an estimate, the kept network plays
+    :data:`GAMES` other episodes at the end, and their score is the run's.
 
     Where a setting is None or left out, it is the environment's own. A ConfigError is raised if there is
     no such setting, if its value is out of range, or if the run does not fit into memory.
@@ -90,6 +100,8 @@ class NetworkRun:
         None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
         training episodes end (the mean return of those that end in the same step), and the
         ``greedy_`` columns of every evaluation.
+    network : torch.nn.Sequential
+        The kept network, on the CPU; before the first evaluation, the initial one.
     returns : list of (steps, return)
         Of every training episode, at its end.
     seconds, processor_s : float
@@ -140,6 +152,7 @@ class NetworkRun:
                 f"the run does not fit into memory; {num_envs} environments and hidden layers of "
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
             ) from cause
+        self.network = self.learner.to_modules()
         self._games = preset.make_envs(GAMES)
         self._held = ExitStack()
         self.returns: list[tuple[int, float]] = []
@@ -252,8 +265,15 @@ class NetworkRun:
                 peak_mib=_peak_mib(),
             )
         )
+        if self._best is self.evaluations[-1]:
+            self.network = learner.to_modules()
         if self.metrics is not None:
             self.metrics(learner.steps, found)
+
+    @property
+    def _best(self) -> Evaluation:
+        """The evaluation with the highest mean score, the latest of several."""
+        return max(reversed(self.evaluations), key=lambda found: found.greedy_score)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -264,11 +284,13 @@ class NetworkRun:
     def _own(self) -> Checkpoint:
         """Return the parts of a checkpoint that are not the learner's."""
         evaluations = np.array(self.evaluations, np.float64)
+        kept = {_KEPT + name: part.numpy() for name, part in self.network.state_dict().items()}
         return Checkpoint(
             {name: getattr(self, name) for name in _CLOCKS},
             {
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
                 "history.evaluations": evaluations.reshape(-1, len(Evaluation._fields)),
+                **kept,
             },
         )
 
@@ -280,7 +302,8 @@ class NetworkRun:
         """
         own = self._own()
         check_parts(checkpoint.head, own.head)
-        check_parts(checkpoint.arrays, own.arrays, any_length=own.arrays)
+        histories = [name for name in own.arrays if name.startswith("history.")]
+        check_parts(checkpoint.arrays, own.arrays, any_length=histories)
         self.learner.restore(checkpoint)  # this checks the learner's parts
         arrays = checkpoint.arrays
         self.returns = [(int(at), total) for at, total in arrays["history.returns"].tolist()]
@@ -288,42 +311,39 @@ class NetworkRun:
             Evaluation(int(steps), int(episodes), *rest)
             for steps, episodes, *rest in arrays["history.evaluations"].tolist()
         ]
+        kept = {name: torch.tensor(arrays[_KEPT + name]) for name in self.network.state_dict()}
+        self.network.load_state_dict(kept)
         for name in _CLOCKS:
             setattr(self, name, checkpoint.head[name])
 
     def result(self) -> NetworkResult:
-        """Return the result of a finished run.
+        """Return the result of a finished run: the kept network, and its score on other episodes.
 
-        ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the
-        score is that of the last network.
+        ``solved_at`` is the step of the first evaluation that reached the environment's threshold.
         """
-        learner, threshold, last = self.learner, self.preset.solved, self.evaluations[-1]
+        learner, threshold = self.learner, self.preset.solved
         good = [
             evaluation.steps
             for evaluation in self.evaluations
             if threshold is not None and evaluation.greedy_score >= threshold
         ]
-        solved = None if threshold is None else last.greedy_score >= threshold
         identity = self.identity
         del identity["version"]  # of the checkpoint
-        report = {
+        report: dict[str, Any] = {
             "engine": "network",
             **identity,
             "steps": learner.steps,
             "episodes": learner.episodes,
             "updates": learner.updates,
-            **{name: part for name, part in last._asdict().items() if name.startswith("greedy_")},
+            "kept_at": self._best.steps,
+            "last_score": self.evaluations[-1].greedy_score,
             "threshold": threshold,
-            "solved": solved,
             "solved_at": good[0] if good else None,
             "seconds": round(self.seconds, 2),
             "processor_s": round(self.processor_s, 2),
             "steps_per_second": round(learner.steps / self.seconds, 1) if self.seconds else None,
             "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
             "first_and_last": _first_and_last(self.evaluations),
-            "hint": "try a larger --total-timesteps, or several --seeds"
-            if solved is False
-            else None,
         }
         steps, returns = np.array(self.returns, np.float64).reshape(-1, 2).T
         columns = map(np.array, zip(*self.evaluations, strict=True))
@@ -331,7 +351,12 @@ class NetworkRun:
             "episodes": {"steps": steps.astype(np.int64), "return": returns},
             "evaluations": dict(zip(Evaluation._fields, columns, strict=True)),
         }
-        return NetworkResult(self.name, learner.to_modules(), history, report)
+        result = NetworkResult(self.name, self.network, history, report)
+        report |= result.evaluate(episodes=GAMES, seed=_SCORE_SEED)
+        report["solved"] = None if threshold is None else report["greedy_score"] >= threshold
+        missed = report["solved"] is False
+        report["hint"] = "try a larger --total-timesteps, or several --seeds" if missed else None
+        return result
 
 
 def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]] | None:
