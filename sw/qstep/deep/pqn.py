@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,9 @@ class Pqn(VectorLearner):
 
     def to_modules(self) -> nn.Sequential:
         return copy.deepcopy(self.network).cpu()
+
+    def monitored(self) -> Iterable[Tensor]:
+        return self.network.parameters()
 
     def _play(self, t: int) -> Ended:
         """Take one step with every environment and record it."""

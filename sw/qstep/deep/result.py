@@ -63,10 +63,17 @@ class NetworkResult(Result):
         -------
         dict
             ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The network does not fit the environment's spaces, or the environment's results contradict
+            them.
         """
         given = self.report["env_kwargs"]
         preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
+        self._spaces.check_fits(envs)
         return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
 
     def _files(self) -> Files:

@@ -19,7 +19,7 @@ from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.network import play
 from qstep.deep.result import NetworkResult
 from qstep.deep.torch_device import choose, one_thread
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, DivergedError
 from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress, finished
 from qstep.mdp.world import name_of
@@ -66,9 +66,9 @@ class Evaluation(NamedTuple):
 class NetworkRun:
     """A :class:`~qstep.learn.run.Run` of a network: a learner, its history, and its best network.
 
-    Each evaluation with at least the best mean score so far keeps the network that it played. As the best
-    of many scores on the same episodes is too high an estimate, the kept network plays
-    :data:`GAMES` other episodes at the end, and their score is the run's.
+    An evaluation whose mean score is at least the best so far keeps its network. The best of many scores
+    on the same episodes is too high an estimate, so at the end the kept network plays :data:`GAMES`
+    other episodes, whose score is the run's.
 
     Where a setting is None or left out, it is the environment's own. A ConfigError is raised if there is
     no such setting, if its value is out of range, or if the run does not fit into memory.
@@ -154,6 +154,7 @@ class NetworkRun:
             ) from cause
         self.network = self.learner.to_modules()
         self._games = preset.make_envs(GAMES)
+        self.learner.spaces.check_fits(self._games)
         self._held = ExitStack()
         self.returns: list[tuple[int, float]] = []
         self.evaluations: list[Evaluation] = []
@@ -218,12 +219,18 @@ class NetworkRun:
         return self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
-        """Run to the end, one step of the learner at a time; iteration may stop and start again."""
+        """Run to the end, one step of the learner at a time; iteration may stop and start again.
+
+        EnvironmentSpaceError is raised if an environment's results contradict its spaces, and
+        DivergedError if the network diverges.
+        """
         wall, processor = time.perf_counter(), time.process_time()
         while not self.done:
             began = time.process_time()
-            before = self.learner.episodes
+            before, updates = self.learner.episodes, self.learner.updates
             ended = self.learner.step()
+            if self.learner.updates > updates:
+                self._check_finite()
             self._note(ended.episode_return.tolist())
             self.learning_s += time.process_time() - began
             crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
@@ -239,6 +246,17 @@ class NetworkRun:
         self.seconds += now[0] - wall
         self.processor_s += now[1] - processor
         return now
+
+    def _check_finite(self) -> None:
+        """Raise DivergedError unless what the learner monitors is finite."""
+        for part in self.learner.monitored():
+            total = part.detach().sum().item()  # of one operation, not finite if a part is not
+            if not math.isfinite(total):
+                raise DivergedError(
+                    f"after {self.learner.steps} steps, parameters or losses of the network add up to "
+                    f"{total}; use a smaller learning_rate ({self.config.learning_rate:g}) or "
+                    f"reward_scale ({self.config.reward_scale:g})"
+                )
 
     def _note(self, returns: list[float]) -> None:
         """Record the returns of the episodes that ended."""
@@ -416,7 +434,10 @@ def dqn(
     ConfigError
         There is no such setting, or a value is out of range.
     EnvironmentSpaceError
-        The environment cannot be made, or its spaces do not fit a network.
+        The environment cannot be made, or its spaces do not fit a network; or an observation, a reward
+        or a score contradicts its space or is not finite.
+    DivergedError
+        The network's parameters or losses are no longer finite.
     """
     return _learned(NetworkRun(env, "dqn", torch_device, **settings), progress, metrics)
 

@@ -44,7 +44,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
     `name` is the environment's in error messages. EnvironmentSpaceError is raised if it has no spaces or
     its ``reset`` takes no seed; and from ``reset`` and ``step`` if an observation is outside its space
     or not finite, a reward is not a finite number, `terminated` or `truncated` is not a bool, or
-    something is missing.
+    something is missing. The message names the step of the episode.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
@@ -56,6 +56,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         takes = inspect.signature(env.unwrapped.reset).parameters.values()
         if not any(own.name == "seed" or own.kind is own.VAR_KEYWORD for own in takes):
             self._refuse("its reset takes no seed; it must be reset(*, seed=None, options=None)")
+        self._steps = 0
         self._first_state, self._first_action, self._actions = 0, 0, 0
         seen, done = env.observation_space, env.action_space
         self._inner_space = seen
@@ -70,6 +71,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return its first observation and the info."""
+        self._steps = 0
         try:
             seen, info = self.env.reset(seed=seed, options=options)
         except (TypeError, ValueError) as cause:
@@ -82,6 +84,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         """Take a step; return observation, reward, terminated, truncated and the info."""
         if self._actions:
             action = checked_action(action, self._actions) + self._first_action
+        self._steps += 1
         try:
             seen, reward, terminated, truncated, info = self.env.step(action)
         except (TypeError, ValueError) as cause:
@@ -96,7 +99,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return self._observation(seen), self._reward(reward), *ends, self._info(info)
 
     def _refuse(self, why: str, cause: Exception | None = None) -> NoReturn:
-        raise EnvironmentSpaceError(f"{self._env_name}: {why}") from cause
+        when = f"step {self._steps} of an episode" if self._steps else "before the first step"
+        raise EnvironmentSpaceError(f"{self._env_name}: {why} ({when})") from cause
 
     def _observation(self, seen: Any) -> Any:
         space = self._inner_space
