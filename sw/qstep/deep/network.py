@@ -75,9 +75,9 @@ class Spaces:
         """Raise EnvironmentSpaceError unless environments have as many inputs and actions as these."""
         other = Spaces(envs.single_observation_space, envs.single_action_space)
         if (other.inputs, other.actions) != (self.inputs, self.actions):
-            seen, taken = (f"{a} and {b}" for a, b in (other._both, self._both))
+            found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
             raise EnvironmentSpaceError(
-                f"a copy of the environment has the spaces {seen}; they must be as in the first, {taken}"
+                f"the spaces of an environment are {found}; the network was made for {wanted}"
             )
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:

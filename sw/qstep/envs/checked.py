@@ -44,19 +44,19 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
     `name` is the environment's in error messages. EnvironmentSpaceError is raised if it has no spaces or
     its ``reset`` takes no seed; and from ``reset`` and ``step`` if an observation is outside its space
     or not finite, a reward is not a finite number, `terminated` or `truncated` is not a bool, or
-    something is missing. The message names the step of the episode.
+    something is missing. The message names the step of the episode, 0 for the reset.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
         super().__init__(env)
         self._env_name = name
+        self._steps = -1  # of the episode; no episode has begun
         for what in ("observation", "action"):
             if not isinstance(getattr(env, f"{what}_space", None), gym.Space):
                 self._refuse(f"it has no {what}_space, which must be a space of Gymnasium")
         takes = inspect.signature(env.unwrapped.reset).parameters.values()
         if not any(own.name == "seed" or own.kind is own.VAR_KEYWORD for own in takes):
             self._refuse("its reset takes no seed; it must be reset(*, seed=None, options=None)")
-        self._steps = 0
         self._first_state, self._first_action, self._actions = 0, 0, 0
         seen, done = env.observation_space, env.action_space
         self._inner_space = seen
@@ -99,8 +99,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return self._observation(seen), self._reward(reward), *ends, self._info(info)
 
     def _refuse(self, why: str, cause: Exception | None = None) -> NoReturn:
-        when = f"step {self._steps} of an episode" if self._steps else "before the first step"
-        raise EnvironmentSpaceError(f"{self._env_name}: {why} ({when})") from cause
+        when = f" (step {self._steps} of an episode)" if self._steps >= 0 else ""
+        raise EnvironmentSpaceError(f"{self._env_name}: {why}{when}") from cause
 
     def _observation(self, seen: Any) -> Any:
         space = self._inner_space
