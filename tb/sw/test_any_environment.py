@@ -165,7 +165,7 @@ def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
             gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs=kwargs)  # type: ignore[arg-type]
             refused(words, EnvironmentSpaceError, text)
             del gym.registry["qstep-test/Broken-v0"]
-        monkeypatch.undo()
+        monkeypatch.setattr(Broken, "sizes", itertools.repeat(5))
         gym.register("qstep-test/Broken-v0", entry_point=Broken)  # type: ignore[arg-type]
         assert told(words)["greedy_return"] == 2.0
     finally:
