@@ -12,6 +12,7 @@ __all__ = [
     "ConfigMismatchError",
     "DeadlineError",
     "DeviceError",
+    "DivergedError",
     "DrawingError",
     "EnvironmentSpaceError",
     "EpisodeError",
@@ -94,6 +95,10 @@ class EnvironmentSpaceError(QStepError, ValueError):
 
 class EpisodeError(QStepError, RuntimeError):
     """A step outside an episode: before the first reset, or after the end without a reset."""
+
+
+class DivergedError(QStepError, ArithmeticError):
+    """Parameters or losses of a network are no longer finite numbers; the learning rate is too high."""
 
 
 class ToolMissingError(QStepError, RuntimeError):

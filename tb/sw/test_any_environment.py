@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import re
+import time
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,13 @@ from qstep.deep.config import DqnConfig, PqnConfig
 from qstep.deep.network import Spaces
 from qstep.envs import make, make_vector
 from qstep.envs.checked import flattened
-from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError, QStepError
+from qstep.errors import (
+    CheckpointError,
+    ConfigError,
+    DivergedError,
+    EnvironmentSpaceError,
+    QStepError,
+)
 from qstep.learn.table import load_table
 
 MAP = "S..\n.#.\n..G\n"
@@ -110,34 +119,77 @@ def test_what_does_not_fit_is_refused_before_a_folder_is_made(
 
 
 class Broken(gym.Env[Any, Any]):
-    """Pays no reward that is a number."""
+    """Episodes of two steps, of which the last pays `reward` and has `score` in its info."""
 
-    def __init__(self, reward: Any) -> None:
-        self.observation_space, self.action_space = Discrete(5, start=-2), Discrete(2)
-        self.reward = reward
+    sizes: Iterator[int] = itertools.repeat(5)
+    """Of the observation space of each copy that is made."""
+
+    def __init__(self, reward: Any = 2, score: Any = 3.0) -> None:
+        self.observation_space = Discrete(next(self.sizes), start=-2)
+        self.action_space = Discrete(2)
+        self.reward, self.score = reward, score
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
+        self.begun = False
         return -2, {}
 
     def step(self, action: int) -> tuple[int, Any, bool, bool, dict[str, Any]]:
-        return 2, self.reward, True, False, {}
+        last, self.begun = self.begun, True
+        return 2, self.reward if last else 0, last, False, {"score": self.score} if last else {}
 
 
-@pytest.mark.parametrize("words", ["dqn", "dqn --code plain", "pqn"])
-def test_reward_that_is_no_number_ends_the_run(words: str, tmp_path: Path) -> None:
-    words += f" qstep-test/Broken-v0 --total-timesteps 512 --overwrite --out {tmp_path}/run"
+@pytest.mark.parametrize(
+    ("words", "copies"),  # which are made before those for evaluations
+    [("dqn", 34), ("dqn --code plain", 3), ("pqn", 34)],
+)
+def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
+    words: str, copies: int, own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words += " qstep-test/Broken-v0 --total-timesteps 512 --overwrite --out run"
+    spaces = r"its observation_space is Discrete\(\d+\) in one copy and Discrete\(\d+\) in another"
+    cases: list[tuple[dict[str, Any], Iterator[int], str]] = [
+        *(({"reward": value}, itertools.repeat(5),
+           rf"its reward is {value}; it must be a finite number \(step 2 of an episode\)$")
+          for value in (math.nan, None)),
+        *(({"score": value}, itertools.repeat(5),
+           f"score in an episode's last info is {value}; it must be a finite number$")
+          for value in (math.inf, None)),  # which only evaluations look at
+        ({}, itertools.count(5), spaces),
+        ({}, itertools.chain(itertools.repeat(5, copies), itertools.repeat(6)),
+         r"are Discrete\(6\) and Discrete\(2\); the network was made for Discrete\(5\) and D"),
+    ]  # fmt: skip
     try:
-        for reward in (math.nan, None):
-            gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": reward})  # type: ignore[arg-type]
-            error = invoke(words).exception
-            assert isinstance(error, EnvironmentSpaceError)
-            assert f"its reward is {reward}; it must be a finite number" in str(error)
+        for kwargs, sizes, text in cases:
+            monkeypatch.setattr(Broken, "sizes", sizes)
+            gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs=kwargs)  # type: ignore[arg-type]
+            refused(words, EnvironmentSpaceError, text)
             del gym.registry["qstep-test/Broken-v0"]
-        gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs={"reward": 1})  # type: ignore[arg-type]
-        assert told(words)["greedy_score"] == 1.0
+        monkeypatch.setattr(Broken, "sizes", itertools.repeat(5))
+        gym.register("qstep-test/Broken-v0", entry_point=Broken)  # type: ignore[arg-type]
+        assert told(words)["greedy_return"] == 2.0
     finally:
         gym.registry.pop("qstep-test/Broken-v0", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),  # PQN learns in its first step, and the plain form has no checkpoints
+    [("dqn --prioritised", ["checkpoint.npz"]), ("dqn --code plain", []), ("pqn", [])],
+)
+def test_network_that_diverges_ends_the_run_and_leaves_the_checkpoint_before(
+    words: str, files: list[str], own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: 1e4 * clock())  # a checkpoint whenever possible
+    words += " cartpole --total-timesteps 6000 --learning-rate 1e13"
+    error = invoke(f"{words} --out run").exception
+    assert isinstance(error, DivergedError)
+    assert re.match(
+        r"after \d+ steps, parameters or losses of the network add up to (nan|inf|-inf); use a smaller "
+        r"learning_rate \(1e\+13\) or reward_scale \(0\.\d+\)$",
+        str(error),
+    )
+    assert [path.name for path in Path("run").glob("*")] == files
 
 
 @pytest.mark.parametrize(

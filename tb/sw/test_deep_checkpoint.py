@@ -44,6 +44,7 @@ def everything(run: NetworkRun) -> dict[str, Any]:
         "arrays": {name: array.tolist() for name, array in state.arrays.items()},
         "returns": run.returns,
         "means": [found[:7] for found in run.evaluations],
+        "kept": {name: part.tolist() for name, part in run.network.state_dict().items()},
     }
 
 
@@ -123,7 +124,7 @@ def on_another_device(run: NetworkRun) -> dict[str, Any]:
          r"another run: torch is '.*' in it and '0\.4' here"),
         (lambda run: {"command": "agents", "device": "cpu"},
          "another run: command is 'dqn' in it and 'agents' here"),
-        (lambda run: {**run.identity, "version": 1}, "another run: version is 2 in it and 1 here"),
+        (lambda run: {**run.identity, "version": 1}, "another run: version is 3 in it and 1 here"),
     ],
     ids=["environment", "configuration", "device", "pytorch", "command", "version"],
 )  # fmt: skip
@@ -177,6 +178,8 @@ def with_other(part: str, name: str, value: Any) -> Callable[[Checkpoint], None]
         (without("head", "seconds"), True, "the checkpoint has no 'seconds'"),
         (without("arrays", "history.evaluations"), True,
          r"the checkpoint has no 'history\.evaluations'"),
+        (with_other("arrays", "kept.0.weight", np.zeros((3, 4), np.float32)), True,
+         r"of shape \[3, 4\]; it must be float32 of shape \[16, 4\]"),
         (with_other("arrays", "history.returns", np.zeros((5, 3))), True,
          r"history\.returns of the checkpoint is float64 of shape \[n, 3\]; it must be float64 of "
          r"shape \[n, 2\]"),

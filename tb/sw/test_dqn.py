@@ -11,6 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tb.sw.dqn_learner import CPU, SMALL, learner, play_on, run_of
 from tb.sw.vector_steps import poles, stepped
+from torch import Tensor
 
 from qstep.deep import dqn_plain
 from qstep.deep.algorithms import ALGORITHMS, preset_of
@@ -18,7 +19,7 @@ from qstep.deep.config import DqnConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import Batch, PlainDqn, stacked
 from qstep.deep.fast.network import Adam, Greedy, Stack
-from qstep.deep.network import modules, play
+from qstep.deep.network import Games, modules, play
 from qstep.deep.replay import Replay
 from qstep.deep.run import NetworkRun
 from qstep.envs.cartpole_vector import CartPoleVectorEnv
@@ -230,6 +231,30 @@ def test_evaluation_leaves_a_run_alone() -> None:
     assert_same_parameters(often, never)
     assert often.evaluations[-1][:7] == never.evaluations[-1][:7]
     assert often.returns == never.returns
+
+
+def test_latest_of_the_best_networks_is_kept_and_scored_on_other_episodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = [30.0, 90.0, 20.0, 90.0, 80.0]
+    played: list[list[Tensor]] = []
+
+    def scored(envs: Any, policy: Any, seed: int) -> Games:
+        played.append([part.clone() for part in run.learner.monitored()])
+        score = np.full(100, scores[min(len(played), len(scores)) - 1])
+        return Games(score, score, score)
+
+    monkeypatch.setattr("qstep.deep.run.play", scored)
+    run = run_of("cartpole", "dqn plain", SMALL, evaluate_every=10, num_envs=8)
+    assert len(list(run)) == SMALL.total_timesteps
+    result = run.result()
+    assert all(map(torch.equal, run.network.parameters(), played[3]))
+    assert not any(map(torch.equal, run.network.parameters(), run.learner.monitored()))
+    report = result.summary()
+    assert report["last_score"] == scores[-1]
+    assert report["kept_at"] == run.evaluations[3].steps
+    assert report["greedy_score"] not in scores  # it is played, and not those episodes
+    assert report["greedy_score"] == result.evaluate(seed=1 << 33)["greedy_score"]
 
 
 def test_run_ends_after_its_episodes() -> None:

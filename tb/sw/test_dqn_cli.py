@@ -46,9 +46,17 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     assert said["solved"] is False
     history = json.loads(Path(said["files"]["history"]).read_text(encoding="utf-8"))
     assert len(history["episodes"]["return"]) == said["episodes"]
-    for name in ("greedy_score", "greedy_return", "greedy_length"):
-        assert history["evaluations"][name][-1] == said[name]
-    assert len(history["evaluations"]["steps"]) >= said["episodes"] // 50
+    found = history["evaluations"]
+    best = max(found["greedy_score"])
+    assert (said["last_score"], said["kept_at"]) == (
+        found["greedy_score"][-1],
+        max(
+            at
+            for at, score in zip(found["steps"], found["greedy_score"], strict=True)
+            if score == best
+        ),
+    )
+    assert len(found["steps"]) >= said["episodes"] // 50
     network = modules((4, *said["hidden"], 2), seed=0)
     network.load_state_dict(load_file(said["files"]["network"]))
     assert network(torch.zeros(1, 4)).shape == (1, 2)
@@ -129,7 +137,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     result = dqn("cartpole", "--out", tmp_path, *SHORT)
     assert result.exit_code == 0
     assert "cartpole seed 0, dqn: 3008 steps" in result.stdout
-    assert "greedy score of the last network: mean" in result.stdout
+    assert "greedy score of the best network, of step " in result.stdout
     assert "; not solved" in result.stdout
     plain = ("cartpole", "--code", "plain", "--out", tmp_path, *SHORT)
     assert isinstance(dqn(*plain).exception, RunFolderError)

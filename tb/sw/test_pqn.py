@@ -183,8 +183,8 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, run.identity)
     with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", other.identity)
-    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, {**run.identity, "version": 2})
-    with pytest.raises(CheckpointError, match="another run: version is 2 in it and 3 here"):
+    save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, {**run.identity, "version": 3})
+    with pytest.raises(CheckpointError, match="another run: version is 3 in it and 4 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", run.identity)
 
 

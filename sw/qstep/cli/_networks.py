@@ -181,8 +181,9 @@ def _in_words(report: dict[str, Any], _: Result) -> list[str]:
         f"{report['world']} seed {report['seed']}, {report['algorithm']}: {steps} steps, "
         f"{report['episodes']} episodes, {report['updates']} updates in {seconds} s "
         f"({report['processor_s']} s of processor time)",
-        f"greedy score of the last network: mean {report['greedy_score']:.1f} of {GAMES} episodes, "
-        f"lowest {report['greedy_score_low']:g}, highest {report['greedy_score_high']:g}"
+        f"greedy score of the best network, of step {report['kept_at']}: mean "
+        f"{report['greedy_score']:.1f} of {GAMES} new episodes, lowest "
+        f"{report['greedy_score_low']:g}, highest {report['greedy_score_high']:g}"
         + _solved_in_words(report),
     ]
     total = sum(report["phases"].values()) or 1.0

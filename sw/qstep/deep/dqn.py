@@ -100,6 +100,9 @@ class Dqn(VectorLearner):
     def to_modules(self) -> nn.Sequential:
         return self.online.to_modules()
 
+    def monitored(self) -> tuple[Tensor, ...]:
+        return self.online.flat, self._loss.loss
+
     def _stored(self) -> dict[str, Stored]:
         stored: dict[str, Stored] = {**super()._stored(), "replay": self.replay}
         if self.priorities is not None:

@@ -27,7 +27,7 @@ import copy
 import random
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
@@ -128,6 +128,7 @@ class PlainDqn(Learner):
         self._target_every = num_envs * config.target_update_interval
         self._observation = self._numbers(env.reset(seed=config.seed)[0])
         self._return = 0.0
+        self._loss = torch.zeros(())
 
     def step(self) -> Ended:
         config, now = self.config, time.perf_counter()
@@ -162,6 +163,9 @@ class PlainDqn(Learner):
     def to_modules(self) -> nn.Sequential:
         return copy.deepcopy(self.online).cpu()
 
+    def monitored(self) -> Iterable[Tensor]:
+        return *self.online.parameters(), self._loss
+
     def _numbers(self, seen: Any) -> NDArray[np.float32]:
         numbers: NDArray[np.float32] = self.spaces.numbers(np.asarray(seen)[np.newaxis])[0]
         return numbers
@@ -181,6 +185,7 @@ class PlainDqn(Learner):
         for group in self.optimiser.param_groups:
             group["lr"] = self.learning_rate
         self.optimiser.zero_grad()
+        self._loss = loss.detach()
         loss.backward()  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.optimiser.step()
         self.updates += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -79,7 +79,7 @@ class Learner(ABC):
         time that ``learn`` has caused is partly spent in ``select``.
     """
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
     """Of the arithmetic and the checkpoint; a checkpoint of another version is refused."""
 
     num_envs = 1
@@ -100,6 +100,10 @@ class Learner(ABC):
     @abstractmethod
     def to_modules(self) -> nn.Sequential:
         """Return a copy of the learning network, on the CPU."""
+
+    @abstractmethod
+    def monitored(self) -> Iterable[Tensor]:
+        """Return the tensors that show whether learning diverges: parameters and losses, not copies."""
 
     @property
     def resumable(self) -> bool:

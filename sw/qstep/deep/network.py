@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -66,7 +68,17 @@ class Spaces:
                     "of qstep.envs.make_any"
                 )
         self.actions = int(action.n)
+        self._both = observation, action
         self._observation, self._is_discrete = observation, isinstance(observation, Discrete)
+
+    def check_fits(self, envs: Envs) -> None:
+        """Raise EnvironmentSpaceError unless environments have as many inputs and actions as these."""
+        other = Spaces(envs.single_observation_space, envs.single_action_space)
+        if (other.inputs, other.actions) != (self.inputs, self.actions):
+            found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
+            raise EnvironmentSpaceError(
+                f"the spaces of an environment are {found}; the network was made for {wanted}"
+            )
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
@@ -160,6 +172,7 @@ def play(envs: Envs, policy: Policy, seed: int) -> Games:
 
     There is exactly one episode per environment, since taking the first N that end would favour
     short ones. The environments, which reset within the step that ends an episode, are reset first.
+    EnvironmentSpaceError is raised if a score is not a finite number.
     """
     spaces = Spaces(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)
@@ -170,7 +183,16 @@ def play(envs: Envs, policy: Policy, seed: int) -> Games:
         games.episode_return[playing] += reward[playing]
         games.length[playing] += 1
         ended = playing & (terminated | truncated)
-        score = info.get("final_info", {}).get("score")
-        games.score[ended] = (games.episode_return if score is None else score)[ended]
+        scores = info.get("final_info", {}).get("score", games.episode_return)
+        for i in np.flatnonzero(ended):
+            games.score[i] = _checked_score(scores[i])
         playing &= ~ended
     return games
+
+
+def _checked_score(score: Any) -> float:
+    if not isinstance(score, Real) or not math.isfinite(score):
+        raise EnvironmentSpaceError(
+            f"the score in an episode's last info is {shown(score)}; it must be a finite number"
+        )
+    return float(score)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class Pqn(VectorLearner):
 
     config: PqnConfig
 
-    VERSION = 3  # version 1, with gradients by hand, rounded differently
+    VERSION = 4  # one more: gradients by hand rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)
@@ -119,6 +120,9 @@ class Pqn(VectorLearner):
 
     def to_modules(self) -> nn.Sequential:
         return copy.deepcopy(self.network).cpu()
+
+    def monitored(self) -> Iterable[Tensor]:
+        return self.network.parameters()
 
     def _play(self, t: int) -> Ended:
         """Take one step with every environment and record it."""

@@ -33,7 +33,8 @@ class NetworkResult(Result):
     Attributes
     ----------
     network : torch.nn.Sequential
-        On the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
+        The one with the best greedy evaluation of the run, on the CPU; its modules have PyTorch's names
+        (``qstep.deep.network.modules``).
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,

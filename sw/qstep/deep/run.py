@@ -19,7 +19,7 @@ from qstep.deep.algorithms import ALGORITHMS, preset_of
 from qstep.deep.network import play
 from qstep.deep.result import NetworkResult
 from qstep.deep.torch_device import choose, one_thread
-from qstep.errors import ConfigError
+from qstep.errors import ConfigError, DivergedError
 from qstep.learn.metrics import Metrics
 from qstep.learn.run import Progress, finished
 from qstep.mdp.world import name_of
@@ -33,8 +33,14 @@ GAMES = 100
 _GAMES_SEED = 1 << 32
 """Seed of the evaluation's environments, the same each time; no run draws from it."""
 
+_SCORE_SEED = 1 << 33
+"""Seed of the environments of the final score; no network was chosen by their episodes."""
+
 _THOUSAND = 1000
 """Episodes compared at the beginning and at the end of a run."""
+
+_KEPT = "kept."
+"""Prefix of the names of the kept network's tensors in a checkpoint."""
 
 _CLOCKS = ("seconds", "processor_s", "learning_s")
 
@@ -58,7 +64,11 @@ class Evaluation(NamedTuple):
 
 
 class NetworkRun:
-    """A :class:`~qstep.learn.run.Run` of a network: a learner and its history.
+    """A :class:`~qstep.learn.run.Run` of a network: a learner, its history, and its best network.
+
+    An evaluation whose mean score is at least the best so far keeps its network. The best of many scores
+    on the same episodes is too high an estimate, so at the end the kept network plays :data:`GAMES`
+    other episodes, whose score is the run's.
 
     Where a setting is None or left out, it is the environment's own. A ConfigError is raised if there is
     no such setting, if its value is out of range, or if the run does not fit into memory.
@@ -90,6 +100,8 @@ class NetworkRun:
         None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
         training episodes end (the mean return of those that end in the same step), and the
         ``greedy_`` columns of every evaluation.
+    network : torch.nn.Sequential
+        The kept network, on the CPU; before the first evaluation, the initial one.
     returns : list of (steps, return)
         Of every training episode, at its end.
     seconds, processor_s : float
@@ -140,7 +152,9 @@ class NetworkRun:
                 f"the run does not fit into memory; {num_envs} environments and hidden layers of "
                 f"{config.hidden} are too much, or the replay or a batch is: {config}"
             ) from cause
+        self.network = self.learner.to_modules()
         self._games = preset.make_envs(GAMES)
+        self.learner.spaces.check_fits(self._games)
         self._held = ExitStack()
         self.returns: list[tuple[int, float]] = []
         self.evaluations: list[Evaluation] = []
@@ -205,12 +219,18 @@ class NetworkRun:
         return self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
-        """Run to the end, one step of the learner at a time; iteration may stop and start again."""
+        """Run to the end, one step of the learner at a time; iteration may stop and start again.
+
+        EnvironmentSpaceError is raised if an environment's results contradict its spaces, and
+        DivergedError if the network diverges.
+        """
         wall, processor = time.perf_counter(), time.process_time()
         while not self.done:
             began = time.process_time()
-            before = self.learner.episodes
+            before, updates = self.learner.episodes, self.learner.updates
             ended = self.learner.step()
+            if self.learner.updates > updates:
+                self._check_finite()
             self._note(ended.episode_return.tolist())
             self.learning_s += time.process_time() - began
             crossed = self.learner.episodes // self.evaluate_every > before // self.evaluate_every
@@ -226,6 +246,17 @@ class NetworkRun:
         self.seconds += now[0] - wall
         self.processor_s += now[1] - processor
         return now
+
+    def _check_finite(self) -> None:
+        """Raise DivergedError unless what the learner monitors is finite."""
+        for part in self.learner.monitored():
+            total = part.detach().sum().item()  # of one operation, not finite if a part is not
+            if not math.isfinite(total):
+                raise DivergedError(
+                    f"after {self.learner.steps} steps, parameters or losses of the network add up to "
+                    f"{total}; use a smaller learning_rate ({self.config.learning_rate:g}) or "
+                    f"reward_scale ({self.config.reward_scale:g})"
+                )
 
     def _note(self, returns: list[float]) -> None:
         """Record the returns of the episodes that ended."""
@@ -252,8 +283,15 @@ class NetworkRun:
                 peak_mib=_peak_mib(),
             )
         )
+        if self._best is self.evaluations[-1]:
+            self.network = learner.to_modules()
         if self.metrics is not None:
             self.metrics(learner.steps, found)
+
+    @property
+    def _best(self) -> Evaluation:
+        """The evaluation with the highest mean score, the latest of several."""
+        return max(reversed(self.evaluations), key=lambda found: found.greedy_score)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -264,11 +302,13 @@ class NetworkRun:
     def _own(self) -> Checkpoint:
         """Return the parts of a checkpoint that are not the learner's."""
         evaluations = np.array(self.evaluations, np.float64)
+        kept = {_KEPT + name: part.numpy() for name, part in self.network.state_dict().items()}
         return Checkpoint(
             {name: getattr(self, name) for name in _CLOCKS},
             {
                 "history.returns": np.array(self.returns, np.float64).reshape(-1, 2),
                 "history.evaluations": evaluations.reshape(-1, len(Evaluation._fields)),
+                **kept,
             },
         )
 
@@ -280,7 +320,8 @@ class NetworkRun:
         """
         own = self._own()
         check_parts(checkpoint.head, own.head)
-        check_parts(checkpoint.arrays, own.arrays, any_length=own.arrays)
+        histories = [name for name in own.arrays if name.startswith("history.")]
+        check_parts(checkpoint.arrays, own.arrays, any_length=histories)
         self.learner.restore(checkpoint)  # this checks the learner's parts
         arrays = checkpoint.arrays
         self.returns = [(int(at), total) for at, total in arrays["history.returns"].tolist()]
@@ -288,42 +329,39 @@ class NetworkRun:
             Evaluation(int(steps), int(episodes), *rest)
             for steps, episodes, *rest in arrays["history.evaluations"].tolist()
         ]
+        kept = {name: torch.tensor(arrays[_KEPT + name]) for name in self.network.state_dict()}
+        self.network.load_state_dict(kept)
         for name in _CLOCKS:
             setattr(self, name, checkpoint.head[name])
 
     def result(self) -> NetworkResult:
-        """Return the result of a finished run.
+        """Return the result of a finished run: the kept network, and its score on other episodes.
 
-        ``solved_at`` is the step of the first evaluation that reached the environment's threshold; the
-        score is that of the last network.
+        ``solved_at`` is the step of the first evaluation that reached the environment's threshold.
         """
-        learner, threshold, last = self.learner, self.preset.solved, self.evaluations[-1]
+        learner, threshold = self.learner, self.preset.solved
         good = [
             evaluation.steps
             for evaluation in self.evaluations
             if threshold is not None and evaluation.greedy_score >= threshold
         ]
-        solved = None if threshold is None else last.greedy_score >= threshold
         identity = self.identity
         del identity["version"]  # of the checkpoint
-        report = {
+        report: dict[str, Any] = {
             "engine": "network",
             **identity,
             "steps": learner.steps,
             "episodes": learner.episodes,
             "updates": learner.updates,
-            **{name: part for name, part in last._asdict().items() if name.startswith("greedy_")},
+            "kept_at": self._best.steps,
+            "last_score": self.evaluations[-1].greedy_score,
             "threshold": threshold,
-            "solved": solved,
             "solved_at": good[0] if good else None,
             "seconds": round(self.seconds, 2),
             "processor_s": round(self.processor_s, 2),
             "steps_per_second": round(learner.steps / self.seconds, 1) if self.seconds else None,
             "phases": {name: round(s, 2) for name, s in learner.seconds.items()},
             "first_and_last": _first_and_last(self.evaluations),
-            "hint": "try a larger --total-timesteps, or several --seeds"
-            if solved is False
-            else None,
         }
         steps, returns = np.array(self.returns, np.float64).reshape(-1, 2).T
         columns = map(np.array, zip(*self.evaluations, strict=True))
@@ -331,7 +369,12 @@ class NetworkRun:
             "episodes": {"steps": steps.astype(np.int64), "return": returns},
             "evaluations": dict(zip(Evaluation._fields, columns, strict=True)),
         }
-        return NetworkResult(self.name, learner.to_modules(), history, report)
+        result = NetworkResult(self.name, self.network, history, report)
+        report |= result.evaluate(episodes=GAMES, seed=_SCORE_SEED)
+        report["solved"] = None if threshold is None else report["greedy_score"] >= threshold
+        missed = report["solved"] is False
+        report["hint"] = "try a larger --total-timesteps, or several --seeds" if missed else None
+        return result
 
 
 def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]] | None:
@@ -391,7 +434,10 @@ def dqn(
     ConfigError
         There is no such setting, or a value is out of range.
     EnvironmentSpaceError
-        The environment cannot be made, or its spaces do not fit a network.
+        The environment cannot be made, or its spaces do not fit a network; or an observation, a reward
+        or a score contradicts its space or is not finite.
+    DivergedError
+        The network's parameters or losses are no longer finite.
     """
     return _learned(NetworkRun(env, "dqn", torch_device, **settings), progress, metrics)
 

@@ -189,7 +189,7 @@ def make_vector(
     ConfigError
         The number is out of range.
     EnvironmentSpaceError
-        The environment is unknown or cannot be made.
+        The environment is unknown or cannot be made, or its copies have different spaces.
     """
     num_envs = integer("num_envs", num_envs, 1)
     record = record_of(env_id)
@@ -198,10 +198,16 @@ def make_vector(
         taken = _arguments(record.vector_entry_point) or ()
         if env_id in (record.name, vector_id) and set(env_kwargs or ()).issubset(taken):
             return gym.make_vec(vector_id, num_envs, **(env_kwargs or {}))
-    return SyncVectorEnv(
-        [lambda: make_any(env_id, None, env_kwargs)] * num_envs,
-        autoreset_mode=AutoresetMode.SAME_STEP,
-    )
+    made = [make_any(env_id, None, env_kwargs) for _ in range(num_envs)]
+    for what in ("observation_space", "action_space"):
+        first, *others = (getattr(env, what) for env in made)
+        for other in others:
+            if other != first:
+                raise EnvironmentSpaceError(
+                    f"{env_id}: its {what} is {first} in one copy and {other} in another; they must be "
+                    "equal"
+                )
+    return SyncVectorEnv([iter(made).__next__] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -44,12 +44,13 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
     `name` is the environment's in error messages. EnvironmentSpaceError is raised if it has no spaces or
     its ``reset`` takes no seed; and from ``reset`` and ``step`` if an observation is outside its space
     or not finite, a reward is not a finite number, `terminated` or `truncated` is not a bool, or
-    something is missing.
+    something is missing. The message names the step of the episode, 0 for the reset.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
         super().__init__(env)
         self._env_name = name
+        self._steps = -1  # of the episode; no episode has begun
         for what in ("observation", "action"):
             if not isinstance(getattr(env, f"{what}_space", None), gym.Space):
                 self._refuse(f"it has no {what}_space, which must be a space of Gymnasium")
@@ -70,6 +71,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return its first observation and the info."""
+        self._steps = 0
         try:
             seen, info = self.env.reset(seed=seed, options=options)
         except (TypeError, ValueError) as cause:
@@ -82,6 +84,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         """Take a step; return observation, reward, terminated, truncated and the info."""
         if self._actions:
             action = checked_action(action, self._actions) + self._first_action
+        self._steps += 1
         try:
             seen, reward, terminated, truncated, info = self.env.step(action)
         except (TypeError, ValueError) as cause:
@@ -96,7 +99,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return self._observation(seen), self._reward(reward), *ends, self._info(info)
 
     def _refuse(self, why: str, cause: Exception | None = None) -> NoReturn:
-        raise EnvironmentSpaceError(f"{self._env_name}: {why}") from cause
+        when = f" (step {self._steps} of an episode)" if self._steps >= 0 else ""
+        raise EnvironmentSpaceError(f"{self._env_name}: {why}{when}") from cause
 
     def _observation(self, seen: Any) -> Any:
         space = self._inner_space
