@@ -6,14 +6,11 @@ leads nowhere fails the build. Addresses outside are not visited.
 """
 
 import shutil
-import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import qstep
-
-sys.path.append(str(Path(__file__).parent / "extensions"))
 
 project = "QStep"
 version = release = qstep.__version__
@@ -26,14 +23,11 @@ include_patterns = [
     "tb/TESTPLAN.md",
     "tiny_tapeout/docs/info.md",
 ]
-exclude_patterns = [".venv", "build"]
+exclude_patterns = [".venv", "build", "docs/templates"]
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "numpydoc",
-    "sphinx_click",
-    "register_map",
-    "rtl_headers",
 ]
 
 smartquotes = False  # an option begins with two hyphens
@@ -70,6 +64,14 @@ def _copy_pictures(app: Sphinx, error: Exception | None) -> None:
         shutil.copytree(Path(__file__).parent / "images", pictures, dirs_exist_ok=True)
 
 
+def _from_template(app: Sphinx, page: str, source: list[str]) -> None:
+    """Show the Python reference by autodoc, with links; in the repository it is plain Markdown."""
+    template = Path(__file__).parent / "templates/python.md"
+    if page == "docs/python":
+        source[0] = template.read_text(encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Register what this configuration adds to a build."""
+    app.connect("source-read", _from_template)
     app.connect("build-finished", _copy_pictures)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
+
+from tools.reference import cli, python, registers, rtl
 
 from qstep.spec.memory_map import (
     CONTEXT,
@@ -36,12 +38,16 @@ package qs_map_pkg;
 """
 
 
-def generated() -> dict[Path, str]:
-    """Return the whole text of each file that is generated, or has a part that is."""
+def generated() -> dict[Path, Callable[[], str]]:
+    """Return what makes the whole text of each file that is generated, or has a part that is."""
     return {
-        _ROOT / "rtl/agents/qs_map_pkg.sv": _package(),
-        _ROOT / "docs/agents.md": _with_block("docs/agents.md", _map_tables()),
-        _ROOT / "docs/link.md": _with_block("docs/link.md", _requests()),
+        _ROOT / "rtl/agents/qs_map_pkg.sv": _package,
+        _ROOT / "docs/agents.md": lambda: _with_block("docs/agents.md", _map_tables()),
+        _ROOT / "docs/link.md": lambda: _with_block("docs/link.md", _requests()),
+        _ROOT / "docs/cli.md": cli.page,
+        _ROOT / "docs/python.md": python.page,
+        _ROOT / "docs/registers.md": registers.page,
+        _ROOT / "docs/rtl.md": rtl.page,
     }
 
 
@@ -179,7 +185,7 @@ def _package() -> str:
 
 def main() -> None:
     """Write all of it."""
-    for path, text in generated().items():
+    for path, text in {path: text() for path, text in generated().items()}.items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""Build the wheel and try it, and carry out the README, each in a new environment.
+"""Build the wheel and try it, and run README and quick start, each in a new environment.
 
 For the wheel, the packages that QStep needs come from this interpreter; QStep itself, its cache and the
-current folder are new. For the README, everything is new: its commands run in order, in a copy of this
+current folder are new. For the pages, everything is new: their commands run in order, in a copy of this
 checkout, in an environment into which only they install anything.
 
 python -m tools.wheel
@@ -31,6 +31,7 @@ __all__ = [
     "ROOT",
     "WheelError",
     "build",
+    "commands",
     "left_out",
     "main",
     "run",
@@ -59,7 +60,7 @@ EXCLUDED = {
     "make test": "is a step of CI",
     "qstep train gridworld --act host --device serial:PORT": "needs a board",
 }
-"""Commands of the README that are not carried out, by their beginnings, and why."""
+"""Commands of the pages that are not carried out, by their beginnings, and why."""
 
 BOUNDED = {
     "qstep live": 10,  # it never ends
@@ -70,7 +71,7 @@ BOUNDED = {
     "qstep explore": 20,
     "qstep pqn": 15,
 }
-"""Seconds after which a command of the README, given by its beginning, is stopped at its work."""
+"""Seconds after which a command of the pages, given by its beginning, is stopped at its work."""
 
 _STOPPED = 143
 """Status of a command that was stopped by SIGTERM."""
@@ -85,6 +86,12 @@ print(json.dumps([*sys.path, *found, *map(str, qstep.rtl_files())]))
 
 class WheelError(AssertionError):
     """The wheel lacks something, or a command fails where QStep is installed."""
+
+
+def commands() -> list[str]:
+    """Return the commands of README and quick start, in order, each once."""
+    pages = (ROOT / name for name in ("README.md", "docs/start.md"))
+    return [*dict.fromkeys(line for page in pages for line in written(page.read_text("utf-8")))]
 
 
 def written(page: str) -> list[str]:
@@ -195,8 +202,8 @@ def _environment(folder: Path, programs: Path) -> dict[str, str]:
     return given
 
 
-def _try_readme() -> None:
-    """Carry out the commands of the README; raise WheelError if one fails."""
+def _try_pages() -> None:
+    """Run the commands of README and quick start; raise WheelError if one fails."""
     with tempfile.TemporaryDirectory() as place:
         checkout, programs = Path(place) / "checkout", Path(place) / "environment/bin"
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -208,7 +215,7 @@ def _try_readme() -> None:
         venv.create(programs.parent, symlinks=True, with_pip=True)
         given = _environment(Path(place), programs)
         given["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
-        for command in written((ROOT / "README.md").read_text(encoding="utf-8")):
+        for command in commands():
             if command.startswith(tuple(EXCLUDED)):
                 continue
             bounds = [limit for start, limit in BOUNDED.items() if command.startswith(start)]
@@ -238,7 +245,7 @@ def _try_wheel(wheel: Path) -> None:
 
 
 def main() -> int:
-    """Build the wheel and try it, and carry out the README; return the exit status."""
+    """Build the wheel, try it and the pages; return the exit status."""
     wheel = build(ROOT / "build/wheel")
     missing = left_out(wheel)
     if missing:
@@ -246,13 +253,11 @@ def main() -> int:
         return 1
     try:
         _try_wheel(wheel)
-        _try_readme()
+        _try_pages()
     except WheelError as error:
         print(error)
         return 1
-    print(
-        f"{wheel}  {wheel.stat().st_size:,} bytes, works without the checkout; so does the README"
-    )
+    print(f"{wheel}  {wheel.stat().st_size:,} bytes, works without the checkout; the pages do too")
     return 0
 
 

@@ -7,9 +7,12 @@ python -m docs.exercises.check build/lesson 1 3    some of them
 from __future__ import annotations
 
 import importlib.util
+import json
 import random
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -18,11 +21,13 @@ from docs.exercises.golden import WRONG, golden, random_cases
 from tb.bench import BenchError, Run, run
 
 from qstep.golden.throughput import issue_clocks
+from qstep_fpga import tools
 
 __all__ = ["EXERCISES", "WrongAnswerError", "main"]
 
 _CASES = 20_000
 _MOST_CASES = 8
+_MOST_MULTIPLIERS = 2
 _RANGES = {
     "q": (-32768, 32767),
     "reward": (-32768, 32767),
@@ -66,6 +71,21 @@ def _update_in_systemverilog(folder: Path) -> str:
         said = re.search(r"AssertionError: (.+?)\s*$", str(error), re.MULTILINE)
         raise WrongAnswerError(said[1] if said else str(error)) from None
     return "2,000 updates of the simulated module equal the model's"
+
+
+def _multipliers(folder: Path) -> str:
+    _update_in_systemverilog(folder)
+    with tempfile.TemporaryDirectory(dir=folder) as place:  # not /tmp, which yosys cannot read
+        shutil.copy(folder / "my_update.sv", place)
+        read = tools.reading("my_update", ["my_update.sv"])
+        tools.yosys(f"{read}; synth_ecp5; tee -q -o cells.json stat -json", Path(place))
+        report = json.loads((Path(place) / "cells.json").read_text(encoding="utf-8"))
+    cells = report["design"]["num_cells_by_type"]
+    found = cells.get("MULT18X18D", 0)
+    said = f"{found} multipliers, {cells.get('LUT4', 0)} LUT4"
+    if found > _MOST_MULTIPLIERS:
+        raise WrongAnswerError(f"{said}; {_MOST_MULTIPLIERS} multipliers are enough")
+    return f"{said} on an ECP5"
 
 
 def _check_case(case: tuple[int, ...]) -> None:
@@ -118,6 +138,7 @@ EXERCISES = {
     "2": ("the update in SystemVerilog", _update_in_systemverilog),
     "3": ("cases that tell wrong from right", _cases_that_tell),
     "4": ("the clocks of the lane", _clocks),
+    "5": ("an update with fewer multipliers", _multipliers),
 }
 
 

@@ -41,7 +41,7 @@ class OnChip:
     clocks : int
         Clocks of the simulated device from the request to run to the answer that all steps are done.
     seconds : float
-        How long the simulation took here.
+        Processor time of the simulation here.
     table : ndarray of int32, shape (AGENTS, S, A)
         The tables of the simulated device.
     model : AgentsResult
@@ -49,7 +49,7 @@ class OnChip:
     greedy : ndarray of float64, shape (points, AGENTS)
         Return of an episode of each agent's greedy policy, at each of the model's points.
     model_rate : float
-        Steps that the compiled model makes in a second here, on one core.
+        Steps that the compiled model makes in a second of processor time here, on one core.
     """
 
     clocks: int
@@ -87,9 +87,9 @@ def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
             policies = policy_table(plan.config, table).argmax(axis=-1)
             greedy.append([played(plan.solvable, policy).mean_return for policy in policies])
         result = run.result()
-        begun = time.perf_counter()
+        begun = time.process_time()
         run.device.run(_TIMED_STEPS, trace=False)
-        rate = _TIMED_STEPS * AGENTS / (time.perf_counter() - begun)
+        rate = _TIMED_STEPS * AGENTS / (time.process_time() - begun)
         return result, np.array(greedy), rate
 
 
@@ -101,9 +101,9 @@ def on_chip() -> OnChip:
     plan = of_model[0].plan
     port = SimPort(plan.config)
     with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
-        clocks, begun = port.clocks, time.perf_counter()
+        clocks, begun = port.clocks, time.process_time()
         device.run(STEPS)
-        clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
+        clocks, seconds = port.clocks - clocks, time.process_time() - begun
         return OnChip(clocks, seconds, device.table, *of_model)
 
 

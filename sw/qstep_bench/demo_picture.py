@@ -1,4 +1,4 @@
-"""The pictures of the demonstration: what 16 agents learnt in hardware, how, and how fast."""
+"""The pictures of the demonstration: CartPole and a map, learned in hardware, and how fast."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 
     from qstep_fpga.report import BuildReport
 
-__all__ = ["Bar", "bars", "draw", "draw_pole", "draw_result"]
+__all__ = ["CHIP", "CORE", "LANE", "Bar", "bars", "draw", "draw_map", "draw_result"]
 
 _SIDE = 101
 """Points on each side of a picture of planes."""
+
+CORE = "one core of this CPU, measured"
+LANE = "one lane, post-route estimate"
+CHIP = "all lanes of a chip, post-route estimate"
 
 _SOFTWARE = {
     "dictionary": "Python, one dictionary",
@@ -59,36 +63,41 @@ _THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A way to learn, how many steps it makes in a second, and whether that was measured here."""
+    """A way to learn, how many steps it makes in a second (of processor time), and its group."""
 
     name: str
     rate: float
-    is_measured: bool
+    group: str
+    """`CORE`, `LANE` or `CHIP`."""
 
 
 def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> list[Bar]:
-    """Return what learns the grid world, slowest first: on this computer, then by place and route.
+    """Return what learns the grid world, by group and then slowest first.
 
     Of boards, those with as many agents or more; of equally fast ones, only the first.
     """
-    here = [
-        Bar(_SOFTWARE[form.name], form.rate.median, True)
+    core = [
+        Bar(_SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
         for form in software.forms
         if form.name in _SOFTWARE
     ]
-    here.append(Bar("QStep, simulated chip", found.steps / found.seconds, True))
-    here.append(Bar(f"QStep, model, {AGENTS} agents", found.model_rate, True))
-    rates: dict[float, str] = {}
+    core.append(Bar("simulated chip", found.steps / found.seconds, CORE))
+    core.append(Bar(f"QStep model, {AGENTS} agents", found.model_rate, CORE))
+    rates: dict[float, Bar] = {}
     for report in boards:
         config = Config.from_dict(report.config)
         if report.agents < AGENTS or config.acting is None or not config.acting.is_table:
             continue
-        lanes = config.lanes
         name = report.board.removesuffix("-agents").removesuffix("-farm")
-        many = f"{lanes} lanes" if lanes > 1 else "1 lane"
-        rates.setdefault(report.core_rate * 1e6, f"QStep, {name}, {many}")
-    estimated = [Bar(name, rate, False) for rate, name in sorted(rates.items())]
-    return [*sorted(here, key=lambda bar: bar.rate), *estimated]
+        rate = report.core_rate * 1e6
+        bar = (
+            Bar(f"{name}, {config.lanes} lanes", rate, CHIP)
+            if config.lanes > 1
+            else Bar(name, rate, LANE)
+        )
+        rates.setdefault(rate, bar)
+    groups = (CORE, LANE, CHIP)
+    return sorted([*core, *rates.values()], key=lambda bar: (groups.index(bar.group), bar.rate))
 
 
 def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> list[Path]:
@@ -96,8 +105,8 @@ def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> lis
     pictures = {
         folder / f"{name}-{theme}.png": partial(draw_it, theme)
         for name, draw_it in (
-            ("result", partial(draw_result, found, shown)),
-            ("cartpole", partial(draw_pole, pole)),
+            ("result", partial(draw_result, pole, shown)),
+            ("map", partial(draw_map, found)),
         )
         for theme in _THEMES
     }
@@ -105,29 +114,30 @@ def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> lis
     return list(pictures)
 
 
-def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Figure:
-    """Return the picture of the map: two curves, a policy and bars, on a transparent ground.
+def draw_result(pole: OnPole, shown: Sequence[Bar], theme: str = "light") -> Figure:
+    """Return the picture of the result, on a transparent ground.
+
+    It has CartPole's learning curve, the median agent's actions, and the speeds.
 
     Parameters
     ----------
-    found : OnChip
+    pole : OnPole
     shown : sequence of Bar
     theme : str
         ``light`` or ``dark``: the page that the picture is for.
     """
     with _themed(theme) as (figure, colours):
-        _curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), found, colours)
-        _policy(figure.add_axes((0.365, 0.185, 0.21, 0.725)), found)
+        _pole_curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), pole, colours)
+        _pole_actions(figure.add_axes((0.4, 0.185, 0.19, 0.725)), pole)
         _bars(figure.add_axes((0.765, 0.185, 0.18, 0.725)), shown, colours)
     return figure
 
 
-def draw_pole(pole: OnPole, theme: str = "light") -> Figure:
-    """Return the picture of CartPole: a curve, and the values and actions of the median agent."""
+def draw_map(found: OnChip, theme: str = "light") -> Figure:
+    """Return the picture of the map: two curves, and the policy of the median agent."""
     with _themed(theme) as (figure, colours):
-        _pole_curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), pole, colours)
-        values, actions = (figure.add_axes((left, 0.185, 0.21, 0.725)) for left in (0.4, 0.7))
-        _pole_maps(values, actions, pole)
+        _curve(figure.add_axes((0.05, 0.185, 0.5, 0.725)), found, colours)
+        _policy(figure.add_axes((0.61, 0.185, 0.3, 0.725)), found)
     return figure
 
 
@@ -211,31 +221,35 @@ def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
     axes.legend(loc="lower right")
 
 
-def _pole_maps(values: Axes, actions: Axes, pole: OnPole) -> None:
-    """Draw the sums of the median agent over angle and angular speed."""
+def _pole_actions(axes: Axes, pole: OnPole) -> None:
+    """Draw what the median agent does over angle and angular speed."""
     from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
 
-    config = pole.model.config
-    q = config.format.to_float(pole.table[pole.middle])
+    hues = {"push left": "#8fb8de", "push right": "#f2c14e"}
+    q = pole.model.config.format.to_float(pole.table[pole.middle])
     _, bounds, sums = TileSums.of(CART_POLE.tiles, q, _SIDE)
-    where: Any = {"origin": "lower", "aspect": "auto", "extent": (*bounds[0], *bounds[1])}
-    values.imshow(sums.max(axis=-1), cmap="viridis", **where)
-    values.set_title("How good each moment is")
-    actions.imshow(sums.argmax(axis=-1), cmap=ListedColormap(["#8fb8de", "#f2c14e"]), **where)
-    actions.set_title("Push left (blue) or right")
-    for axes in (values, actions):
-        axes.set_xlabel("angle of the pole (rad)")
-        axes.set_ylabel("its speed (rad/s)")
+    axes.imshow(
+        sums.argmax(axis=-1),
+        cmap=ListedColormap([*hues.values()]),
+        origin="lower",
+        aspect="auto",
+        extent=(*bounds[0], *bounds[1]),
+    )
+    axes.set_title("What the median agent does")
+    axes.set_xlabel("angle of the pole (rad)")
+    axes.set_ylabel("angular speed (rad/s)")
+    kinds = [Patch(facecolor=hue, edgecolor="#1f2328", label=what) for what, hue in hues.items()]
+    axes.legend(handles=kinds, loc="lower right", labelcolor="#1f2328")
 
 
 def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
     from matplotlib.patches import Patch
 
-    axes.set_title("Million steps a second (log scale)", x=-0.83)
-    measured, estimated = colours.faint, colours.orange
-    hues = [measured if bar.is_measured else estimated for bar in shown]
+    axes.set_title("Million steps/s on a 5x5 map (log)", x=-0.83)
+    hues = {CORE: colours.faint, LANE: colours.orange, CHIP: colours.blue}
     rates = [bar.rate / 1e6 for bar in shown]
-    axes.barh(range(len(shown)), rates, color=hues, height=0.62)
+    axes.barh(range(len(shown)), rates, color=[hues[bar.group] for bar in shown], height=0.62)
     for row, rate in enumerate(rates):
         axes.annotate(number(rate), (rate, row), (4, 0), textcoords="offset points", va="center")
     axes.set_yticks(range(len(shown)), [bar.name for bar in shown])
@@ -245,8 +259,5 @@ def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
     axes.set_xlim(left=0.03)
     axes.xaxis.set_visible(False)
     axes.spines[["bottom", "left"]].set_visible(False)
-    kinds = [
-        Patch(color=measured, label="measured on this CPU"),
-        Patch(color=estimated, label="post-route estimate"),
-    ]
-    axes.legend(handles=kinds, loc="upper right", bbox_to_anchor=(1.2, 0.02), ncols=2)
+    kinds = [Patch(color=hue, label=group) for group, hue in hues.items()]
+    axes.legend(handles=kinds, loc="upper right", bbox_to_anchor=(1.25, 0.04), labelspacing=0.2)

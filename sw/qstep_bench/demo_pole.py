@@ -98,11 +98,11 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
     model = on_model()
     own, port = model.plan, SimPort(model.config)
     with LinkAgents(port, own.config, own.loaded, own.settings) as device:
-        clocks, begun = port.clocks, time.perf_counter()
+        clocks, begun = port.clocks, time.process_time()
         for piece in range(_PIECES):
             device.run(STEPS // _PIECES)
             progress((piece + 1) * (STEPS // _PIECES))
-        clocks, seconds = port.clocks - clocks, time.perf_counter() - begun
+        clocks, seconds = port.clocks - clocks, time.process_time() - begun
         table = device.table
     weights = own.config.format.to_float(policy_table(own.config, table))
     envs = gym.make_vec(CART_POLE.env_id, num_envs=AGENTS * _EPISODES)

@@ -27,7 +27,7 @@ from qstep_bench.measure import Benchmark, Spread
 
 MODEL, GREEDY, _ = demo_agents.on_model()
 ON_CHIP = demo_agents.OnChip(320_123, 1.5, MODEL.table, MODEL, GREEDY, 400e6)
-SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", rate=Spread.of([138e6]))])
+SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", processor_rate=Spread.of([138e6]))])
 
 
 @cache
@@ -110,16 +110,20 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
     assert result.exit_code == 0
     assert "All 100 table entries are equal, bit for bit." in result.output
     assert "this is the best way\nat gamma 0.9." in result.output
-    for name in ("result", "cartpole"):
+    for name in ("result", "map"):
         light, dark = (imread(tmp_path / f"{name}-{theme}.png") for theme in ("light", "dark"))
         assert light.shape == dark.shape
         shown = light[..., 3] > 0.99  # the rest is transparent
         assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
-    assert "320,000 steps in 320,123 clocks of the chip, simulated here in 1.5 s." in result.output
+    assert (
+        "320,000 steps in 320,123 clocks of the chip, simulated in 1.5 s of processor time."
+        in result.output
+    )
     assert "All 1,600 table entries are the model's, bit for bit." in result.output
     assert "16 of 16 agents found the best way." in result.output
     assert (
-        "1,600,000 steps in 2,000,123 clocks of the chip, simulated here in 2.5 s." in result.output
+        "1,600,000 steps in 2,000,123 clocks of the chip, simulated in 2.5 s of processor time."
+        in result.output
     )
     assert "All 20,736 weights are the model's, bit for bit." in result.output
     assert "11 of 16 agents solve it" in result.output
@@ -131,7 +135,7 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
 
 
 def test_curves_show_exploring_and_greedy_returns_and_whose_optimum_it_is() -> None:
-    axes = demo_picture.draw_result(ON_CHIP, [demo_picture.Bar("C", 1e8, True)]).axes[0]
+    axes = demo_picture.draw_map(ON_CHIP).axes[0]
     optimum, exploring, greedy = (np.asarray(line.get_ydata()) for line in axes.lines)
     assert set(optimum) == {-6.0}
     assert [text.get_text() for text in axes.texts] == ["greedy optimum at gamma 0.9"]
@@ -146,18 +150,19 @@ def test_a_larger_gamma_prefers_the_pit_so_the_return_of_the_optimum_depends_on_
     assert (best[0.93].mean_return, best[0.93].success) == (-5, 0)
 
 
-def test_bars_tell_what_was_measured_from_what_is_estimated() -> None:
+def test_bars_are_grouped_by_core_lane_and_chip() -> None:
     boards = [
         report(Config(25, 4, acting=Acting(agents=agents), lanes=lanes), clock)
         for agents, lanes, clock in ((1, 1, 300), (16, 1, 200), (16, 1, 200), (32, 2, 150))
     ]
     shown = demo_picture.bars(SPEED, ON_CHIP, [*boards, report(Config(25, 4), 400)])
-    assert [(bar.name, bar.rate, bar.is_measured) for bar in shown] == [
-        ("QStep, simulated chip", 320_000 / 1.5, True),
-        ("C, one agent", 138e6, True),
-        ("QStep, model, 16 agents", 400e6, True),
-        ("QStep, made-up, 1 lane", 200e6, False),
-        ("QStep, made-up, 2 lanes", 300e6, False),
+    core, lane, chip = demo_picture.CORE, demo_picture.LANE, demo_picture.CHIP
+    assert [(bar.name, bar.rate, bar.group) for bar in shown] == [
+        ("simulated chip", 320_000 / 1.5, core),
+        ("C, one agent", 138e6, core),
+        ("QStep model, 16 agents", 400e6, core),
+        ("made-up", 200e6, lane),
+        ("made-up, 2 lanes", 300e6, chip),
     ]
 
 

@@ -1,17 +1,16 @@
 """The documentation site: what it takes from the source, and that a broken link fails it."""
 
-import importlib
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from sphinx.errors import ExtensionError
 from tb.browser import chromium
+from tools.reference import python, rtl
+from tools.reference.registers import rows
 
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
@@ -49,30 +48,17 @@ endmodule
 """
 
 
-@pytest.fixture(scope="module")
-def headers() -> ModuleType:
-    return extension("rtl_headers")
-
-
-def extension(name: str) -> ModuleType:
-    sys.path.insert(0, str(DOCS / "extensions"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.pop(0)
-
-
-def test_a_header_has_its_paragraphs_and_ports(headers: ModuleType, tmp_path: Path) -> None:
+def test_a_header_has_its_paragraphs_and_ports(tmp_path: Path) -> None:
     path = tmp_path / "qs_thing.sv"
     path.write_text(HEADER, encoding="utf-8")
-    header = headers.parsed(path)
+    header = rtl.parsed(path)
     assert (header.name, header.summary) == ("qs_thing", "A thing: it counts.")
     assert header.entries["Function"] == [
         "Counts clocks, as qs_lane does.",
         "\n    a  map",
         "And on.",
     ]
-    assert [*header.entries] == list(headers.ENTRIES)
+    assert [*header.entries] == list(rtl.ENTRIES)
     assert header.declaration.splitlines()[-2:] == ["    input logic clk_i", ");"]
 
 
@@ -90,27 +76,56 @@ def test_a_header_has_its_paragraphs_and_ports(headers: ModuleType, tmp_path: Pa
     ids=["entry", "module", "license"],
 )
 def test_a_header_that_lacks_something_is_refused(
-    headers: ModuleType, tmp_path: Path, before: str, after: str, message: str
+    tmp_path: Path, before: str, after: str, message: str
 ) -> None:
     path = tmp_path / "qs_thing.sv"
     assert HEADER.count(before) == 1
     path.write_text(HEADER.replace(before, after), encoding="utf-8")
-    with pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"):
-        headers.parsed(path)
+    with pytest.raises(rtl.HeaderError, match=f"^{re.escape(message)}$"):
+        rtl.parsed(path)
 
 
-def test_the_page_of_hardware_modules_has_every_file(headers: ModuleType) -> None:
-    page = (DOCS / "rtl.md").read_text(encoding="utf-8")
-    patterns = " ".join(re.findall(r"^```{rtl-headers} (.+)$", page, re.MULTILINE))
-    shown = {path for pattern in patterns.split() for path in ROOT.glob(pattern)}
-    assert shown == {path for path in SOURCES if BENCH not in path.as_posix()}
-    assert all(headers.parsed(path).name == path.stem for path in shown)
+def test_the_page_of_hardware_modules_has_every_file() -> None:
+    links = re.findall(r"^\[`(.+)`\]\(\.\./", (DOCS / "rtl.md").read_text("utf-8"), re.MULTILINE)
+    assert {ROOT / link for link in links} == {
+        path for path in SOURCES if BENCH not in path.as_posix()
+    }
+
+
+def test_a_header_that_names_no_module_is_refused() -> None:
+    with pytest.raises(rtl.HeaderError, match="qs_thing: the header names qs_coffee, which is no"):
+        rtl._linked("As qs_lane does, and qs_coffee.", "qs_thing", {"qs_lane"})
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    doc = """Return ``x``.
+
+By :func:`~qstep.open`::
+
+    a  map
+
+Parameters
+----------
+x : int
+    From 1 on,
+    up to 3.
+
+Examples
+--------
+>>> 1 + 1
+2
+"""
+    assert python._prose(doc) == (
+        "Return `x`.\n\nBy `qstep.open`:\n\n```text\na  map\n```\n\n"
+        "**Parameters**\n\n- `x`: `int`  \n  From 1 on,\n  up to 3.\n\n\n"
+        "**Examples**\n\n```python\n>>> 1 + 1\n2\n```\n\n"
+    )
 
 
 @pytest.mark.parametrize("block", [LANE, AGENTS])
 def test_the_table_of_registers_is_the_map_of_the_bench(block: str) -> None:
     found: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {}
-    for address, name, bits, _, _, _ in extension("register_map").rows(block):
+    for address, name, bits, _, _, _ in rows(block):
         if address:
             fields: dict[str, tuple[int, int]] = {}
             found[name] = int(address, 16), fields
@@ -139,14 +154,10 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         "nbformat_minor": 5,
     }
     (tmp_path / "docs").mkdir()
-    (tmp_path / "rtl").mkdir()
-    (tmp_path / "rtl/qs_thing.sv").write_text(
-        HEADER.replace("qs_lane", "qs_coffee"), encoding="utf-8"
-    )
     for name, text in {
         "docs/index.md": "# Site\n\n```{toctree}\nbook\nfaults\n```\n",
         "docs/faults.md": "# Faults\n\n[a](coffee.md) [b](#coffee) [c](index.md#coffee)\n\n"
-        "```{eval-rst}\n:func:`qstep.coffee`\n```\n\n```{rtl-headers} rtl/*.sv\n```\n",
+        "```{eval-rst}\n:func:`qstep.coffee`\n```\n",
         "docs/orphan.md": "# Orphan\n",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -162,7 +173,6 @@ def test_whatever_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
         "target not found: 'coffee'",
         "local id not found in doc 'docs/index': 'coffee'",
         "py:func reference target not found: qstep.coffee",
-        "undefined label: 'qs_coffee'",
         "orphan.md: WARNING: document isn't included in any toctree",
         "book.ipynb: WARNING: Executing notebook failed",
         "KeyError: 'coffee'",

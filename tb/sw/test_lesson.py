@@ -48,19 +48,39 @@ def test_right_answers_pass(capsys: pytest.CaptureFixture[str]) -> None:
         "right: 2,000 updates of the simulated module equal the model's",
         "right: 5 cases notice all 6 wrong updates",
         "right: 300 streams wait as in the lane",
+        "right: 2 multipliers, 128 LUT4 on an ECP5",
     ]
 
 
 @pytest.mark.rtl
 @pytest.mark.slow
 def test_every_exercise_begins_with_a_wrong_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    python, verilog, cases, clocks = checked(capsys, START)
+    python, verilog, cases, clocks, multipliers = checked(capsys, START)
     assert python.startswith("wrong: updated(")
     assert "): q_o is " in verilog
     assert f"1 the update in Python             {python}\n" in LESSON
     assert f"2 the update in SystemVerilog      {verilog}\n" in LESSON
     assert cases == "wrong: no case notices an update that " + ", or one that ".join(golden.WRONG)
     assert clocks.startswith("wrong: clocks(2, [")
+    assert multipliers == verilog
+    assert f"5 an update with fewer multipliers {multipliers}\n" in LESSON
+
+
+@pytest.mark.rtl
+@pytest.mark.slow
+def test_three_products_are_exact_but_too_many(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    path = folder / "my_update.sv"
+    saving = "(34'(q_i) <<< 15) + 34'(alpha * difference)"
+    right = path.read_text(encoding="utf-8")
+    assert right.count(saving) == 1
+    plain = right.replace(saving, "34'(beta * q_i) + 34'(alpha * reward_i)")
+    declared = "logic signed [16:0] beta;\n  assign beta = 17'sd32768 - alpha;\n"
+    path.write_text(plain.replace("  logic signed [33:0]", f"{declared}  logic signed [33:0]"))
+    exact, many = checked(capsys, folder, "2", "5")
+    assert exact.startswith("right: ")
+    assert re.fullmatch(r"wrong: 3 multipliers, \d+ LUT4; 2 multipliers are enough", many)
 
 
 @pytest.mark.parametrize("name", golden.WRONG)
@@ -122,7 +142,7 @@ def test_an_answer_that_cannot_be_checked_is_wrong(
 
 
 def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], [str(ANSWERS), "5"]):
+    for arguments in ([], [str(ANSWERS), "6"]):
         assert check.main(arguments) == 2
         assert capsys.readouterr().out.strip() == inspect.getdoc(check)
 

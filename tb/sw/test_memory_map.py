@@ -23,7 +23,7 @@ from qstep_rtl import world_port
 
 @pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
 def test_a_generated_file_is_what_its_description_gives(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generated()[path]
+    assert path.read_text(encoding="utf-8") == generated()[path]()
 
 
 def test_a_page_without_a_place_for_its_tables_is_named(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""The wheel holds all of the package; ``make wheel`` tries it without a checkout, and the README."""
+"""The wheel holds all of the package; ``make wheel`` tries it without a checkout, and runs the pages."""
 
 import shlex
 import sys
@@ -13,6 +13,7 @@ from tools.wheel import (
     ROOT,
     WheelError,
     build,
+    commands,
     left_out,
     run,
     strangers,
@@ -47,14 +48,14 @@ def test_commands_of_a_page_are_found_in_order_without_remarks() -> None:
     assert written(page) == ["pip install '.[live]'", "qstep live x", "qstep doctor"]
 
 
-def test_every_command_of_the_readme_is_carried_out_or_excluded_for_a_reason() -> None:
-    commands = written((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len([command for command in commands if command.startswith("qstep ")]) > 25
-    tried = [command for command in commands if not command.startswith(tuple(EXCLUDED))]
+def test_every_command_of_readme_and_quick_start_runs_or_is_excluded_for_a_reason() -> None:
+    found = commands()
+    assert len([command for command in found if command.startswith("qstep ")]) > 25
+    tried = [command for command in found if not command.startswith(tuple(EXCLUDED))]
     assert {command.split()[0] for command in tried} == {"pip", "qstep"}
     # No entry outlives its command.
     for start in (*EXCLUDED, *BOUNDED):
-        assert any(command.startswith(start) for command in commands), start
+        assert any(command.startswith(start) for command in found), start
 
 
 STOPS = "import signal, time; signal.signal(15, lambda *_: exit({})); time.sleep(60)"

@@ -161,8 +161,8 @@ def _show_agents(console: Console, found: OnChip) -> None:
     console.print(
         f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with\n"
         "its own table, act and learn in hardware; the link carries commands and tables.\n\n"
-        f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
-        f"{found.seconds:.2g} s."
+        f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated in "
+        f"{found.seconds:.2g} s of processor time."
     )
     _tell_difference(console, found.differing, found.table.size, "table entries")
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
@@ -206,8 +206,8 @@ def _show_pole(console: Console, found: OnPole, out: Path) -> None:
     path = out / "cartpole.h"
     write_atomically(path, to_c(found.table[found.middle], found.model.config).encode())
     console.print(
-        f"{found.model.updates:,} steps in {found.clocks:,} clocks of the chip, simulated here in "
-        f"{found.seconds:.2g} s."
+        f"{found.model.updates:,} steps in {found.clocks:,} clocks of the chip, simulated in "
+        f"{found.seconds:.2g} s of processor time."
     )
     _tell_difference(console, found.differing, found.table.size, "weights")
     console.print(
