@@ -27,6 +27,7 @@ __all__ = [
     "copies_lanes",
     "files_around",
     "identity",
+    "mapped",
     "parameters",
     "read",
     "read_board",
@@ -72,7 +73,7 @@ def synthesise(board: Board, config: Config) -> Path:
 
         steps = refinements(FAMILIES[board.family], agents=config.acting is not None)
         top, synthesis = around_device(board, config, build), _synthesis(board, config)
-        return _mapped(top, synthesis, read_board(board, config), [build], prepare, steps)
+        return mapped(top, synthesis, read_board(board, config), [build], prepare, steps)
 
 
 def identity(board: Board, config: Config, versions_of: Mapping[str, str] | None = None) -> str:
@@ -147,7 +148,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     depends = [str(sorted(versions(board).items())), *(sources.substance(path) for path in files)]
     steps = refinements(FAMILIES[board.family], agents=False)
     top, synthesis = around_lane(board, sizes), FAMILIES[board.family].synthesis
-    return _mapped(top, synthesis, reading, depends, prepare, steps)
+    return mapped(top, synthesis, reading, depends, prepare, steps)
 
 
 def stage(config: Config, folder: Path) -> None:
@@ -218,7 +219,7 @@ def parameters(values: Mapping[str, object]) -> str:
     return " ".join(f"-G {name}={value}" for name, value in values.items())
 
 
-def _mapped(
+def mapped(
     top: str,
     synthesis: str,
     reading: Sequence[str],

@@ -27,6 +27,7 @@ __all__ = [
     "around_acting",
     "around_device",
     "around_lane",
+    "around_learner",
     "generated_top",
 ]
 
@@ -110,6 +111,11 @@ def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
 def around_acting(board: Board) -> str:
     """Return the module around ``qs_acting_wrapper``; otherwise like :func:`around_lane`."""
     return _around_wrapper(board, "qs_acting_wrapper", {})
+
+
+def around_learner(board: Board) -> str:
+    """Return the module around ``qs_learner_wrapper``; otherwise like :func:`around_lane`."""
+    return _around_wrapper(board, "qs_learner_wrapper", {})
 
 
 def _around_wrapper(board: Board, wrapper: str, sizes: Mapping[str, int]) -> str:

@@ -8,16 +8,17 @@
 //             is set_i of the request's clock. Each entry that leaves makes one learn request: the entry that left
 //             before it, and this one as the next. A key that matches nothing changes nothing but a counter. Golden
 //             model: qstep.golden.evaluation_queue.
-// Timing      One demand, one fill and one insert per clock, except for holds. ready depends on neither valid nor
-//             data. A learn request is valid queue_stages + 1 clocks after the insert was accepted.
-// Handshake   Requests form one sequence: that of their acceptance, and within a clock demand, fill, insert. An
-//             insert waits for room in the queue of learn requests.
+// Timing      One demand or fill, and one insert, per clock, except for holds. ready does not depend on data;
+//             fill_ready_o depends on demand_valid_i. A learn request is valid queue_stages + 1 clocks after the
+//             insert was accepted.
+// Handshake   Requests form one sequence: that of their acceptance, and within a clock the insert is the last. A
+//             fill waits for a clock without a demand, an insert for room in the queue of learn requests.
 // Reset       Empties the queue; counters become 0. Keys and payloads stay undefined until inserted.
 // Hazards     A demand whose key is that of a request in flight waits in the request register until that one is
 //             done, and so do the requests after it. holds_o counts these clocks and wraps, as the other counters
 //             do.
 // Invariants  NoRequestIsLost_A, RewardIsRead_A
-// Resources   Entries * KeyBits registers and two comparators for each; block RAM for payloads and rewards.
+// Resources   Entries * KeyBits registers and a comparator for each entry; block RAM for payloads and rewards.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021, section 4.
 
@@ -87,7 +88,8 @@ module qs_evaluation_queue
 
   // --- Acceptance: stage 0, its holds, and the place of an insert ----------------------------------------
   typedef struct packed {
-    logic               valid;
+    logic               demand;
+    logic               fill;
     logic [KeyBits-1:0] key;
   } search_t;
 
@@ -103,8 +105,7 @@ module qs_evaluation_queue
 
   typedef struct packed {
     logic    set;
-    search_t demand;
-    search_t fill;
+    search_t search;
     insert_t insert;
   } request_t;
 
@@ -117,12 +118,15 @@ module qs_evaluation_queue
 
   assign free = hold_q == '0;
   assign demand_ready_o = free;
-  assign fill_ready_o = free;
+  assign fill_ready_o = free && !demand_valid_i;
   assign insert_ready_o = free && !leaving_q[$clog2(Room)];
 
   assign request.set = set_i;
-  assign request.demand = '{demand_valid_i && demand_ready_o, demand_key_i};
-  assign request.fill = '{fill_valid_i && fill_ready_o, fill_key_i};
+  assign request.search = '{
+          demand: demand_valid_i && demand_ready_o,
+          fill: fill_valid_i && fill_ready_o,
+          key: demand_valid_i ? demand_key_i : fill_key_i
+      };
   assign request.insert = '{
           valid: insert_valid_i && insert_ready_o,
           leaves: insert_valid_i && insert_ready_o && full_q,
@@ -136,8 +140,8 @@ module qs_evaluation_queue
   logic [Effect-1:0] concerns;  // the request in a stage has the key of the new demand
   for (genvar k = 0; k < Effect; k++) begin : gen_ahead
     assign concerns[k] =
-        (request_q[k].demand.valid && request_q[k].demand.key == demand_key_i) ||
-        (request_q[k].fill.valid && request_q[k].fill.key == demand_key_i) ||
+        ((request_q[k].search.demand || request_q[k].search.fill) &&
+         request_q[k].search.key == demand_key_i) ||
         (request_q[k].insert.valid && request_q[k].insert.key == demand_key_i);
   end
 
@@ -145,7 +149,7 @@ module qs_evaluation_queue
   always_comb begin
     hold = '0;
     for (int unsigned k = Effect; k > 0; k--) begin
-      if (request.demand.valid && concerns[k-1]) hold = HoldBits'(Effect + 1 - k);
+      if (request.search.demand && concerns[k-1]) hold = HoldBits'(Effect + 1 - k);
     end
   end
 
@@ -154,8 +158,8 @@ module qs_evaluation_queue
     if (free) request_q[0] <= request;
     request_q[Leave:1] <= request_q[Leave-1:0];
     if (!free) begin
-      request_q[1].demand.valid <= 1'b0;
-      request_q[1].fill.valid <= 1'b0;
+      request_q[1].search.demand <= 1'b0;
+      request_q[1].search.fill <= 1'b0;
       request_q[1].insert.valid <= 1'b0;
       request_q[1].insert.leaves <= 1'b0;
     end
@@ -167,8 +171,8 @@ module qs_evaluation_queue
     holds_o <= holds_o + 32'(!free);
     if (rst_i) begin
       for (int unsigned k = 0; k <= Leave; k++) begin
-        request_q[k].demand.valid  <= 1'b0;
-        request_q[k].fill.valid    <= 1'b0;
+        request_q[k].search.demand <= 1'b0;
+        request_q[k].search.fill   <= 1'b0;
         request_q[k].insert.valid  <= 1'b0;
         request_q[k].insert.leaves <= 1'b0;
       end
@@ -179,7 +183,7 @@ module qs_evaluation_queue
   // --- Search: the keys are compared in stage 0, in which an insert writes its own -------------------------
   logic [Entries-1:0][KeyBits-1:0] key_q;
   logic [Entries-1:0] used_q, older_q, rewarded_q, filled_q;
-  logic [Entries-1:0] demand_match_q, fill_match_q, match_older_q, match_filled_q;
+  logic [Entries-1:0] match_q, match_older_q, match_filled_q;
   logic inserts, insert_last;
   logic [IndexBits-1:0] insert_place;
   assign inserts = free && request_q[0].insert.valid;
@@ -188,8 +192,8 @@ module qs_evaluation_queue
 
   always_ff @(posedge clk_i) begin
     for (int unsigned n = 0; n < Entries; n++) begin
-      demand_match_q[n] <= used_q[n] && !rewarded_q[n] && key_q[n] == request_q[0].demand.key;
-      fill_match_q[n]   <= used_q[n] && key_q[n] == request_q[0].fill.key;
+      match_q[n] <= used_q[n] && !(request_q[0].search.demand && rewarded_q[n]) &&
+          key_q[n] == request_q[0].search.key;
       if (inserts && insert_place == IndexBits'(n)) begin
         key_q[n]   <= request_q[0].insert.key;
         used_q[n]  <= 1'b1;
@@ -205,51 +209,38 @@ module qs_evaluation_queue
     end
   end
 
-  logic demand_hit, demand_filled, fill_hit, unused_filled;
-  logic [IndexBits-1:0] demand_index, fill_index;
+  logic hit, hit_filled;
+  logic [IndexBits-1:0] hit_index;
 
   qs_oldest #(
       .Entries(Entries)
-  ) u_demand (
+  ) u_oldest (
       .clk_i,
-      .match_i(demand_match_q),
+      .match_i(match_q),
       .older_i(match_older_q),
       .tag_i  (match_filled_q),
-      .hit_o  (demand_hit),
-      .index_o(demand_index),
-      .tag_o  (demand_filled)
+      .hit_o  (hit),
+      .index_o(hit_index),
+      .tag_o  (hit_filled)
   );
 
-  qs_oldest #(
-      .Entries(Entries)
-  ) u_fill (
-      .clk_i,
-      .match_i(fill_match_q),
-      .older_i(match_older_q),
-      .tag_i  ('0),
-      .hit_o  (fill_hit),
-      .index_o(fill_index),
-      .tag_o  (unused_filled)
-  );
-
-  // --- Effect: flags and rewards, in the order demand, fill, insert ---------------------------------------
+  // --- Effect: flags and rewards, those of the insert last -----------------------------------------------
   request_t effect;
   logic rewards, fills;
   logic [Width-1:0] demand_reward;
   assign effect = request_q[Effect];
-  assign rewards = effect.demand.valid && demand_hit;
-  assign fills = effect.fill.valid && fill_hit;
-  assign demand_reward = rewards_i[effect.set][demand_filled?Timely : Late];
+  assign rewards = effect.search.demand && hit;
+  assign fills = effect.search.fill && hit;
+  assign demand_reward = rewards_i[effect.set][hit_filled?Timely : Late];
 
   always_ff @(posedge clk_i) begin
-    if (rewards) rewarded_q[demand_index] <= 1'b1;
-    if (fills) filled_q[fill_index] <= 1'b1;
+    if (rewards) rewarded_q[hit_index] <= 1'b1;
+    if (fills) filled_q[hit_index] <= 1'b1;
     if (effect.insert.valid) begin
       rewarded_q[effect.insert.place] <= effect.insert.rewarded;
       filled_q[effect.insert.place]   <= 1'b0;
     end
-    unknown_o <= unknown_o + 32'(effect.demand.valid && !demand_hit) +
-        32'(effect.fill.valid && !fill_hit);
+    unknown_o <= unknown_o + 32'((effect.search.demand || effect.search.fill) && !hit);
     if (rst_i) unknown_o <= '0;
   end
 
@@ -268,7 +259,7 @@ module qs_evaluation_queue
   always_ff @(posedge clk_i)
     rewarded <= {
       rewarded[Leave-1:Read],
-      rewarded_q[effect.insert.place] || (rewards && demand_index == effect.insert.place)
+      rewarded_q[effect.insert.place] || (rewards && hit_index == effect.insert.place)
     };
 
   qs_ram #(
@@ -277,7 +268,7 @@ module qs_evaluation_queue
   ) u_rewards (
       .clk_i,
       .write_i      (rewards),
-      .write_index_i(demand_index),
+      .write_index_i(hit_index),
       .write_data_i (demand_reward),
       .read_index_i (request_q[Read].insert.place),
       .data_o       (old_demand_reward)
@@ -332,11 +323,11 @@ module qs_evaluation_queue
   end
 
   logic unused_bits;
-  assign unused_bits = ^{request_q, unused_filled};
+  assign unused_bits = ^request_q;
 
   `QS_ASSERT(NoRequestIsLost_A, !request_q[Leave].insert.leaves || left_room)
   `QS_ASSERT(
       RewardIsRead_A,
-      !rewards || !request_q[Read].insert.leaves || demand_index != request_q[Read].insert.place)
+      !rewards || !request_q[Read].insert.leaves || hit_index != request_q[Read].insert.place)
 
 endmodule

@@ -5,14 +5,14 @@
 //             with constant t (qs_feature_hash). The answer repeats the rows, which the insert of the action hands to the
 //             queue (qs_evaluation_queue). What leaves the queue is learnt (qs_planes). Golden model: PlanesConfig.rows_of,
 //             PlanesModel and EvaluationQueue in qstep.
-// Timing      One choose request, demand, fill and insert per clock, except for holds. An answer is valid HashStages clocks
-//             later than that of qs_planes.
+// Timing      One choose request, one insert, and one demand or fill per clock, except for holds. An answer is valid
+//             HashStages clocks later than that of qs_planes.
 // Handshake   That of qs_planes and qs_evaluation_queue. Choose and learn requests form a sequence of their own: a choice sees
 //             the updates that reached qs_planes before it.
 // Reset       Empties everything. The tables are cleared in the next Rows * Actions clocks.
 // Hazards     none of its own
 // Invariants  none of its own
-// Resources   fpga/reports
+// Resources   docs/learner.md
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021.
 

@@ -10,7 +10,7 @@ from qstep.spec.planes import KEY_BITS, QUEUE_ENTRIES, PlanesConfig
 from qstep.spec.random import first_word
 from qstep_rtl import sources
 
-__all__ = ["BENCH", "TOP", "generate_learner", "learner_files"]
+__all__ = ["BENCH", "TOP", "generate_learner", "learner_files", "learner_ports"]
 
 TOP, BENCH = "qstep_learner", "qstep_learner_bench.v"
 
@@ -24,8 +24,8 @@ def learner_files() -> list[Path]:
     return [path for path in everything if path in needed]
 
 
-def _ports(config: PlanesConfig, key_bits: int) -> list[tuple[str, str, int]]:
-    """Return direction, name and bits of each port."""
+def learner_ports(config: PlanesConfig, key_bits: int = 20) -> list[tuple[str, str, int]]:
+    """Return direction, name and bits of each port of ``qstep_learner``."""
     row_bits = config.all_planes * (config.rows - 1).bit_length()
     action, width = (config.actions - 1).bit_length(), config.format.width
 
@@ -61,7 +61,7 @@ def _top(config: PlanesConfig, entries: int, key_bits: int, seed: int) -> str:
     declared = ",\n".join(
         f"    {way} logic {'signed ' * (name == 'answer_value_o')}"
         f"{f'[{bits - 1}:0] ' if bits > 1 else ''}{name}"
-        for way, name, bits in _ports(config, key_bits)
+        for way, name, bits in learner_ports(config, key_bits)
     )
     constants = ", ".join(f"32'h{constant:08x}" for constant in reversed(config.constants))
     parameters = {

@@ -71,11 +71,9 @@ module queue_proof
   logic [31:0] number_q;
 
   typedef struct packed {
-    logic demand_hit;
-    logic [IndexBits-1:0] demand_index;
-    logic [Width-1:0] reward;
-    logic fill_hit;
-    logic [IndexBits-1:0] fill_index;
+    logic hit;
+    logic [IndexBits-1:0] index;
+    logic [Width-1:0] reward;  // of a demand
   } found_t;
 
   logic demands, fills, inserts, leaves;
@@ -93,21 +91,18 @@ module queue_proof
     found = '0;
     for (int unsigned age = Entries; age > 0; age--) begin  // the oldest one is seen last
       automatic logic [IndexBits-1:0] n = IndexBits'(age - 1) + (full_q ? place_q : '0);
-      if (used_q[n] && key_q[n] == demand_key_i && !rewarded_q[n]) begin
-        found.demand_hit   = 1'b1;
-        found.demand_index = n;
-      end
-      if (used_q[n] && key_q[n] == fill_key_i) begin
-        found.fill_hit   = 1'b1;
-        found.fill_index = n;
+      if (used_q[n] && (demand_valid_i ? key_q[n] == demand_key_i && !rewarded_q[n] :
+                        key_q[n] == fill_key_i)) begin
+        found.hit   = 1'b1;
+        found.index = n;
       end
     end
-    found.reward = rewards_i[set_i][filled_q[found.demand_index]?Timely : Late];
+    found.reward = rewards_i[set_i][filled_q[found.index]?Timely : Late];
     rewarded = rewarded_q;
     place_reward = reward_q[place_q];
-    if (demands && found.demand_hit) begin
-      rewarded[found.demand_index] = 1'b1;
-      if (found.demand_index == place_q) place_reward = found.reward;
+    if (demands && found.hit) begin
+      rewarded[found.index] = 1'b1;
+      if (found.index == place_q) place_reward = found.reward;
     end
     if (!rewarded[place_q]) place_reward = rewards_i[set_i][Unused];
   end
@@ -119,8 +114,8 @@ module queue_proof
     past_q <= 1'b1;
     rewards_q <= rewards_i;
     rewarded_q <= rewarded;
-    if (demands && found.demand_hit) reward_q[found.demand_index] <= found.reward;
-    if (fills && found.fill_hit) filled_q[found.fill_index] <= 1'b1;
+    if (demands && found.hit) reward_q[found.index] <= found.reward;
+    if (fills && found.hit) filled_q[found.index] <= 1'b1;
     if (inserts) begin
       key_q[place_q] <= insert_key_i;
       payload_q[place_q] <= insert_payload_i;
@@ -174,7 +169,7 @@ module queue_proof
       Leaving_L : assert (u_queue.leaving_q == (RoomBits + 1)'(given_q - u_queue.u_left.take_q));
       Room_L : assert (32'(u_queue.leaving_q) <= Room);
       Words_L : assert (32'((RoomBits + 1)'(u_queue.u_left.put_q - u_queue.u_left.take_q)) <= Room);
-      Hold_L : assert (u_queue.hold_q == '0 || u_queue.request_q[0].demand.valid);
+      Hold_L : assert (u_queue.hold_q == '0 || u_queue.request_q[0].search.demand);
     end
   end
 
@@ -190,13 +185,12 @@ module queue_proof
       for (int unsigned j = Effect + 3; j > 0; j--) begin
         automatic int unsigned k = j - 1;
         if (k <= Effect) begin
-          if (u_queue.request_q[k].demand.valid && found_q[k].demand_hit &&
-              32'(found_q[k].demand_index) == n) begin
+          if (u_queue.request_q[k].search.demand && found_q[k].hit &&
+              32'(found_q[k].index) == n) begin
             rewarded_n = 1'b1;
             reward_n   = found_q[k].reward;
           end
-          if (u_queue.request_q[k].fill.valid && found_q[k].fill_hit &&
-              32'(found_q[k].fill_index) == n)
+          if (u_queue.request_q[k].search.fill && found_q[k].hit && 32'(found_q[k].index) == n)
             filled_n = 1'b1;
         end
         if (u_queue.request_q[k].insert.valid && 32'(u_queue.request_q[k].insert.place) == n) begin
@@ -237,38 +231,37 @@ module queue_proof
   end
 
   // A demand waits for the requests of its key, and so finds what the definition found.
+  function automatic logic searches(int unsigned k);
+    return u_queue.request_q[k].search.demand || u_queue.request_q[k].search.fill;
+  endfunction
+
   function automatic logic concerns(int unsigned k, logic [KeyBits-1:0] key);
-    return (u_queue.request_q[k].demand.valid && u_queue.request_q[k].demand.key == key) ||
-        (u_queue.request_q[k].fill.valid && u_queue.request_q[k].fill.key == key) ||
+    return (searches(k) && u_queue.request_q[k].search.key == key) ||
         (u_queue.request_q[k].insert.valid && u_queue.request_q[k].insert.key == key);
   endfunction
 
   for (genvar k = 0; k <= Effect; k++) begin : gen_stage
-    logic apart, demand_replaced, fill_replaced;
+    logic apart, replaced;
     always_comb begin
       apart = 1'b1;
       for (int unsigned j = k + 1; j <= k + Effect && j <= Leave; j++) begin
-        if (u_queue.request_q[k].demand.valid && concerns(
-                j, u_queue.request_q[k].demand.key
+        if (u_queue.request_q[k].search.demand && concerns(
+                j, u_queue.request_q[k].search.key
             ) && (k > 0 || j + 32'(u_queue.hold_q) <= Effect))
           apart = 1'b0;
       end
-      {demand_replaced, fill_replaced} = '0;
+      replaced = 1'b0;
       for (int unsigned j = 1; j <= k; j++) begin
-        if (u_queue.request_q[j].insert.valid) begin
-          if (u_queue.request_q[j].insert.place == found_q[k].demand_index) demand_replaced = 1'b1;
-          if (u_queue.request_q[j].insert.place == found_q[k].fill_index) fill_replaced = 1'b1;
-        end
+        if (u_queue.request_q[j].insert.valid &&
+            u_queue.request_q[j].insert.place == found_q[k].index)
+          replaced = 1'b1;
       end
       if (past_q) begin
         Apart_L : assert (apart);
-        if (u_queue.request_q[k].demand.valid && found_q[k].demand_hit && !demand_replaced) begin
-          DemandKey_L :
-          assert (u_queue.key_q[found_q[k].demand_index] == u_queue.request_q[k].demand.key);
-        end
-        if (u_queue.request_q[k].fill.valid && found_q[k].fill_hit && !fill_replaced) begin
-          FillKey_L :
-          assert (u_queue.key_q[found_q[k].fill_index] == u_queue.request_q[k].fill.key);
+        One_L :
+        assert (!u_queue.request_q[k].search.demand || !u_queue.request_q[k].search.fill);
+        if (searches(k) && found_q[k].hit && !replaced) begin
+          Key_L : assert (u_queue.key_q[found_q[k].index] == u_queue.request_q[k].search.key);
         end
       end
     end
@@ -292,10 +285,10 @@ module queue_proof
     ahead_rewarded = u_queue.rewarded_q;
     ahead_filled   = u_queue.filled_q;
     for (int unsigned k = Effect; k > 0; k--) begin
-      if (u_queue.request_q[k].demand.valid && found_q[k].demand_hit)
-        ahead_rewarded[found_q[k].demand_index] = 1'b1;
-      if (u_queue.request_q[k].fill.valid && found_q[k].fill_hit)
-        ahead_filled[found_q[k].fill_index] = 1'b1;
+      if (u_queue.request_q[k].search.demand && found_q[k].hit)
+        ahead_rewarded[found_q[k].index] = 1'b1;
+      if (u_queue.request_q[k].search.fill && found_q[k].hit)
+        ahead_filled[found_q[k].index] = 1'b1;
       if (u_queue.request_q[k].insert.valid) begin
         ahead_rewarded[u_queue.request_q[k].insert.place] = u_queue.request_q[k].insert.rewarded;
         ahead_filled[u_queue.request_q[k].insert.place]   = 1'b0;
@@ -305,53 +298,34 @@ module queue_proof
     for (int unsigned j = 2 * Entries; j > 0; j--) begin  // the older ones are seen last
       automatic logic [IndexBits-1:0] n = IndexBits'(j - 1);
       automatic logic older = j <= Entries;
-      if (u_queue.used_q[n] && u_queue.older_q[n] == older) begin
-        if (u_queue.key_q[n] == u_queue.request_q[0].demand.key && !ahead_rewarded[n]) begin
-          ahead.demand_hit   = 1'b1;
-          ahead.demand_index = n;
-        end
-        if (u_queue.key_q[n] == u_queue.request_q[0].fill.key) begin
-          ahead.fill_hit   = 1'b1;
-          ahead.fill_index = n;
-        end
+      if (u_queue.used_q[n] && u_queue.older_q[n] == older &&
+          u_queue.key_q[n] == u_queue.request_q[0].search.key &&
+          !(u_queue.request_q[0].search.demand && ahead_rewarded[n])) begin
+        ahead.hit   = 1'b1;
+        ahead.index = n;
       end
-      if (u_queue.match_older_q[n] == older) begin
-        if (u_queue.demand_match_q[n]) begin
-          matched.demand_hit   = 1'b1;
-          matched.demand_index = n;
-        end
-        if (u_queue.fill_match_q[n]) begin
-          matched.fill_hit   = 1'b1;
-          matched.fill_index = n;
-        end
+      if (u_queue.match_older_q[n] == older && u_queue.match_q[n]) begin
+        matched.hit   = 1'b1;
+        matched.index = n;
       end
     end
-    ahead.reward =
-        rewards_i[u_queue.request_q[0].set][ahead_filled[ahead.demand_index]?Timely : Late];
-    matched.reward = rewards_i[u_queue.request_q[1].set][
-        u_queue.match_filled_q[matched.demand_index]?Timely : Late];
+    ahead.reward = rewards_i[u_queue.request_q[0].set][ahead_filled[ahead.index]?Timely : Late];
+    matched.reward =
+        rewards_i[u_queue.request_q[1].set][u_queue.match_filled_q[matched.index]?Timely : Late];
     if (past_q) begin
-      if (u_queue.request_q[0].demand.valid) begin
-        AheadHit_L : assert (ahead.demand_hit == found_q[0].demand_hit);
-        Ahead_L :
-        assert (!ahead.demand_hit || (ahead.demand_index == found_q[0].demand_index &&
-                ahead.reward == found_q[0].reward));
+      if (searches(0)) begin
+        AheadHit_L : assert (ahead.hit == found_q[0].hit);
+        Ahead_L : assert (!ahead.hit || ahead.index == found_q[0].index);
       end
-      if (u_queue.request_q[0].fill.valid) begin
-        AheadFill_L :
-        assert (ahead.fill_hit == found_q[0].fill_hit &&
-                (!ahead.fill_hit || ahead.fill_index == found_q[0].fill_index));
+      if (searches(1)) begin
+        MatchedHit_L : assert (matched.hit == found_q[1].hit);
+        Matched_L : assert (!matched.hit || matched.index == found_q[1].index);
       end
-      if (u_queue.request_q[1].demand.valid) begin
-        MatchedHit_L : assert (matched.demand_hit == found_q[1].demand_hit);
-        Matched_L :
-        assert (!matched.demand_hit || (matched.demand_index == found_q[1].demand_index &&
-                matched.reward == found_q[1].reward));
+      if (u_queue.request_q[0].search.demand) begin
+        AheadReward_L : assert (!ahead.hit || ahead.reward == found_q[0].reward);
       end
-      if (u_queue.request_q[1].fill.valid) begin
-        MatchedFill_L :
-        assert (matched.fill_hit == found_q[1].fill_hit &&
-                (!matched.fill_hit || matched.fill_index == found_q[1].fill_index));
+      if (u_queue.request_q[1].search.demand) begin
+        MatchedReward_L : assert (!matched.hit || matched.reward == found_q[1].reward);
       end
     end
   end
@@ -371,8 +345,8 @@ module queue_proof
           j == Effect + 2 ? u_queue.u_entries.ram_q : u_queue.u_entries.mem[from];
       index = u_queue.u_left.put_q[RoomBits-1:0];
       for (int unsigned k = Leave; k >= j && k <= Leave; k--) begin
-        if (k <= Effect && u_queue.request_q[k].demand.valid && found_q[k].demand_hit &&
-            found_q[k].demand_index == from) begin
+        if (k <= Effect && u_queue.request_q[k].search.demand && found_q[k].hit &&
+            found_q[k].index == from) begin
           given  = 1'b1;
           reward = found_q[k].reward;
         end
@@ -413,16 +387,13 @@ module queue_proof
 
   always_comb begin
     if (past_q) begin
-      if (u_queue.request_q[Effect].demand.valid) begin
-        Demand_A :
-        assert (u_queue.demand_hit == found_q[Effect].demand_hit && (!u_queue.demand_hit ||
-                (u_queue.demand_index == found_q[Effect].demand_index &&
-                 u_queue.demand_reward == found_q[Effect].reward)));
+      if (searches(Effect)) begin
+        Found_A :
+        assert (u_queue.hit == found_q[Effect].hit &&
+                (!u_queue.hit || u_queue.hit_index == found_q[Effect].index));
       end
-      if (u_queue.request_q[Effect].fill.valid) begin
-        Fill_A :
-        assert (u_queue.fill_hit == found_q[Effect].fill_hit &&
-                (!u_queue.fill_hit || u_queue.fill_index == found_q[Effect].fill_index));
+      if (u_queue.request_q[Effect].search.demand) begin
+        Reward_A : assert (!u_queue.hit || u_queue.demand_reward == found_q[Effect].reward);
       end
       if (u_queue.request_q[Leave].insert.leaves) begin
         Leave_A :
@@ -437,9 +408,9 @@ module queue_proof
       assert (!learn_valid_o || ({learn_payload_o, learn_reward_o} == last_q &&
               learn_next_payload_o == head.payload));
 
-      Timely_C : cover (demands && found.demand_hit && filled_q[found.demand_index] && full_q);
-      Wrapped_C : cover (demands && found.demand_hit && full_q && found.demand_index < place_q);
-      Same_C : cover (leaves && demands && found.demand_hit && found.demand_index == place_q);
+      Timely_C : cover (demands && found.hit && filled_q[found.index] && full_q);
+      Wrapped_C : cover (demands && found.hit && full_q && found.index < place_q);
+      Same_C : cover (leaves && demands && found.hit && found.index == place_q);
       Held_C : cover (u_queue.hold_q != '0);
       Full_C : cover (32'(u_queue.leaving_q) == Room && insert_valid_i && learn_valid_o);
     end

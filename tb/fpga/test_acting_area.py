@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from qstep.spec.agents import Algorithm
-from qstep_fpga import acting
+from qstep_fpga import acting, alone
 from qstep_fpga.board import Board
 from qstep_fpga.placement import Design, Placement
 from qstep_rtl.sources import source
@@ -30,10 +30,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
         return [Placement(seed, design.clock_hz / 1e6 + seed, {}, Path()) for seed in (1, 2)]
 
     monkeypatch.setattr(acting, "synthesise_acting", synthesise)
-    monkeypatch.setattr(acting, "place_all", place_all)
-    monkeypatch.setattr(acting, "needs_around_lane", lambda *given: {"FF": 300})
-    monkeypatch.setattr(acting, "resources", lambda *given: {"LUT4": (90, 99), "FF": (310, 400)})
-    monkeypatch.setattr(acting, "describe", lambda report: "1 ns")
+    monkeypatch.setattr(alone, "place_all", place_all)
+    monkeypatch.setattr(alone, "needs_around_lane", lambda *given: {"FF": 300})
+    monkeypatch.setattr(alone, "resources", lambda *given: {"LUT4": (90, 99), "FF": (310, 400)})
+    monkeypatch.setattr(alone, "describe", lambda report: "1 ns")
     return sizes
 
 
@@ -56,7 +56,7 @@ def test_figures_of_each_algorithm_are_printed_and_written(
     figures = "LUT4 90, FF 10; 251.0 / 251.5 / 252.0 MHz over 2 seeds; best: 1 ns"
     assert done.output.splitlines() == [f"{name}: {figures}" for name in NAMES]
     rows = json.loads(file.read_text())["algorithms"]
-    assert [row["algorithm"] for row in rows] == NAMES
+    assert [row["name"] for row in rows] == NAMES
     assert rows[0]["resources"] == {"LUT4": [90, 99], "FF": [10, 400]}
     assert rows[0]["fmax_mhz"] == {"1": 251.0, "2": 252.0}
 
