@@ -12,12 +12,13 @@ from typing import Any
 import gymnasium as gym
 import torch
 
-from qstep.deep.config import DqnConfig, PqnConfig
+from qstep.deep.config import DqnConfig, PqnConfig, SacConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.dqn_plain import PlainDqn
 from qstep.deep.learner import Learner
 from qstep.deep.network import Envs
 from qstep.deep.pqn import Pqn
+from qstep.deep.sac import Sac
 from qstep.envs import make_any, make_vector, merged
 from qstep.envs.catalogue import NETWORKS
 from qstep.errors import EnvironmentSpaceError
@@ -90,6 +91,11 @@ ALGORITHMS = {
             "pqn",
             Settings(PqnConfig()),
             lambda preset, config, device, n: Pqn(preset.make_envs(n), config, device),
+        ),
+        Algorithm(
+            "sac",
+            Settings(SacConfig(), num_envs=1, evaluate_every=20),
+            lambda preset, config, device, n: Sac(preset.make_envs(n), config, device),
         ),
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -13,7 +13,7 @@ from qstep.spec.checks import assign, boolean, integer, one_of, real, shown
 from qstep.spec.epsilon import Epsilon, checked_share
 from qstep.spec.random import checked_seed
 
-__all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "Variant"]
+__all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "SacConfig", "Variant"]
 
 Variant: TypeAlias = Literal["single", "target", "double"]
 """Which network chooses the action in the next state and which gives its value: see `dqn_plain`."""
@@ -28,8 +28,8 @@ _MOST = (1 << 31) - 1
 class NetworkConfig:
     """Hyperparameters that every algorithm has. A *step* is one step of one environment.
 
-    Epsilon and the learning rate go by steps, not by updates, so they are the same at the same step
-    however often the network learns.
+    Schedules go by steps, not by updates, so they are the same at the same step however often the
+    network learns.
 
     Parameters
     ----------
@@ -47,8 +47,6 @@ class NetworkConfig:
         Learning rate at the first step; it then changes linearly.
     final_learning_rate : float
         Learning rate at the last step.
-    epsilon : Epsilon
-        Exploration: constant, or linear by a share of the run, of which the units are steps.
     seed : int
         Seed of everything that is drawn, including the network's initial parameters.
     """
@@ -59,7 +57,6 @@ class NetworkConfig:
     reward_scale: float = 1.0
     learning_rate: float = 1e-3
     final_learning_rate: float = 0.0
-    epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.3, "run")  # noqa: RUF009  # frozen
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -67,13 +64,20 @@ class NetworkConfig:
         self._check(real, "gamma")
         self._check(_finite, "learning_rate", "final_learning_rate", "reward_scale")
         self._check(_layers, "hidden")
-        checked_share(self.epsilon)
         checked_seed(self.seed)
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate at a step: linear, then constant after the last step."""
         share = min(step / self.total_timesteps, 1.0)
         return self.learning_rate + (self.final_learning_rate - self.learning_rate) * share
+
+    def epsilon_at(self, step: int) -> float:
+        """Return the share of random actions at a step."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
 
     def _check(self, check: Callable[..., object], *names: str, **limits: Any) -> None:
         """Replace fields by the plain values that a check returns; it refuses illegal ones."""
@@ -96,8 +100,31 @@ def _layers(name: str, value: object) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class DqnConfig(NetworkConfig):
-    """Hyperparameters of DQN, in addition to those of :class:`NetworkConfig`, in plain or fast code.
+class ValueConfig(NetworkConfig):
+    """Hyperparameters of networks that give the value of each action, besides :class:`NetworkConfig`.
+
+    Parameters
+    ----------
+    epsilon : Epsilon
+        Exploration: constant, or linear by a share of the run, of which the units are steps.
+    """
+
+    epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.3, "run")  # noqa: RUF009  # frozen
+
+    def __post_init__(self) -> None:
+        NetworkConfig.__post_init__(self)
+        checked_share(self.epsilon)
+
+    def epsilon_at(self, step: int) -> float:
+        return self.epsilon.at(step, self.total_timesteps)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "epsilon": self.epsilon.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class DqnConfig(ValueConfig):
+    """Hyperparameters of DQN, in addition to those of :class:`ValueConfig`, in plain or fast code.
 
     Parameters
     ----------
@@ -131,27 +158,18 @@ class DqnConfig(NetworkConfig):
     prioritised: bool = False
 
     def __post_init__(self) -> None:
-        NetworkConfig.__post_init__(self)
+        ValueConfig.__post_init__(self)
         sizes = ("batch_size", "gradient_steps", "buffer_size", "learning_starts")
         self._check(integer, *sizes, "target_update_interval", low=1, high=_MOST)
         self._check(real, "tau")
         self._check(boolean, "prioritised")
         one_of("variant", self.variant, VARIANTS)
-        if self.batch_size > self.buffer_size:
-            raise ConfigError(
-                f"batch_size is {self.batch_size}, larger than "
-                f"buffer_size, {self.buffer_size}; make it smaller"
-            )
-        if not self.batch_size <= self.learning_starts <= self.buffer_size:
-            raise ConfigError(
-                f"learning_starts is {self.learning_starts}; it must be from batch_size, "
-                f"{self.batch_size}, to buffer_size, {self.buffer_size}"
-            )
+        _check_replay(self)
 
 
 @dataclass(frozen=True, slots=True)
-class PqnConfig(NetworkConfig):
-    """Hyperparameters of PQN, in addition to those of :class:`NetworkConfig`.
+class PqnConfig(ValueConfig):
+    """Hyperparameters of PQN, in addition to those of :class:`ValueConfig`.
 
     A run is rounded up to whole rollouts.
 
@@ -180,9 +198,81 @@ class PqnConfig(NetworkConfig):
     max_grad_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        NetworkConfig.__post_init__(self)
+        ValueConfig.__post_init__(self)
         self._check(integer, "num_steps", "update_epochs", "num_minibatches", low=1, high=_MOST)
         self._check(real, "q_lambda")
         self._check(_finite, "max_grad_norm")
         if not self.max_grad_norm > 0.0:
             raise ConfigError(f"max_grad_norm is {self.max_grad_norm}; it must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class SacConfig(NetworkConfig):
+    """Hyperparameters of SAC, in addition to those of :class:`NetworkConfig`; defaults as in CleanRL.
+
+    The learning rate is the policy's.
+
+    Parameters
+    ----------
+    critic_learning_rate : float
+        Constant learning rate of the critics and of the temperature.
+    batch_size : int
+        Transitions of an update, 1..`buffer_size`.
+    gradient_steps : int
+        Updates after each step of all environments, 1 or more. With N environments that is
+        ``gradient_steps / N`` a step.
+    buffer_size : int
+        Transitions in the replay memory. No more are allocated than the run has steps.
+    learning_starts : int
+        Steps with random actions before the first update, at least `batch_size`.
+    action_hold : int
+        Steps for which such a random action is held, 1 or more: a car in a valley needs several.
+    tau : float
+        How far the target critics move towards the critics at each update, 0..1.
+    temperature : float
+        Weight of the entropy, the first one if it is learnt; above 0.
+    learn_temperature : bool
+        Learn the temperature, so that the entropy of an action is minus its number of dimensions.
+    """
+
+    total_timesteps: int = 1_000_000
+    hidden: tuple[int, ...] = (256, 256)
+    learning_rate: float = 3e-4
+    final_learning_rate: float = 3e-4
+    critic_learning_rate: float = 1e-3
+    batch_size: int = 256
+    gradient_steps: int = 1
+    buffer_size: int = 1_000_000
+    learning_starts: int = 5_000
+    action_hold: int = 1
+    tau: float = 0.005
+    temperature: float = 1.0
+    learn_temperature: bool = True
+
+    def __post_init__(self) -> None:
+        NetworkConfig.__post_init__(self)
+        sizes = ("batch_size", "gradient_steps", "buffer_size", "learning_starts", "action_hold")
+        self._check(integer, *sizes, low=1, high=_MOST)
+        self._check(real, "tau")
+        self._check(_finite, "critic_learning_rate", "temperature")
+        self._check(boolean, "learn_temperature")
+        _check_replay(self)
+        if not self.temperature > 0.0:
+            raise ConfigError(f"temperature is {self.temperature}; it must be above 0")
+
+    def epsilon_at(self, step: int) -> float:
+        return float(step < self.learning_starts)
+
+
+def _check_replay(config: DqnConfig | SacConfig) -> None:
+    """Raise ConfigError unless a batch fits into the first transitions, and those into the memory."""
+    if config.batch_size > config.buffer_size:
+        raise ConfigError(
+            f"batch_size is {config.batch_size}, larger than "
+            f"buffer_size, {config.buffer_size}; make it smaller"
+        )
+    if not config.batch_size <= config.learning_starts <= config.buffer_size:
+        raise ConfigError(
+            f"learning_starts is {config.learning_starts}; it must be from batch_size, "
+            f"{config.batch_size}, to buffer_size, {config.buffer_size}"
+        )

@@ -158,7 +158,7 @@ class PlainDqn(Learner):
         return Ended(np.zeros(len(returns), np.int64), np.array(returns, np.float64))
 
     def policy(self, num_envs: int) -> Policy:
-        return greedy(self.online)
+        return greedy(self.online, self.spaces)
 
     def to_modules(self) -> nn.Sequential:
         return copy.deepcopy(self.online).cpu()

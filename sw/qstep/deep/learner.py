@@ -79,6 +79,9 @@ class Learner(ABC):
         time that ``learn`` has caused is partly spent in ``select``.
     """
 
+    SPACES: ClassVar[type[Spaces]] = Spaces
+    """The kind of spaces that the algorithm learns on."""
+
     VERSION: ClassVar[int] = 3
     """Of the arithmetic and the checkpoint; a checkpoint of another version is refused."""
 
@@ -113,7 +116,7 @@ class Learner(ABC):
     @property
     def epsilon(self) -> float:
         """The present epsilon."""
-        return self.config.epsilon.at(self.steps, self.config.total_timesteps)
+        return self.config.epsilon_at(self.steps)
 
     @property
     def learning_rate(self) -> float:
@@ -156,7 +159,7 @@ class VectorLearner(Learner):
     def __init__(self, envs: Envs, config: NetworkConfig, device: torch.device) -> None:
         check_autoreset(envs)
         super().__init__(
-            Spaces(envs.single_observation_space, envs.single_action_space), config, device
+            self.SPACES(envs.single_observation_space, envs.single_action_space), config, device
         )
         seen, _ = envs.reset(seed=first_seed(config.seed, envs.num_envs))
         self.observation = self.spaces.numbers(seen)
@@ -178,7 +181,7 @@ class VectorLearner(Learner):
             raise ConfigError(_STATELESS)
         return {"envs": self.envs}
 
-    def _move(self, actions: NDArray[np.int64]) -> Step:
+    def _move(self, actions: NDArray[Any]) -> Step:
         """Take a step with every environment."""
         seen, reward, terminated, truncated, info = self.envs.step(actions)
         next_seen = led_to(seen, info)

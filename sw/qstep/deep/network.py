@@ -18,12 +18,24 @@ from torch import Tensor, nn
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.checks import shown
 
-__all__ = ["Envs", "Games", "Policy", "Spaces", "greedy", "modules", "modules_of", "play"]
+__all__ = [
+    "BoxSpaces",
+    "Envs",
+    "Games",
+    "Interval",
+    "Policy",
+    "Spaces",
+    "greedy",
+    "modules",
+    "modules_of",
+    "play",
+    "spaces_of",
+]
 
 Envs: TypeAlias = VectorEnv[Any, Any, Any]
 
-Policy: TypeAlias = Callable[[NDArray[np.float32]], NDArray[np.int64]]
-"""From N observations, shape (N, inputs), to N actions."""
+Policy: TypeAlias = Callable[[NDArray[np.float32]], NDArray[Any]]
+"""From N observations, shape (N, inputs), to N actions of the environment's space."""
 
 _MOST_INPUTS = 4096
 """Most numbers in an observation; the replay memory holds tens of thousands of observations."""
@@ -52,10 +64,7 @@ class Spaces:
             raise EnvironmentSpaceError(
                 f"the observation space is {observation}; a network needs a Box of floats or a Discrete"
             )
-        if not isinstance(action, Discrete):
-            raise EnvironmentSpaceError(
-                f"the action space is {action}; a network needs a Discrete one"
-            )
+        self.actions = self._outputs(action)
         if not 1 <= self.inputs <= _MOST_INPUTS:
             raise EnvironmentSpaceError(
                 f"the observation space is {observation}, {self.inputs} numbers; a network needs 1 to "
@@ -67,13 +76,25 @@ class Spaces:
                     f"a space is {space}; a network needs one that starts at 0, as in every environment "
                     "of qstep.envs.make_any"
                 )
-        self.actions = int(action.n)
         self._both = observation, action
         self._observation, self._is_discrete = observation, isinstance(observation, Discrete)
 
+    def _outputs(self, action: Space[Any]) -> int:
+        """Return the outputs that an action space needs, or refuse it."""
+        if not isinstance(action, Discrete):
+            raise EnvironmentSpaceError(
+                f"the action space is {action}; a network needs a Discrete one, or SAC for a bounded Box"
+            )
+        return int(action.n)
+
+    def chosen(self, outputs: NDArray[np.float32]) -> NDArray[Any]:
+        """Return the N actions that outputs of shape (N, actions) stand for; ties: the lowest."""
+        best: NDArray[np.int64] = outputs.argmax(1)
+        return best
+
     def check_fits(self, envs: Envs) -> None:
         """Raise EnvironmentSpaceError unless environments have as many inputs and actions as these."""
-        other = Spaces(envs.single_observation_space, envs.single_action_space)
+        other = type(self)(envs.single_observation_space, envs.single_action_space)
         if (other.inputs, other.actions) != (self.inputs, self.actions):
             found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
             raise EnvironmentSpaceError(
@@ -101,12 +122,90 @@ class Spaces:
         return self.numbers(seen[np.newaxis])
 
 
-def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
+class BoxSpaces(Spaces):
+    """The spaces of one environment whose actions are a Box of floats with finite bounds.
+
+    A network has one output for each of the `actions` numbers of an action.
+
+    Attributes
+    ----------
+    observed, acted : Interval
+        Of the numbers of an observation and of an action. An observed number without finite bounds
+        counts as one from -1 to 1.
+    """
+
+    def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
+        super().__init__(observation, action)
+        self.acted = Interval.of(action)
+        self.observed = Interval(np.zeros(self.inputs), np.ones(self.inputs))
+        if isinstance(observation, Box):
+            bounds, usual = Interval.of(observation), self.observed
+            bounded = np.isfinite(bounds.half) & (bounds.half > 0.0)
+            self.observed = Interval(
+                *(np.where(bounded, *both) for both in zip(bounds, usual, strict=True))
+            )
+
+    def _outputs(self, action: Space[Any]) -> int:
+        if isinstance(action, Discrete):
+            raise EnvironmentSpaceError(
+                f"the action space is {action}; SAC needs a Box of floats with finite bounds: use DQN"
+            )
+        if not isinstance(action, Box) or not np.issubdtype(action.dtype, np.floating):
+            raise EnvironmentSpaceError(
+                f"the action space is {action}; SAC needs a Box of floats with finite bounds"
+            )
+        half = Interval.of(action).half
+        if not len(half) or not (np.isfinite(half) & (half > 0.0)).all():
+            raise EnvironmentSpaceError(
+                f"the action space is {action}, from {action.low.tolist()} to {action.high.tolist()}; "
+                "SAC needs finite bounds, the lower below the upper"
+            )
+        return len(half)
+
+    def chosen(self, outputs: NDArray[np.float32]) -> NDArray[Any]:
+        """Return N actions of the space from their numbers, shape (N, actions)."""
+        space = self._both[1]
+        actions = outputs.reshape(-1, *space.shape or ())
+        return np.clip(actions, space.low, space.high, dtype=space.dtype)  # type: ignore[attr-defined]
+
+
+class Interval(NamedTuple):
+    """Ranges of K numbers, each float64 array of shape (K,): from middle - half to middle + half."""
+
+    middle: NDArray[np.float64]
+    half: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, box: Box) -> Interval:
+        """Return the ranges of a Box's numbers; those with no finite width as float32 are infinite."""
+        low, high = (bound.astype(np.float64).ravel() for bound in (box.low, box.high))
+        with np.errstate(over="ignore", invalid="ignore"):
+            width = (high - low).astype(np.float32).astype(np.float64)
+            return cls(0.5 * (low + high), 0.5 * width)
+
+    def inside(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return numbers of shape (N, K) in units of these ranges, -1..1."""
+        return ((numbers - self.middle) / self.half).astype(np.float32)
+
+    def outside(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the numbers of which :meth:`inside` returns the given ones."""
+        return (self.middle + self.half * numbers).astype(np.float32)
+
+
+def spaces_of(observation: Space[Any], action: Space[Any]) -> Spaces:
+    """Return the spaces as what a network can learn on, by the kind of action."""
+    return (BoxSpaces if isinstance(action, Box) else Spaces)(observation, action)
+
+
+def modules(
+    sizes: Sequence[int], seed: int, normalise: bool = False, squash: bool = False
+) -> nn.Sequential:
     """Make linear layers with ReLU between them, initialised as PyTorch does.
 
-    `sizes` are the inputs, the units of each hidden layer, and the actions. With `normalise`, each
-    hidden layer is normalised before its ReLU. The global generator is left as it was, so networks with
-    the same seed are equal whatever else is drawn: every run of a comparison starts from the same one.
+    `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
+    hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global
+    generator is left as it was, so networks with the same seed are equal whatever else is drawn: every
+    run of a comparison starts from the same one.
     """
     if len(sizes) < 2 or min(sizes) < 1:
         raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")
@@ -118,31 +217,33 @@ def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequ
             if normalise:
                 layers += [nn.LayerNorm(outputs)]
             layers += [nn.ReLU()]
-    return nn.Sequential(*layers[: -2 if normalise else -1])
+    made = nn.Sequential(*layers[: -2 if normalise else -1])
+    if squash:
+        made[-2] = nn.Tanh()
+    return made
 
 
-def modules_of(state: Mapping[str, Tensor]) -> nn.Sequential:
+def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequential:
     """Make the network of :func:`modules` that has this ``state_dict``; ConfigError if there is none."""
     weights = [tensor for name, tensor in state.items() if name.endswith(".weight")]
     linear = [weight for weight in weights if weight.ndim == 2]
     try:
         sizes = (linear[0].shape[1], *(len(weight) for weight in linear))
-        made = modules(sizes, seed=0, normalise=len(weights) > len(linear))
+        made = modules(sizes, seed=0, normalise=len(weights) > len(linear), squash=squash)
         made.load_state_dict(dict(state))
     except (IndexError, RuntimeError) as cause:
         raise ConfigError(f"its tensors are not those of a network of QStep: {cause}") from cause
     return made
 
 
-def greedy(network: nn.Module) -> Policy:
-    """Return the greedy policy of a network, read at each call; ties go to the lowest action."""
+def greedy(network: nn.Module, spaces: Spaces) -> Policy:
+    """Return the greedy policy of a network, read at each call, for an environment's spaces."""
     device = next(network.parameters()).device
 
-    def actions(observation: NDArray[np.float32]) -> NDArray[np.int64]:
+    def actions(observation: NDArray[np.float32]) -> NDArray[Any]:
         with torch.no_grad():
-            value = network(torch.from_numpy(observation).to(device))
-        best: NDArray[np.int64] = value.cpu().numpy().argmax(1)
-        return best
+            outputs = network(torch.from_numpy(observation).to(device))
+        return spaces.chosen(outputs.cpu().numpy())
 
     return actions
 
@@ -174,7 +275,7 @@ def play(envs: Envs, policy: Policy, seed: int) -> Games:
     short ones. The environments, which reset within the step that ends an episode, are reset first.
     EnvironmentSpaceError is raised if a score is not a finite number.
     """
-    spaces = Spaces(envs.single_observation_space, envs.single_action_space)
+    spaces = spaces_of(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)
     games = Games(*np.zeros((3, envs.num_envs)))
     playing = np.ones(envs.num_envs, np.bool_)

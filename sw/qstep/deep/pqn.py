@@ -99,7 +99,7 @@ class Pqn(VectorLearner):
                 "exp_avg": torch.zeros_like(parameter),
                 "exp_avg_sq": torch.zeros_like(parameter),
             }
-        self._greedy = greedy(self.network)
+        self._greedy = greedy(self.network, self.spaces)
         self._observation = np.zeros((*shape, self.spaces.inputs), np.float32)
         self._next_observation = np.zeros_like(self._observation)
         self._action = np.zeros(shape, np.int64)

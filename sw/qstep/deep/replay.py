@@ -37,9 +37,10 @@ class Batches(NamedTuple):
 
     seen: NDArray[np.float32]
     """(K, 2 B, D + 1): observations, then next ones; the last column is 1."""
-    action: NDArray[np.int64]
-    """(K, B), as the others."""
+    action: NDArray[Any]
+    """(K, B) of int64, or (K, B, A) of float32."""
     reward: NDArray[np.float32]
+    """(K, B), as the others."""
     discount: NDArray[np.float32]
     """Of the next value: gamma, or 0 where the transition terminated."""
     weight: NDArray[np.float32]
@@ -49,24 +50,28 @@ class Batches(NamedTuple):
 class Replay:
     """The last `capacity` transitions, with observations of `inputs` numbers.
 
-    A sample has `batches` (K) times `size` (B) transitions, B at most the capacity.
+    A sample has `batches` (K) times `size` (B) transitions, B at most the capacity. An action is an
+    integer, or `numbers` (A) of float32.
     """
 
-    def __init__(self, capacity: int, inputs: int, batches: int, size: int) -> None:
+    def __init__(
+        self, capacity: int, inputs: int, batches: int, size: int, numbers: int | None = None
+    ) -> None:
         self.capacity = capacity
         self._next = 0
         self._length = 0
         # Both observations are in one array, so that one `take` gathers both: row i is the observation,
         # row capacity + i the next one.
         self._seen = np.ones((2 * capacity, inputs + 1), np.float32)
-        self._action = np.zeros(capacity, np.int64)
+        one, kind = ((), np.int64) if numbers is None else ((numbers,), np.float32)
+        self._action: NDArray[Any] = np.zeros((capacity, *one), kind)
         self._reward = np.zeros(capacity, np.float32)
         self._discount = np.zeros(capacity, np.float32)
         self._rows = np.zeros((batches, 2, size), np.int64)
         shape = (batches, size)
         self.sampled = Batches(
             np.ones((batches, 2 * size, inputs + 1), np.float32),
-            np.zeros(shape, np.int64),
+            np.zeros((*shape, *one), kind),
             np.zeros(shape, np.float32),
             np.zeros(shape, np.float32),
             np.full(shape, 1 / size, np.float32),
@@ -115,7 +120,7 @@ class Replay:
         both = self._rows.reshape(len(rows), -1)
         # With "clip" NumPy writes straight to `out`; the rows are legal, so nothing is clipped.
         np.take(self._seen, both, axis=0, out=out.seen, mode="clip")
-        np.take(self._action, rows, out=out.action, mode="clip")
+        np.take(self._action, rows, axis=0, out=out.action, mode="clip")
         np.take(self._reward, rows, out=out.reward, mode="clip")
         np.take(self._discount, rows, out=out.discount, mode="clip")
         return out

@@ -16,7 +16,7 @@ from torch import nn
 
 from qstep._io.files import write_atomically
 from qstep.deep.algorithms import preset_of
-from qstep.deep.network import Spaces, greedy, modules_of, play
+from qstep.deep.network import Spaces, greedy, modules_of, play, spaces_of
 from qstep.errors import ConfigError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
 from qstep.spec.checks import integer
@@ -33,8 +33,7 @@ class NetworkResult(Result):
     Attributes
     ----------
     network : torch.nn.Sequential
-        The one with the best greedy evaluation of the run, on the CPU; its modules have PyTorch's names
-        (``qstep.deep.network.modules``).
+        On the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
@@ -46,14 +45,15 @@ class NetworkResult(Result):
     history: History
     report: dict[str, Any]
 
-    def act(self, observation: Any) -> int:
-        """Return the greedy action for an observation of the environment."""
-        return int(greedy(self.network)(self._spaces.checked(observation))[0])
+    def act(self, observation: Any) -> Any:
+        """Return the greedy action for an observation: an int, or an array of a Box of actions."""
+        action = greedy(self.network, self._spaces)(self._spaces.checked(observation))[0]
+        return action if action.ndim else int(action)
 
     @cached_property
     def _spaces(self) -> Spaces:
         env = preset_of(self.name, self.report["env_kwargs"]).make_env()
-        return Spaces(env.observation_space, env.action_space)
+        return spaces_of(env.observation_space, env.action_space)
 
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
@@ -64,11 +64,18 @@ class NetworkResult(Result):
         -------
         dict
             ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The network does not fit the environment's spaces, or the environment's results contradict
+            them.
         """
         given = self.report["env_kwargs"]
         preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
-        return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
+        self._spaces.check_fits(envs)
+        return play(envs, greedy(self.network, self._spaces), integer("seed", seed, 0)).columns
 
     def _files(self) -> Files:
         """Return ``network.safetensors`` and the learning curve."""
@@ -86,7 +93,7 @@ def load_network(folder: Path) -> NetworkResult:
     report, history = read_results(folder)
     path = folder / _NETWORK
     try:
-        network = modules_of(load_file(path))
+        network = modules_of(load_file(path), squash=report["algorithm"] == "sac")
     except (SafetensorError, OSError, ConfigError) as cause:
         raise FileFormatError(f"{path}: cannot be read as a network: {cause}") from cause
     return NetworkResult(report["world"], network, history, report)

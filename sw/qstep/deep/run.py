@@ -1,4 +1,4 @@
-"""`qstep.dqn` and `qstep.pqn`, and the run behind them, from its first step to its last."""
+"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and the run behind them, from its first step to its last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -25,7 +25,7 @@ from qstep.learn.run import Progress, finished
 from qstep.mdp.world import name_of
 from qstep.spec.checks import did_you_mean, integer
 
-__all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "pqn"]
+__all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "pqn", "sac"]
 
 GAMES = 100
 """Greedy episodes of an evaluation."""
@@ -203,8 +203,7 @@ class NetworkRun:
             "num_envs": self.learner.num_envs,
             "most_episodes": self.episodes,
             "evaluate_every": self.evaluate_every,
-            **asdict(self.config),
-            "epsilon": self.config.epsilon.to_dict(),
+            **self.config.to_dict(),
             "torch": torch.__version__,
         }
 
@@ -452,6 +451,21 @@ def pqn(
 ) -> NetworkResult:
     """Learn an environment with PQN, as ``qstep pqn`` does; as :func:`dqn`, with `PqnConfig`."""
     return _learned(NetworkRun(env, "pqn", torch_device, **settings), progress, metrics)
+
+
+def sac(
+    env: str | gym.Env[Any, Any],
+    *,
+    torch_device: str = "cpu",
+    progress: Callable[[Progress], object] | None = None,
+    metrics: Metrics | None = None,
+    **settings: Any,
+) -> NetworkResult:
+    """Learn an environment whose actions are a bounded Box with SAC, as ``qstep sac`` does.
+
+    As :func:`dqn`, with `SacConfig`.
+    """
+    return _learned(NetworkRun(env, "sac", torch_device, **settings), progress, metrics)
 
 
 def _learned(

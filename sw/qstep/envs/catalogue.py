@@ -242,6 +242,50 @@ ENVIRONMENTS = (
             "steps": 60_000,
         },
     ),
+    Environment(
+        id="Pendulum-v1",
+        table=None,
+        networks={"Pendulum-v1": {}},
+        network_settings={
+            "sac": {
+                "total_timesteps": 10_000,
+                "hidden": (64, 64),
+                "reward_scale": 0.1,
+                "learning_rate": 1e-3,
+                "final_learning_rate": 0.0,
+                "learning_starts": 500,
+                "tau": 0.01,
+                "evaluate_every": 5,
+            },
+        },
+    ),
+    # A fixed temperature and a long memory: the goal's reward is rare, and each step costs.
+    Environment(
+        id="MountainCarContinuous-v0",
+        table=None,
+        networks={"MountainCarContinuous-v0": {}},
+        network_settings={
+            "sac": {
+                "total_timesteps": 50_000,
+                "hidden": (64, 64),
+                "gamma": 0.9999,
+                "learning_starts": 4_000,
+                "action_hold": 40,
+                "gradient_steps": 8,
+                "tau": 0.01,
+                "temperature": 0.1,
+                "learn_temperature": False,
+                "num_envs": 8,
+                "evaluate_every": 20,
+            },
+        },
+    ),
+    Environment(
+        id="HalfCheetah-v5",
+        table=None,
+        networks={"HalfCheetah-v5": {}},
+        network_settings={"sac": {"evaluate_every": 50}},
+    ),
 )
 """All of them."""
 

@@ -1,0 +1,267 @@
+"""Soft actor-critic (SAC): continuous actions, chosen by a network that also learns how random to be.
+
+Two critics estimate the soft value of an action: the discounted rewards after it, plus the entropy of
+the later actions times a *temperature*. The policy, a Gaussian squashed by tanh, climbs their minimum
+plus its own entropy; the temperature rises while the policy's entropy is below its target, -|A|.
+This is the second form of the algorithm: no value network, the temperature learnt, as in CleanRL's
+``sac_continuous_action.py`` and Stable-Baselines3.
+
+Actions are -1..1 in here, log-probabilities too; observations with bounds are scaled to -1..1. A
+truncated episode continues with the values of its last observation.
+
+What makes it fast, with the same numbers up to rounding: both critics are one network of stacked
+matrices; each network's parameters and gradients are one vector each, so that Adam and the move of the
+targets are one operation; the policy's gradient passes through the critics without computing theirs;
+nothing is turned into a number of Python.
+
+References
+----------
+T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications", arXiv 1812.05905, 2018.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from qstep.deep.config import SacConfig
+from qstep.deep.fast.network import Adam
+from qstep.deep.learner import Ended, Stored, VectorLearner
+from qstep.deep.network import BoxSpaces, Envs, Policy, greedy, modules
+from qstep.deep.replay import Replay
+from qstep.errors import ConfigError
+
+__all__ = ["Critics", "Drawn", "Sac", "draw"]
+
+_LOG_STD = (-5.0, 2.0)
+"""Range of the logarithm of the standard deviation before tanh, as in CleanRL."""
+
+
+class Drawn(NamedTuple):
+    """Actions of a policy for B observations."""
+
+    action: Tensor  # (B, A), each number -1..1
+    log_probability: Tensor  # (B,), its density's logarithm, in these units
+
+
+def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
+    """Draw actions from a policy, differentiably.
+
+    The policy's outputs are A means and A numbers whose tanh is scaled to the range of the standard
+    deviation's logarithm. `noise`, shape (B, A), is standard normal.
+    """
+    mean, spread = policy(observation).chunk(2, -1)
+    low, high = _LOG_STD
+    log_std = low + 0.5 * (high - low) * (torch.tanh(spread) + 1.0)
+    raw = torch.addcmul(mean, log_std.exp(), noise)
+    # log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), which is exact also where tanh rounds to 1
+    squashing = 2.0 * (math.log(2.0) - raw - F.softplus(-2.0 * raw))
+    gaussian = -0.5 * (noise.square() + math.log(2.0 * math.pi)) - log_std
+    return Drawn(torch.tanh(raw), (gaussian - squashing).sum(-1))
+
+
+class Critics(nn.Module):
+    """Two networks of one shape as one: from B observations and actions to values of shape (2, B)."""
+
+    def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
+        super().__init__()
+        both = [
+            [own for own in modules(sizes, seed) if isinstance(own, nn.Linear)] for seed in seeds
+        ]
+        pairs = list(zip(*both, strict=True))
+        self.weights = nn.ParameterList(
+            torch.stack([own.weight.t() for own in pair]) for pair in pairs
+        )
+        self.biases = nn.ParameterList(
+            torch.stack([own.bias[None] for own in pair]) for pair in pairs
+        )
+
+    def forward(self, observation: Tensor, action: Tensor) -> Tensor:
+        values = torch.cat((observation, action), -1).expand(2, -1, -1)
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            values = torch.baddbmm(bias, values if layer == 0 else values.relu(), weight)
+        return values.squeeze(-1)
+
+
+class _Trained:
+    """The parameters of a network and their gradients, as one vector each, and Adam."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        self._parts = list(parameters)
+        self.flat = nn.utils.parameters_to_vector(self._parts).detach()
+        self.gradient = torch.zeros_like(self.flat)
+        self.adam = Adam(self.flat, self.gradient)
+        nn.utils.vector_to_parameters(self.flat, self._parts)  # as views of it
+        gradients = self.gradient.split([part.numel() for part in self._parts])
+        for part, gradient in zip(self._parts, gradients, strict=True):
+            part.grad = gradient.view_as(part)
+
+    def descend(self, loss: Tensor, rate: float) -> None:
+        """Take a step along the loss's gradient by these parameters, computing no others'."""
+        self.gradient.zero_()
+        loss.backward(inputs=self._parts)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+        self.adam.step(rate)
+
+
+class Sac(VectorLearner):
+    """A run of SAC; `actor` is the policy's network and reads scaled observations, see :func:`draw`."""
+
+    SPACES = BoxSpaces
+    spaces: BoxSpaces
+    config: SacConfig
+
+    def __init__(self, envs: Envs, config: SacConfig, device: torch.device) -> None:
+        super().__init__(envs, config, device)
+        capacity = min(config.buffer_size, config.total_timesteps + envs.num_envs)
+        if envs.num_envs > capacity:
+            raise ConfigError(
+                f"num_envs is {envs.num_envs}; it must be from 1 to buffer_size, {capacity}"
+            )
+        inputs, width = self.spaces.inputs, self.spaces.actions
+        self.replay = Replay(capacity, inputs, config.gradient_steps, config.batch_size, width)
+        seed, *seeds = self.generator.integers(1 << 63, size=3).tolist()
+        self.actor = modules((inputs, *config.hidden, 2 * width), seed).to(device)
+        sizes = (inputs + width, *config.hidden, 1)
+        self.critics, self.targets = (Critics(sizes, seeds).to(device) for _ in range(2))
+        first = torch.tensor(math.log(config.temperature), device=device)
+        self.log_temperature = nn.Parameter(first)
+        self._trained = {
+            "actor": _Trained(self.actor.parameters()),
+            "critics": _Trained(self.critics.parameters()),
+            "temperature": _Trained([self.log_temperature]),
+        }
+        self._moving = _Trained(self.targets.parameters()).flat
+        self._held = np.zeros((envs.num_envs, width), np.float32)
+        self._losses = torch.zeros(2, device=device)
+
+    def step(self) -> Ended:
+        config, now = self.config, time.perf_counter()
+        seen = self._scaled(self.observation)
+        action = self._random() if self.epsilon else self._drawn(seen)
+        now = self._spend("select", now)
+        step = self._move(self.spaces.chosen(self.spaces.acted.outside(action)))
+        now = self._spend("step", now)
+        discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
+        reward = step.reward * np.float32(config.reward_scale)
+        reached = self._scaled(step.next_observation)
+        self.replay.push_batch(seen, action, reward, reached, discount)
+        self.steps += len(seen)
+        ended = self._count(step)
+        now = self._spend("store", now)
+        if self.steps >= config.learning_starts:
+            self._learn()
+        self._spend("learn", now)
+        return ended
+
+    def _scaled(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self.spaces.observed.inside(observation)
+
+    def _random(self) -> NDArray[np.float32]:
+        """Return uniform actions, new ones every `action_hold` steps of an environment."""
+        if self.steps // self.num_envs % self.config.action_hold == 0:
+            self._held[:] = self.generator.uniform(-1.0, 1.0, self._held.shape)
+        return self._held.copy()
+
+    def _drawn(self, seen: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return actions drawn from the policy."""
+        noise = self.generator.standard_normal(self._held.shape, np.float32)
+        with torch.no_grad():
+            drawn = draw(self.actor, self._on_device(seen), self._on_device(noise))
+        action: NDArray[np.float32] = drawn.action.cpu().numpy()
+        return action
+
+    def _learn(self) -> None:
+        config, size = self.config, self.config.batch_size
+        batches = self.replay.uniform(self.generator)
+        shape = (config.gradient_steps, 2, size, self.spaces.actions)
+        noise = self._on_device(self.generator.standard_normal(shape, np.float32))
+        seen = self._on_device(batches.seen)[..., :-1]
+        action, reward, discount = map(self._on_device, batches[1:4])
+        for k in range(config.gradient_steps):
+            before, after = seen[k].split(size)
+            self._learn_values(before, action[k], reward[k], discount[k], after, noise[k, 0])
+            self._learn_actions(before, noise[k, 1])
+            self._moving.lerp_(self._trained["critics"].flat, config.tau)
+        self.updates += config.gradient_steps
+
+    def _learn_values(
+        self,
+        seen: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        discount: Tensor,
+        reached: Tensor,
+        noise: Tensor,
+    ) -> None:
+        """Move both critics towards rewards plus the targets' lower soft value of what follows."""
+        with torch.no_grad():
+            following = draw(self.actor, reached, noise)
+            value = self.targets(reached, following.action).amin(0)
+            value -= self.log_temperature.exp() * following.log_probability
+            target = torch.addcmul(reward, discount, value)
+        loss = 2.0 * F.mse_loss(self.critics(seen, action), target.expand(2, -1))  # of two, the sum
+        self._trained["critics"].descend(loss, self.config.critic_learning_rate)
+        self._losses[0] = loss.detach()
+
+    def _learn_actions(self, seen: Tensor, noise: Tensor) -> None:
+        """Move the policy to higher soft values, then the temperature to the entropy's target."""
+        drawn = draw(self.actor, seen, noise)
+        value = self.critics(seen, drawn.action).amin(0)
+        temperature = self.log_temperature.detach().exp()
+        loss = (temperature * drawn.log_probability - value).mean()
+        self._trained["actor"].descend(loss, self.learning_rate)
+        self._losses[1] = loss.detach()
+        if self.config.learn_temperature:
+            excess = self.spaces.actions - drawn.log_probability.detach().mean()  # over the target
+            loss = self.log_temperature.exp() * excess
+            self._trained["temperature"].descend(loss, self.config.critic_learning_rate)
+
+    def policy(self, num_envs: int) -> Policy:
+        return lambda observation: greedy(self.to_modules(), self.spaces)(observation)
+
+    def to_modules(self) -> nn.Sequential:
+        """Return the policy's means as a network from observations to actions, both in their units."""
+        observed, acted = self.spaces.observed, self.spaces.acted
+        width = self.spaces.actions
+        sizes = (self.spaces.inputs, *self.config.hidden, width, width)
+        made = modules(sizes, seed=0, squash=True)
+        *layers, last = (layer for layer in made if isinstance(layer, nn.Linear))
+        own = [layer for layer in self.actor if isinstance(layer, nn.Linear)]
+        with torch.no_grad():
+            for layer, source in zip(layers, own, strict=True):
+                layer.weight.copy_(source.weight[: len(layer.weight)])
+                layer.bias.copy_(source.bias[: len(layer.bias)])
+            layers[0].weight /= torch.tensor(observed.half)
+            layers[0].bias -= layers[0].weight @ torch.tensor(observed.middle, dtype=torch.float32)
+            last.weight.copy_(torch.diag(torch.tensor(acted.half)))
+            last.bias.copy_(torch.tensor(acted.middle))
+        return made
+
+    def monitored(self) -> Iterable[Tensor]:
+        return *(part.flat for part in self._trained.values()), self._losses
+
+    def _on_device(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def _stored(self) -> dict[str, Stored]:
+        return {**super()._stored(), "replay": self.replay}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        tensors = {"targets": self._moving, "held": torch.from_numpy(self._held)}
+        for name, part in self._trained.items():
+            adam = part.adam
+            tensors |= {
+                name: part.flat,
+                f"{name}.mean": adam.mean,
+                f"{name}.square": adam.square,
+                f"{name}.count": adam.count,
+            }
+        return tensors
