@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qstep.deep.result import NetworkResult as NetworkResult
     from qstep.deep.run import dqn as dqn
     from qstep.deep.run import pqn as pqn
+    from qstep.deep.run import sac as sac
     from qstep.device.live import LiveDevice as LiveDevice
     from qstep.learn.advise import usual_steps as usual_steps
     from qstep.learn.agents_result import AgentsResult as AgentsResult
@@ -59,7 +60,7 @@ open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave P
 _LOADED_WHEN_USED = {
     "qstep._io.workers": "Cluster Here Processes Workers",
     "qstep.deep.result": "NetworkResult",
-    "qstep.deep.run": "dqn pqn",
+    "qstep.deep.run": "dqn pqn sac",
     "qstep.device.live": "LiveDevice",
     "qstep.learn.advise": "usual_steps",
     "qstep.learn.agents_result": "AgentsResult Point",

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 WITH_JSON = (
     *("advise", "agents", "bench", "build", "doctor", "dqn", "explore", "matmul", "play", "pqn"),
-    *("profile", "replay", "serve", "train"),
+    *("profile", "replay", "sac", "serve", "train"),
 )
 
 

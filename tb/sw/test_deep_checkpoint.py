@@ -17,11 +17,12 @@ from tb.sw.dqn_learner import run_of
 from qstep._io.checkpoint import Checkpoint, save_checkpoint
 from qstep.deep import run as run_module
 from qstep.deep.algorithms import preset_of
-from qstep.deep.config import DqnConfig, PqnConfig
+from qstep.deep.config import DqnConfig, PqnConfig, SacConfig
 from qstep.deep.dqn import Dqn
 from qstep.deep.network import play
 from qstep.deep.pqn import Pqn
 from qstep.deep.run import NetworkRun
+from qstep.deep.sac import Sac
 from qstep.errors import CheckpointError, ConfigError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -37,7 +38,7 @@ def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> NetworkRun:
 
 def everything(run: NetworkRun) -> dict[str, Any]:
     """Return all results of a run except its times."""
-    assert isinstance(run.learner, Dqn | Pqn)
+    assert isinstance(run.learner, Dqn | Pqn | Sac)
     state = run.learner.checkpoint()
     return {
         "head": {name: part for name, part in state.head.items() if name != "phases"},
@@ -56,6 +57,14 @@ def pqn(name: str, num_envs: int) -> NetworkRun:
     return run_of(name, "pqn", config, evaluate_every=200)
 
 
+def sac() -> NetworkRun:
+    """Return a run whose random actions, held for nine steps, last for 60 steps of 120."""
+    config = SacConfig(
+        480, hidden=(16,), batch_size=16, learning_starts=240, action_hold=9, buffer_size=300
+    )
+    return run_of("Pendulum-v1", "sac", config, num_envs=4, evaluate_every=100)
+
+
 def snake() -> NetworkRun:
     config = replace(preset_of("snake").settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
@@ -69,10 +78,10 @@ def snake() -> NetworkRun:
           for other in ({}, {"prioritised": True}, {"variant": "target", "target_update_interval": 7})
           for steps in (1, 50)),
         (snake, 30), (partial(pqn, "cartpole", 32), 0), (partial(pqn, "cartpole", 32), 9),
-        (partial(pqn, "snake", 256), 9),
+        (partial(pqn, "snake", 256), 9), (sac, 50), (sac, 90),
     ],
     ids=["double-1", "double-50", "prioritised-1", "prioritised-50", "target-1", "target-50", "snake",
-         "pqn-0", "pqn-9", "pqn-snake"],
+         "pqn-0", "pqn-9", "pqn-snake", "sac-held", "sac-90"],
 )  # fmt: skip
 def test_resumed_run_ends_like_a_whole_one(kind: Any, steps: int, tmp_path: Path) -> None:
     whole, stopped, resumed = (

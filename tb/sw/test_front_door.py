@@ -155,7 +155,7 @@ NOT_TRIED = """
     Here LiveDevice Metrics NetworkResult Point Processes Progress QStepError Result
     Status SweepPlan SweepPoint SweepResult TableResult TableType ValueRange Workers WorldTable doubts
     fitting_format
-    dqn is_quick pqn rtl_files usual_steps value_range
+    dqn is_quick pqn rtl_files sac usual_steps value_range
 """
 """What QStep returns, implements or raises, questions about a world, and the hardware's own."""
 

@@ -37,6 +37,7 @@ AT_WORK = {
     "program": ("icebreaker", "qstep_fpga.program.program",
                 "the bitstream on the board is incomplete; repeat with: "),
     "replay": (f"walk.npz --out table.npz {SIZE}", "qstep.cli.replay.Transitions.load", ""),
+    "sac": ("Pendulum-v1", "qstep.deep.run.NetworkRun", ""),
     "serve": (SIZE, "qstep_sim.port.build", ""),
     "sweep": ("gridworld", "qstep.learn.sweep.Sweep.__iter__", ""),
     "train": ("gridworld --act host", "qstep.device.model.ModelDevice.configure", ""),
@@ -63,7 +64,7 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
     name: str, number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed, where, said = AT_WORK[name]
-    if name in ("agents", "dqn", "matmul", "pqn"):
+    if name in ("agents", "dqn", "matmul", "pqn", "sac"):
         pytest.importorskip("torch")
 
     monkeypatch.chdir(tmp_path)

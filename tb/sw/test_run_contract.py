@@ -81,6 +81,11 @@ COMMANDS = {
         "runs/pqn-cartpole", NETWORK, "qstep.deep.pqn.Pqn.step", 2, f"{2 * 64 * 32} steps",
         "--gamma 0.5", "gamma is 0.99 in it and 0.5 here",
     ),
+    "sac": Command(
+        "sac Pendulum-v1 --total-timesteps 400 --learning-starts 100 --batch-size 16 --hidden 8",
+        "runs/sac-Pendulum-v1", NETWORK, "qstep.deep.sac.Sac.step", 150, "150 steps",
+        "--no-learn-temperature", "learn_temperature is True in it and False here",
+    ),
     "sweep": Command(
         "sweep gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2 --jobs 1",
         "runs/sweep-gridworld",

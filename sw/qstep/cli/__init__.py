@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 
 _GROUPS = {
-    "Learn": ("train", "sweep", "dqn", "pqn", "live", "play", "advise", "export"),
+    "Learn": ("train", "sweep", "dqn", "pqn", "sac", "live", "play", "advise", "export"),
     "Hardware": ("generate", "build", "program", "explore", "serve", "replay"),
     "Laboratory": ("demo", "bench", "agents", "profile", "matmul", "doctor"),
 }

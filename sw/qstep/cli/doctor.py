@@ -41,7 +41,7 @@ _REQUIRED = {
 }
 _OPTIONAL = {
     "pyserial": "serial devices, qstep serve",
-    "torch": "qstep agents, dqn, pqn and matmul, systems of qstep bench",
+    "torch": "qstep agents, dqn, pqn, sac and matmul, systems of qstep bench",
     "safetensors": "checkpoints of networks",
     "line_profiler": "qstep profile --tool line",
     "pyinstrument": "qstep profile --tool pyinstrument",

@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.command(
     "dqn",
     short_help="Learn an environment with a network (DQN).",
-    epilog=networks_in_words(),
+    epilog=networks_in_words("dqn"),
 )
 @network_options("dqn")
 @option(

@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.command(
     "pqn",
     short_help="Learn an environment with a network, without replay (PQN).",
-    epilog=networks_in_words(),
+    epilog=networks_in_words("pqn"),
 )
 @network_options("pqn")
 @hyperparameter_options(PqnConfig)

@@ -244,6 +244,8 @@ ENVIRONMENTS = (
     ),
     Environment(
         id="Pendulum-v1",
+        vector_entry_point="qstep.envs.pendulum_vector:PendulumVectorEnv",
+        vector_id="qstep/Pendulum-v0",
         table=None,
         networks={"Pendulum-v1": {}},
         network_settings={
@@ -270,13 +272,15 @@ ENVIRONMENTS = (
                 "hidden": (64, 64),
                 "gamma": 0.9999,
                 "learning_starts": 4_000,
-                "action_hold": 40,
-                "gradient_steps": 8,
+                "action_hold": 30,
+                "learning_rate": 1e-3,
+                "final_learning_rate": 0.0,
+                "gradient_steps": 4,
                 "tau": 0.01,
                 "temperature": 0.1,
                 "learn_temperature": False,
                 "num_envs": 8,
-                "evaluate_every": 20,
+                "evaluate_every": 50,
             },
         },
     ),
@@ -325,10 +329,12 @@ def in_words() -> str:
     return text
 
 
-def networks_in_words() -> str:
-    """Return the names that networks learn with settings of their own, for ``qstep dqn --help``."""
+def networks_in_words(algorithm: str) -> str:
+    """Return the names that an algorithm learns with settings of their own, for its ``--help``."""
     names = []
     for name, record in NETWORKS.items():
+        if algorithm not in record.network_settings:
+            continue
         arguments = ", ".join(f"{key} {value}" for key, value in record.networks[name].items())
         names.append(f"{name} ({arguments})" if arguments else name)
     return f"Worlds with settings of their own: {', '.join(names)}."

@@ -56,7 +56,7 @@ def restore_arrays(
 
 
 class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
-    """A :class:`gymnasium.vector.VectorEnv` whose step is one compiled call.
+    """A :class:`gymnasium.vector.VectorEnv` whose step is one call, and whose state can be saved.
 
     **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
     same step. The info then has the outcome of the last action, as with Gymnasium's ``SyncVectorEnv``:
@@ -65,11 +65,11 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
 
     **Memory.** Returned arrays belong to the caller: no later call changes them.
 
-    **Kernels.** A module with ``ACTIONS``; ``ARRAYS``, the named tuple of the state of N environments,
-    of which ``SCRATCH`` names the fields that are not in a checkpoint; and compiled functions:
-    ``restart(arrays, i)`` begins an episode; ``observe(arrays, i, shown)`` writes an observation;
-    ``step(arrays, actions, shown, out)`` steps all, restarts those whose episode
-    ended, and writes `shown` and an :class:`Outcome`.
+    **Kernels.** A module with ``ACTIONS``, if actions are integers below it; ``ARRAYS``, the named tuple
+    of the state of N environments, of which ``SCRATCH`` names the fields that are not in a checkpoint;
+    and functions, mostly compiled: ``restart(arrays, i)`` begins an episode;
+    ``observe(arrays, i, shown)`` writes an observation; ``step(arrays, actions, shown, out)`` steps
+    all, restarts those whose episode ended, and writes `shown` and an :class:`Outcome`.
 
     Parameters
     ----------
@@ -82,6 +82,9 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         The forms of the N observations that the kernels write.
     form : int
         Index of the one that is returned.
+    actions : Space, optional
+        Action space of one environment, instead of the integers below ``ACTIONS``. A class with such
+        a space has a `_take` of its own.
     """
 
     metadata = {  # noqa: RUF012 - the form that Gymnasium prescribes
@@ -96,10 +99,11 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         kernels: Any,
         shown: tuple[NDArray[Any], ...],
         form: int = 0,
+        actions: Space[Any] | None = None,
     ) -> None:
         self.num_envs = num_envs
         self.single_observation_space = observation_space
-        self.single_action_space = Discrete(kernels.ACTIONS)
+        self.single_action_space = Discrete(kernels.ACTIONS) if actions is None else actions
         self.observation_space = batch_space(observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._kernels, self._arrays = kernels, kernels.ARRAYS.empty(num_envs)
@@ -110,7 +114,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
             np.zeros(num_envs, np.bool_),
             np.zeros(num_envs, np.bool_),
         )
-        self._actions = np.zeros(num_envs, np.int64)
+        self._actions = np.zeros(self.action_space.shape or (), self.action_space.dtype)
 
     @property
     def observation(self) -> NDArray[Any]:
@@ -153,7 +157,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
 
         Parameters
         ----------
-        actions : array_like of int, shape (N,)
+        actions : array_like of int, shape (N,), or of the class's action space
 
         Returns
         -------
@@ -173,20 +177,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         """
         if not self._begun:
             raise EpisodeError("no episode has begun; call reset before the first step")
-        given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise EnvironmentSpaceError(
-                f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
-                f"{(self.num_envs,)}"
-            )
-        self._actions[:] = given
-        unsigned = self._actions.view(np.uint64)  # a negative action is a large one
-        if unsigned.max() >= self._kernels.ACTIONS:
-            bad = np.argmax(unsigned >= self._kernels.ACTIONS)
-            raise EnvironmentSpaceError(
-                f"action of environment {bad} is {given[bad]}; it must be from 0 to "
-                f"{self._kernels.ACTIONS - 1}"
-            )
+        self._take(np.asarray(actions))
         self._advance()
         next_shown, reward, terminated, truncated = self._out
         info = self._info()
@@ -211,6 +202,22 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         restore_arrays(kept_arrays(self._kernels, self._arrays), checkpoint)
         self._begun = True
         return self._observe_all()
+
+    def _take(self, given: NDArray[Any]) -> None:
+        """Write the actions of a step to `_actions`; EnvironmentSpaceError if they are illegal."""
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise EnvironmentSpaceError(
+                f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
+                f"{(self.num_envs,)}"
+            )
+        self._actions[:] = given
+        unsigned = self._actions.view(np.uint64)  # a negative action is a large one
+        if unsigned.max() >= self._kernels.ACTIONS:
+            bad = np.argmax(unsigned >= self._kernels.ACTIONS)
+            raise EnvironmentSpaceError(
+                f"action of environment {bad} is {given[bad]}; it must be from 0 to "
+                f"{self._kernels.ACTIONS - 1}"
+            )
 
     def _advance(self) -> None:
         """Step by `_actions`, which are legal."""

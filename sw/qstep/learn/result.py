@@ -212,7 +212,7 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
         whose = report.get("command", "run that it does not name")
         raise FileFormatError(
             f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, sweep, "
-            "dqn and pqn"
+            "dqn, pqn and sac"
         )
     try:
         arrays = {

@@ -1,0 +1,42 @@
+"""``qstep sac``: learn an environment with continuous actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from qstep.cli._networks import hyperparameter_options, network_options, train
+from qstep.deep.config import SacConfig
+from qstep.envs.catalogue import networks_in_words
+
+__all__ = ["command"]
+
+
+@click.command(
+    "sac",
+    short_help="Learn an environment with continuous actions (SAC).",
+    epilog=networks_in_words("sac"),
+)
+@network_options("sac")
+@hyperparameter_options(SacConfig)
+def command(**options: Any) -> None:
+    """Learn an environment with soft actor-critic.
+
+    WORLD is a Gymnasium id (module:id if a module registers it, also one in the current folder) whose
+    observations are a Box of floats or a Discrete and whose actions are a Box of floats with finite
+    bounds. The defaults of hyperparameters are those below, except for the named worlds, which have
+    their own. HalfCheetah-v5 needs the extra `mujoco`.
+
+    The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on
+    Pendulum-v1, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same
+    device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the
+    finished ones are kept.
+
+    \b
+    Examples:
+      qstep sac Pendulum-v1
+      qstep sac MountainCarContinuous-v0 --seeds 3
+      qstep sac HalfCheetah-v5 --total-timesteps 100000
+    """
+    train(algorithm="sac", **options)
