@@ -88,6 +88,29 @@ class Spaces:
             raise ConfigError(f"observation is {shown(observation)}; it must be one of {space}")
         return self.numbers(seen[np.newaxis])
 
+    def example(self, count: int) -> Tensor:
+        """Return `count` observations, all zero, as Gymnasium gives a batch, but with float32."""
+        if self._is_discrete:
+            return torch.zeros(count, dtype=torch.int64)
+        return torch.zeros(count, *self._observation.shape or ())
+
+    def reader(self) -> nn.Module:
+        """Return :meth:`numbers` as a module of batches such as :meth:`example`."""
+        return _OneHot(self.inputs) if self._is_discrete else nn.Flatten()
+
+
+class _OneHot(nn.Module):
+    """From N values, int64 of shape (N,), to numbers of shape (N, values)."""
+
+    values: Tensor
+
+    def __init__(self, values: int) -> None:
+        super().__init__()
+        self.register_buffer("values", torch.arange(values))
+
+    def forward(self, value: Tensor) -> Tensor:
+        return torch.eq(value[:, None], self.values).float()
+
 
 def modules(sizes: Sequence[int], seed: int, normalise: bool = False) -> nn.Sequential:
     """Make linear layers with ReLU between them, initialised as PyTorch does.

@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.spaces import Space
 from matplotlib.figure import Figure
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -17,8 +18,10 @@ from torch import nn
 from qstep._io.files import write_atomically
 from qstep.deep.algorithms import preset_of
 from qstep.deep.network import Spaces, greedy, modules_of, play
-from qstep.errors import ConfigError, FileFormatError
+from qstep.deep.onnx_model import to_onnx
+from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
+from qstep.mdp.world import name_of
 from qstep.spec.checks import integer
 
 __all__ = ["NetworkResult", "load_network"]
@@ -52,7 +55,44 @@ class NetworkResult(Result):
     @cached_property
     def _spaces(self) -> Spaces:
         env = preset_of(self.name, self.report["env_kwargs"]).make_env()
-        return Spaces(env.observation_space, env.action_space)
+        return self._fitting(self.name, env.observation_space, env.action_space)
+
+    def _fitting(self, name: str, observation: Space[Any], action: Space[Any]) -> Spaces:
+        """Return an environment's spaces; EnvironmentSpaceError unless the network has their sizes."""
+        spaces = Spaces(observation, action)
+        inputs: Any = self.network[0].in_features
+        actions: Any = self.network[-1].out_features
+        if (spaces.inputs, spaces.actions) != (inputs, actions):
+            raise EnvironmentSpaceError(
+                f"{name} has observations {observation} and actions {action}; the network is for "
+                f"{inputs} numbers and {actions} actions"
+            )
+        return spaces
+
+    def onnx(self) -> bytes:
+        """Return the file of an ONNX model of the network, which runs with neither QStep nor PyTorch.
+
+        The model's input ``observation`` is a batch of N observations as Gymnasium gives them: float32
+        of shape (N, ...) for a Box, int64 of shape (N,) for a Discrete. Its output ``values``, float32
+        of shape (N, actions), are the action values of scaled rewards (`reward_scale`). The greedy
+        action has the highest value; ties go to the lowest action. :attr:`report` is in the metadata
+        ``report``, as JSON.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The environment cannot be made, or the network does not fit its spaces.
+        ToolMissingError
+            The extra ``onnx`` is not installed.
+        """
+        output, head = self._exported
+        module = nn.Sequential(self._spaces.reader(), head)
+        return to_onnx(module, self._spaces.example(2), output, self.report)
+
+    @property
+    def _exported(self) -> tuple[str, nn.Module]:
+        """The exported output's name, and the module that computes it from shape (N, inputs)."""
+        return "values", self.network
 
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
@@ -67,6 +107,8 @@ class NetworkResult(Result):
         given = self.report["env_kwargs"]
         preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
+        spaces = envs.single_observation_space, envs.single_action_space
+        self._fitting(name_of(self.name if env is None else env), *spaces)
         return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
 
     def _files(self) -> Files:
