@@ -41,6 +41,9 @@ class Spaces:
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    output = "values"
+    """What a network returns, by the name that an exported one has for it."""
+
     def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
         if isinstance(observation, Discrete):
             self.inputs = int(observation.n)

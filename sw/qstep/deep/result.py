@@ -9,7 +9,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.spaces import Space
 from matplotlib.figure import Figure
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -21,7 +20,6 @@ from qstep.deep.network import Spaces, greedy, modules_of, play
 from qstep.deep.onnx_model import to_onnx
 from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
-from qstep.mdp.world import name_of
 from qstep.spec.checks import integer
 
 __all__ = ["NetworkResult", "load_network"]
@@ -55,17 +53,13 @@ class NetworkResult(Result):
     @cached_property
     def _spaces(self) -> Spaces:
         env = preset_of(self.name, self.report["env_kwargs"]).make_env()
-        return self._fitting(self.name, env.observation_space, env.action_space)
-
-    def _fitting(self, name: str, observation: Space[Any], action: Space[Any]) -> Spaces:
-        """Return an environment's spaces; EnvironmentSpaceError unless the network has their sizes."""
-        spaces = Spaces(observation, action)
+        spaces = Spaces(env.observation_space, env.action_space)
         inputs: Any = self.network[0].in_features
         actions: Any = self.network[-1].out_features
         if (spaces.inputs, spaces.actions) != (inputs, actions):
             raise EnvironmentSpaceError(
-                f"{name} has observations {observation} and actions {action}; the network is for "
-                f"{inputs} numbers and {actions} actions"
+                f"{self.name} has observations {env.observation_space} and actions {env.action_space}; "
+                f"the network is for {inputs} numbers and {actions} actions"
             )
         return spaces
 
@@ -85,14 +79,9 @@ class NetworkResult(Result):
         ToolMissingError
             The extra ``onnx`` is not installed.
         """
-        output, head = self._exported
-        module = nn.Sequential(self._spaces.reader(), head)
-        return to_onnx(module, self._spaces.example(2), output, self.report)
-
-    @property
-    def _exported(self) -> tuple[str, nn.Module]:
-        """The exported output's name, and the module that computes it from shape (N, inputs)."""
-        return "values", self.network
+        spaces = self._spaces
+        module = nn.Sequential(spaces.reader(), self.network)
+        return to_onnx(module, spaces.example(2), spaces.output, self.report)
 
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
@@ -107,8 +96,6 @@ class NetworkResult(Result):
         given = self.report["env_kwargs"]
         preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
-        spaces = envs.single_observation_space, envs.single_action_space
-        self._fitting(name_of(self.name if env is None else env), *spaces)
         return play(envs, greedy(self.network), integer("seed", seed, 0)).columns
 
     def _files(self) -> Files:
