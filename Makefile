@@ -111,7 +111,7 @@ $(VENV)/.docs: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,onnx,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
 	@touch $(VENV)/.fpga $(VENV)/.docs $@
 
 $(VENV)/.fuzz: $(VENV)/.full

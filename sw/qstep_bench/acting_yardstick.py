@@ -14,7 +14,7 @@ from qstep.spec.config import Config
 from qstep.spec.epsilon import threshold
 from qstep.spec.fixed import COEFFICIENT_BITS, Coefficients
 from qstep.spec.settings import AgentCounters, AgentSettings
-from qstep_bench.yardstick import LANES, library
+from qstep_bench.yardstick import LANES, counted, library
 
 __all__ = ["ActingYardstick", "VectorYardstick"]
 
@@ -102,23 +102,20 @@ class ActingYardstick:
             for own in model.settings
             for c in [_coefficients(config, own)]
         ]
-        self._steps = [count.steps for count in model.counters]
+        self._counters = model.counters
         self._agents = [
             _Agent(
                 own.word,
                 *(getattr(own, name) for name in _KEPT),
                 *(getattr(count, name) for name in _COUNTED),
             )
-            for own, count in zip(model.states, model.counters, strict=True)
+            for own, count in zip(model.states, self._counters, strict=True)
         ]
 
     @property
     def counters(self) -> list[AgentCounters]:
         """The counters of the agents, in the model's form."""
-        return [
-            AgentCounters(steps, *(getattr(agent, name) for name in _COUNTED))
-            for steps, agent in zip(self._steps, self._agents, strict=True)
-        ]
+        return counted(self._counters, self._agents)
 
     def run(self, steps: int) -> None:
         """Let every agent make `steps` steps, one agent after the other."""
@@ -131,7 +128,8 @@ class ActingYardstick:
                 byref(agent),
                 steps,
             )
-        self._steps = [before + steps for before in self._steps]
+        for count in self._counters:
+            count.steps += steps
 
 
 _BLOCK = np.dtype(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ctypes import POINTER, Structure, byref, c_int16, c_int32, c_int64, c_uint32, c_uint64
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from qstep.errors import ConfigError
 from qstep.golden.tiled_fast import FastTiledModel
 from qstep.spec.epsilon import threshold
 from qstep.spec.settings import AgentCounters
-from qstep_bench.yardstick import library
+from qstep_bench.yardstick import counted, library
 
 __all__ = ["TiledYardstick"]
 
@@ -114,10 +113,7 @@ class TiledYardstick:
     @property
     def counters(self) -> list[AgentCounters]:
         """The counters of the agents, in the model's form."""
-        return [
-            replace(before, **{name: getattr(agent, name) for name in _COUNTED})
-            for before, agent in zip(self._counters, self._agents, strict=True)
-        ]
+        return counted(self._counters, self._agents)
 
     def run(self, steps: int) -> None:
         """Let every agent make `steps` steps, one agent after the other."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import platform
+from collections.abc import Sequence
 from contextlib import suppress
 from ctypes import c_double, c_int64, c_uint32, c_uint64
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +24,11 @@ from qstep._io import cache
 from qstep._io.workers import run
 from qstep.envs.gridworld import DeterministicModel
 from qstep.errors import BuildError
+from qstep.spec.settings import AgentCounters
 from qstep_bench.baselines.learning import LEARNING, Learning
 from qstep_bench.baselines.problem import Stream
 
-__all__ = ["LANES", "Yardstick", "compiler_version", "library"]
+__all__ = ["LANES", "Yardstick", "compiler_version", "counted", "library"]
 
 LANES = 16
 """Agents that act in one loop; a power of two."""
@@ -120,3 +123,15 @@ def library(actions: int, source: Path | None = None, *defines: str) -> ctypes.C
     depends.append(get_host_cpu_features())
     key = hashlib.sha256("\0".join(depends).encode()).hexdigest()[:32]
     return cache.load(cache.fetch(key, ".so", make))
+
+
+def counted(
+    counters: Sequence[AgentCounters], agents: Sequence[ctypes.Structure]
+) -> list[AgentCounters]:
+    """Return the agents' counters, with the values of the fields that their structures in C have."""
+    return [
+        AgentCounters(
+            **{name: getattr(agent, name, value) for name, value in asdict(before).items()}
+        )
+        for before, agent in zip(counters, agents, strict=True)
+    ]

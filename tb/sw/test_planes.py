@@ -149,13 +149,19 @@ def test_the_preset_reproduces_a_part_of_the_recording() -> None:
         ({"epsilon": -1}, "epsilon is -1; it must be from 0 to 1"),
         ({"start": 64}, r"start is 64; it must be from -64.0 to 63.998046875, as Q7.9 holds"),
         ({"start": "0"}, "start is '0'; it must be from -64.0"),
-        ({"constants": (1,)}, "constants has 1 numbers; it must have 2"),
+        ({"constants": (1,)}, "constants has 1 numbers; it must have 2, or none for the default"),
         ({"constants": (1, -1)}, r"constants\[1\] is -1; it must be an integer from 0 to 2\^32-1"),
     ],
 )  # fmt: skip
 def test_an_illegal_configuration_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         replace(SMALL, **wrong)
+
+
+def test_default_constants_follow_the_number_of_planes() -> None:
+    assert replace(SMALL, planes=3) == PlanesConfig(groups=2, planes=3, rows=4, actions=3)
+    with pytest.raises(ConfigError, match="constants has 3 numbers; it must have 4"):
+        replace(PYTHIA, planes=4)
 
 
 ROWS = [0, 1, 2, 3]
@@ -206,9 +212,11 @@ def test_illegal_arrays_of_requests_are_refused(wrong: dict[str, Any], said: str
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        (np.zeros((4, 4, 2), np.int32), r"weights have shape \(4, 4, 2\) and dtype int32; they must be"),
-        (np.zeros((4, 4, 3)), r"weights have shape .* and dtype float64; they must be integers of"),
-        (np.full((4, 4, 3), 1 << 15), r"weights\[0, 0, 0\] is 32768; Q7.9 holds -32768 to 32767"),
+        (np.zeros((4, 4, 2), np.int32),
+         r"table has shape \(4, 4, 2\); this configuration needs \(4, 4, 3\)"),
+        (np.zeros((4, 4, 3)), "table has dtype float64; raw values are integers"),
+        ([[[0, 0], [0]]], "table is not an array: setting an array element"),
+        (np.full((4, 4, 3), 1 << 15), r"table\[0, 0, 0\] is 32768; Q7.9 holds -32768 to 32767"),
     ],
 )  # fmt: skip
 def test_weights_that_do_not_fit_are_refused(weights: Any, said: str) -> None:

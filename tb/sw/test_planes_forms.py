@@ -25,11 +25,9 @@ SMALL = PlanesConfig(groups=2, planes=2, rows=4, actions=3, epsilon=0.1)
 
 CONFIGS = {
     "pythia": PYTHIA,
-    "shared": replace(
-        SMALL, groups=1, planes=5, constants=(), error="shared", alpha=0.1, start=-1.5
-    ),
+    "shared": replace(SMALL, groups=1, planes=5, error="shared", alpha=0.1, start=-1.5),
     "wide": replace(SMALL, groups=3, format=QFormat(8, 24), actions=9, gamma=1.0, floor=True),
-    "narrow": replace(SMALL, groups=1, planes=1, constants=(), format=QFormat(4, 4), rows=2),
+    "narrow": replace(SMALL, groups=1, planes=1, format=QFormat(4, 4), rows=2),
 }
 
 
@@ -183,7 +181,7 @@ def test_the_compiled_model_refuses_what_the_definition_refuses() -> None:
     fast, requests = FastPlanesModel(SMALL), random_requests(SMALL, 3, 0)
     with pytest.raises(TransitionError, match=r"rows\[0, 0\] is 4; it must be from 0 to 3"):
         fast.apply(requests._replace(rows=np.full((3, 4), 4)))
-    with pytest.raises(TableError, match="weights have shape"):
+    with pytest.raises(TableError, match="table has shape"):
         fast.load(np.zeros((1, 4, 3), np.int32))
     fast.load(np.ones((4, 4, 3), np.int32))
     assert fast.weights.all()

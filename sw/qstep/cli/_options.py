@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -16,10 +16,13 @@ from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from qstep._io.pictures import picture_format
-from qstep.errors import ConfigError, TableError
+from qstep.errors import ConfigError, FileFormatError, TableError
 from qstep.learn.table import SavedTable, policy_table
 from qstep.spec.config import Config
 from qstep.spec.fixed import QFormat, Rounding
+
+if TYPE_CHECKING:
+    from qstep.deep.result import NetworkResult
 
 __all__ = [
     "BITSTREAMS",
@@ -40,6 +43,7 @@ __all__ = [
     "device_option",
     "env_kwargs_option",
     "jobs_option",
+    "network_of",
     "option",
     "options_of",
     "plot_option",
@@ -262,6 +266,20 @@ def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
     chosen: NDArray[np.int64] = tables[agent]
     return chosen
+
+
+def network_of(folder: Path) -> NetworkResult:
+    """Return the result of a run with a network from its folder; FileFormatError of any other run."""
+    from qstep.learn.train import load
+
+    result = load(folder)
+    if result.summary().get("engine") != "network":
+        raise FileFormatError(
+            f"{folder}: contains no network; to name a table, give its file, such as "
+            f"{folder / 'table.npz'}"
+        )
+    network: NetworkResult = result  # type: ignore[assignment]  # importing its class loads PyTorch
+    return network
 
 
 def config_from(

@@ -1,4 +1,4 @@
-"""``qstep export``: a learnt table as text for other tools: CSV, a C header, a memory image."""
+"""``qstep export``: for other tools, a table as CSV, C header or memory image; a network as ONNX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.files import write_atomically
-from qstep.cli._options import FILE, NEW_FILE, agent_option, option, table_of
+from qstep.cli._options import (
+    FILE,
+    NEW_FILE,
+    agent_option,
+    network_of,
+    option,
+    refuse,
+    table_of,
+)
 from qstep.cli._output import room_for
 from qstep.errors import TableError
 from qstep.learn.table import load_table
@@ -153,42 +161,67 @@ def to_readmemh(q_raw: NDArray[np.signedinteger], config: Config) -> str:
     return about + "".join(f"{word:0{digits}x}\n" for word in words)
 
 
-_FORMATS = {"csv": to_csv, "c": to_c, "readmemh": to_readmemh}
+_TABLE_FORMATS = {"csv": to_csv, "c": to_c, "readmemh": to_readmemh}
+_ONNX = "onnx"
 
 
-@click.command(short_help="Write a learnt table as CSV, C header or memory image.")
-@click.argument("table_file", metavar="TABLE.npz", type=FILE)
+@click.command(short_help="Write a table as CSV, C header or memory image, or a network as ONNX.")
+@click.argument("source", metavar="TABLE.npz|FOLDER", type=FILE)
 @option(
     "--format",
-    "CSV, a C header, or a memory image for Verilog's $readmemh.",
+    "CSV, a C header, or a memory image for Verilog's $readmemh, of a table; ONNX of a network.",
     "name",
-    type=click.Choice(tuple(_FORMATS)),
+    type=click.Choice((*_TABLE_FORMATS, _ONNX)),
     required=True,
 )
 @option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
-def command(table_file: Path, name: str, out: Path, agent: int) -> None:
-    """Write a learnt table as text, with exact raw values.
+def command(source: Path, name: str, out: Path, agent: int) -> None:
+    """Write a learnt table as text, with exact raw values, or a network as an ONNX model.
 
-    The first line gives the size and the number format. A C header holds the array
+    Of a table, the first line gives the size and the number format. A C header holds the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
     word per line in two's complement, at word state * actions + action. Where there are planes, they
     come first, and the C header also has the functions qstep_rows and qstep_action.
+
+    A network is named by the FOLDER of its run. The ONNX model turns a batch of observations, as
+    Gymnasium gives them, into action values. It needs neither QStep nor PyTorch.
 
     \b
     Examples:
       qstep export runs/gridworld/table.npz --format csv --out table.csv
       qstep export runs/gridworld/table.npz --format c --out table.h
       qstep export runs/gridworld/table.npz --format readmemh --out table.hex
+      qstep export runs/dqn-cartpole --format onnx --out cartpole.onnx
     """
-    saved = load_table(table_file)
+    if name == _ONNX:
+        refuse(["agent"], "is for tables; a run has one network")
+        if source.is_file():
+            raise click.UsageError(
+                f"--format {_ONNX} exports the network of a run's folder; {source} is a file"
+            )
+        network = network_of(source)
+        data, about = network.onnx(), f"{network.name}, {network.report['algorithm']}"
+    else:
+        if source.is_dir():
+            raise click.UsageError(
+                f"--format {name} exports a table's file; {source} is a folder, of which --format "
+                f"{_ONNX} exports the network"
+            )
+        data, about = _table(source, name, agent)
+    with room_for(out):
+        write_atomically(out, data)
+    click.echo(f"{about}: {out}")
+
+
+def _table(source: Path, name: str, agent: int) -> tuple[bytes, str]:
+    """Return a table in a text format, and what it is."""
+    saved = load_table(source)
     config = saved.config
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
         raise TableError(
-            f"{table_file}: holds the two tables of Double Q-learning, and the policy uses their sum; "
+            f"{source}: holds the two tables of Double Q-learning, and the policy uses their sum; "
             "only a single table can be exported"
         )
-    q_raw = table_of(table_file, saved, agent)
-    with room_for(out):
-        write_atomically(out, _FORMATS[name](q_raw, config).encode())
-    click.echo(f"{_size(config)}, {config.format}: {out}")
+    text = _TABLE_FORMATS[name](table_of(source, saved, agent), config)
+    return text.encode(), f"{_size(config)}, {config.format}"

@@ -1,30 +1,34 @@
-"""``qstep play``: watch a learnt table act, and score it."""
+"""``qstep play``: watch a learnt table or network act, and score it."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from qstep._io.files import write_atomically
 from qstep.cli._options import (
     FILE,
+    NEW_FILE,
     FiniteRange,
     agent_option,
     env_kwargs_option,
+    network_of,
     option,
     refuse,
     seed_option,
     table_of,
 )
 from qstep.cli._output import JsonOutput, json_option, room_for
-from qstep.errors import EnvironmentSpaceError, TableError, WorldError
+from qstep.errors import DrawingError, EnvironmentSpaceError, TableError, WorldError
 from qstep.learn.table import TableWorld, load_table
 
 if TYPE_CHECKING:
@@ -32,13 +36,34 @@ if TYPE_CHECKING:
     from gymnasium import Env
     from numpy.typing import NDArray
 
+    from qstep.mdp.world import World
     from qstep.spec.tiles import Tiles
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Watch a learnt table act, and score it.")
-@click.argument("table_file", metavar="TABLE.npz", type=FILE)
+_GIF = ".gif"
+
+
+class _Game(NamedTuple):
+    """What is played: a world with its environment, which `make_env` makes with a `render_mode`."""
+
+    name: str
+    make_env: Callable[..., Env[Any, Any]]
+    env: Env[Any, Any]
+    world: World | None
+    choose: Callable[[Any], Any]
+
+
+def _gif(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse an animation of another format, before the work."""
+    if path is not None and path.suffix.lower() != _GIF:
+        raise click.BadParameter(f"'{path}' does not end with {_GIF}")
+    return path
+
+
+@click.command(short_help="Watch a learnt table or network act, and score it.")
+@click.argument("source", metavar="TABLE.npz|FOLDER", type=FILE)
 @click.argument("world_name", metavar="[WORLD]", required=False)
 @option("--episodes", "Greedy episodes to score.", type=click.IntRange(1, 1_000_000), default=100)
 @env_kwargs_option
@@ -46,9 +71,17 @@ __all__ = ["command"]
 @seed_option
 @option("--watch/--no-watch", "Show one episode first.  [default: on a terminal]", default=None)
 @option("--delay", "Seconds between the steps shown.", type=FiniteRange(0, 10), default=0.2)
+@option(
+    "--gif",
+    "Record the first scored episode as an animated picture.",
+    "gif_file",
+    type=NEW_FILE,
+    callback=_gif,
+    metavar="FILE.gif",
+)
 @json_option("the score")
 def command(
-    table_file: Path,
+    source: Path,
     world_name: str | None,
     env_kwargs: dict[str, Any],
     episodes: int,
@@ -56,15 +89,17 @@ def command(
     seed: int,
     watch: bool | None,
     delay: float,
+    gif_file: Path | None,
     json_output: JsonOutput,
 ) -> None:
-    """Act greedily on a learnt table: show an episode step by step, then score many.
+    """Act greedily on a learnt table or network: show an episode step by step, then score many.
 
-    The table's file names the world in which it was learnt; a map or world file must be where it was.
-    Give WORLD if the file names none, or if the world has moved: gridworld, gridworld-8x8, snake,
-    cartpole, a map (.txt), a world file (.npz) or a Gymnasium id (module:id if a module registers it,
-    also one in the current folder). A world with other states, transitions or rewards is refused. The
-    table does not change, and no action is random.
+    A network is named by the FOLDER of its run. The file of a table, or the folder's report, names the
+    world in which it was learnt; a map or world file must be where it was. Give WORLD if the table's
+    file names none, or if the world has moved: gridworld, gridworld-8x8, snake, cartpole, a map (.txt),
+    a world file (.npz) or a Gymnasium id (module:id if a module registers it, also one in the current
+    folder). For a table, a world with other states, transitions or rewards is refused; for a network,
+    one with other sizes. Nothing that was learnt changes, and no action is random.
 
     \b
     Examples:
@@ -72,15 +107,45 @@ def command(
       qstep play runs/FrozenLake-v1/table.npz --episodes 1000 --json
       qstep play runs/CartPole-v1/table.npz
       qstep play table.npz FrozenLake-v1
+      qstep play runs/dqn-snake --gif snake.gif
     """
     import numpy as np
 
-    from qstep.envs import make, make_any, table_size
-    from qstep.learn.evaluate import MAX_SEED, chooser, evaluate
-    from qstep.mdp.world import World
+    from qstep.learn.evaluate import MAX_SEED, evaluate
 
     if watch is False:
         refuse(["delay"], "needs --watch: it is the time between the steps shown")
+    if source.is_dir():
+        refuse(["agent"], "is for tables; a run has one network")
+        kind, game = "network", _network(source, world_name, env_kwargs)
+    else:
+        kind, game = "table", _table(source, world_name, env_kwargs, agent, seed % MAX_SEED)
+    if sys.stdout.isatty() if watch is None else watch:
+        mode = "ansi" if "ansi" in game.env.metadata.get("render_modes", ()) else None
+        shown = game.make_env(render_mode=mode)
+        _show(shown, game.choose, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
+    goal = None if game.world is None else game.world.success_reward
+    with room_for(json_output.file, gif_file):
+        if gif_file is not None:
+            _record(gif_file, game, seed)
+        found = asdict(evaluate(game.env, game.choose, episodes, np.random.default_rng(seed), goal))
+        del found["episode"]
+        report = {kind: str(source), "env_id": game.name, "episodes": episodes, "seed": seed}
+        rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
+        words = (
+            f"{game.name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
+            f"length {found['mean_length']:.1f}"
+        )
+        json_output.tell({**report, **found}, words)
+
+
+def _table(
+    table_file: Path, world_name: str | None, env_kwargs: dict[str, Any], agent: int, seed: int
+) -> _Game:
+    """Return the game of a table; EnvironmentSpaceError or TableError unless it was learnt in it."""
+    from qstep.envs import make, make_any, table_size
+    from qstep.learn.evaluate import chooser
+
     saved = load_table(table_file)
     q = table_of(table_file, saved, agent)
     learnt_in = saved.world
@@ -95,32 +160,39 @@ def command(
             f"qstep play {table_file} WORLD"
         )
     tiles = None if saved.config.acting is None else saved.config.acting.tiles
-    make_env = partial(make_any, name) if tiles else partial(make, name, seed % MAX_SEED)
-    env, goal = make_env(env_kwargs=env_kwargs), None
+    made = partial(make_any, name) if tiles else partial(make, name, seed)
+    make_env = partial(made, env_kwargs=env_kwargs)
+    env, world = make_env(), None
     if tiles is None:
-        world = None
-        with contextlib.suppress(WorldError):
-            world = World.from_env(env)
-            goal = world.success_reward
+        world = _world_of(env)
         there = TableWorld.of(name, table_size(env), world, env_kwargs)
         _check_world(there, learnt_in, q, table_file)
     else:
         _check_spaces(env, name, tiles, q, table_file)
-    choose = chooser(q, tiles)
-    if sys.stdout.isatty() if watch is None else watch:
-        mode = "ansi" if "ansi" in env.metadata.get("render_modes", ()) else None
-        shown = make_env(render_mode=mode, env_kwargs=env_kwargs)
-        _show(shown, choose, seed % MAX_SEED, delay, to_stderr=json_output.on_stdout)
-    with room_for(json_output.file):
-        found = asdict(evaluate(env, choose, episodes, np.random.default_rng(seed), goal))
-        del found["episode"]
-        report = {"table": str(table_file), "env_id": name, "episodes": episodes, "seed": seed}
-        rate = "" if found["success"] is None else f"success {found['success']:.0%}, "
-        words = (
-            f"{name}: {episodes} greedy episodes, mean return {found['mean_return']:.2f}, {rate}"
-            f"length {found['mean_length']:.1f}"
-        )
-        json_output.tell({**report, **found}, words)
+    return _Game(name, make_env, env, world, chooser(q, tiles))
+
+
+def _network(folder: Path, world_name: str | None, env_kwargs: dict[str, Any]) -> _Game:
+    """Return the game of a network; acting raises EnvironmentSpaceError if its sizes do not fit."""
+    network = network_of(folder)
+    from qstep.deep.algorithms import preset_of  # which loads PyTorch, if it is installed
+
+    name = world_name or network.name
+    if not env_kwargs and name == network.name:
+        env_kwargs = network.report["env_kwargs"]
+    there = replace(network, name=name, report={**network.report, "env_kwargs": env_kwargs})
+    make_env = preset_of(name, env_kwargs).make_env
+    env = make_env()
+    return _Game(name, make_env, env, _world_of(env), there.act)
+
+
+def _world_of(env: Env[Any, Any]) -> World | None:
+    """Return the transition table of an environment; None if it has none."""
+    from qstep.mdp.world import World
+
+    with contextlib.suppress(WorldError):
+        return World.from_env(env)
+    return None
 
 
 def _check_world(
@@ -191,3 +263,28 @@ def _show(
         time.sleep(delay)
     how = "terminated" if terminated else "truncated"
     click.echo(f"{how} in state {state} after {steps} steps, return {total:g}", err=to_stderr)
+
+
+def _record(file: Path, game: _Game, seed: int) -> None:
+    """Write the first scored episode as an animated GIF; DrawingError if it cannot be drawn."""
+    import numpy as np
+    from gymnasium.error import DependencyNotInstalled
+    from gymnasium.wrappers import RenderCollection
+    from PIL import Image
+
+    from qstep.envs.rendering import draw_offscreen
+    from qstep.learn.evaluate import evaluate
+
+    mode = "rgb_array"
+    if mode not in game.env.metadata.get("render_modes", ()):
+        raise DrawingError(f"{file} cannot be drawn: {game.name} has no render mode {mode}")
+    draw_offscreen()
+    try:
+        env = RenderCollection(game.make_env(render_mode=mode))
+        evaluate(env, game.choose, 1, np.random.default_rng(seed), None)
+    except DependencyNotInstalled as cause:
+        raise DrawingError(f"{file} cannot be drawn: {cause}") from cause
+    first, *others = (Image.fromarray(np.asarray(frame)) for frame in env.render())
+    packed, between_ms = io.BytesIO(), 1000 / env.metadata.get("render_fps", 10)
+    first.save(packed, "GIF", save_all=True, append_images=others, duration=between_ms, loop=0)
+    write_atomically(file, packed.getvalue())

@@ -45,12 +45,12 @@ class Settings:
 class Preset:
     """An environment, and how each algorithm by name learns it; any other uses its own settings.
 
-    `solved` is the least mean score of greedy episodes that counts as solved. A run ends after
-    `episodes`, unless its steps end first.
+    `make_env` takes a `render_mode`, by default None. `solved` is the least mean score of greedy
+    episodes that counts as solved. A run ends after `episodes`, unless its steps end first.
     """
 
     make_envs: Callable[[int], Envs]
-    make_env: Callable[[], gym.Env[Any, Any]]
+    make_env: Callable[..., gym.Env[Any, Any]]
     solved: float | None = None
     episodes: int | None = None
     settings: Mapping[str, Settings] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def preset_of(
     spec = make_any(env_id, None, kwargs).spec
     return Preset(
         make_envs=lambda num_envs: make_vector(vector_id, num_envs, kwargs),
-        make_env=lambda: make_any(env_id, None, kwargs),
+        make_env=lambda render_mode=None: make_any(env_id, render_mode, kwargs),
         solved=None if spec is None else spec.reward_threshold,
         episodes=None if record is None else record.network_episodes,
         settings=settings,

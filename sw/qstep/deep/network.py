@@ -55,6 +55,9 @@ class Spaces:
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    output = "values"
+    """What a network returns, by the name that an exported one has for it."""
+
     def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
         if isinstance(observation, Discrete):
             self.inputs = int(observation.n)
@@ -121,6 +124,29 @@ class Spaces:
             raise ConfigError(f"observation is {shown(observation)}; it must be one of {space}")
         return self.numbers(seen[np.newaxis])
 
+    def example(self, count: int) -> Tensor:
+        """Return `count` observations, all zero, as Gymnasium gives a batch, but with float32."""
+        if self._is_discrete:
+            return torch.zeros(count, dtype=torch.int64)
+        return torch.zeros(count, *self._observation.shape or ())
+
+    def reader(self) -> nn.Module:
+        """Return :meth:`numbers` as a module of batches such as :meth:`example`."""
+        return _OneHot(self.inputs) if self._is_discrete else nn.Flatten()
+
+
+class _OneHot(nn.Module):
+    """From N values, int64 of shape (N,), to numbers of shape (N, values)."""
+
+    values: Tensor
+
+    def __init__(self, values: int) -> None:
+        super().__init__()
+        self.register_buffer("values", torch.arange(values))
+
+    def forward(self, value: Tensor) -> Tensor:
+        return torch.eq(value[:, None], self.values).float()
+
 
 class BoxSpaces(Spaces):
     """The spaces of one environment whose actions are a Box of floats with finite bounds.
@@ -133,6 +159,8 @@ class BoxSpaces(Spaces):
         Of the numbers of an observation and of an action. An observed number without finite bounds
         counts as one from -1 to 1.
     """
+
+    output = "actions"
 
     def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
         super().__init__(observation, action)

@@ -17,7 +17,8 @@ from torch import nn
 from qstep._io.files import write_atomically
 from qstep.deep.algorithms import preset_of
 from qstep.deep.network import Spaces, greedy, modules_of, play, spaces_of
-from qstep.errors import ConfigError, FileFormatError
+from qstep.deep.onnx_model import to_onnx
+from qstep.errors import ConfigError, EnvironmentSpaceError, FileFormatError
 from qstep.learn.result import Files, History, Result, read_results
 from qstep.spec.checks import integer
 
@@ -53,7 +54,37 @@ class NetworkResult(Result):
     @cached_property
     def _spaces(self) -> Spaces:
         env = preset_of(self.name, self.report["env_kwargs"]).make_env()
-        return spaces_of(env.observation_space, env.action_space)
+        spaces = spaces_of(env.observation_space, env.action_space)
+        inputs: Any = self.network[0].in_features
+        actions: Any = self.network[-1].out_features
+        if (spaces.inputs, spaces.actions) != (inputs, actions):
+            raise EnvironmentSpaceError(
+                f"{self.name} has observations {env.observation_space} and actions {env.action_space}; "
+                f"the network is for {inputs} numbers and {actions} actions"
+            )
+        return spaces
+
+    def onnx(self) -> bytes:
+        """Return the file of an ONNX model of the network, which runs with neither QStep nor PyTorch.
+
+        The model's input ``observation`` is a batch of N observations as Gymnasium gives them: float32
+        of shape (N, ...) for a Box, int64 of shape (N,) for a Discrete. Its output ``values``, float32
+        of shape (N, actions), are the action values of scaled rewards (`reward_scale`). The greedy
+        action has the highest value; ties go to the lowest action. SAC's network has the output
+        ``actions`` instead, float32 of shape (N, numbers of an action), in the units of the space;
+        rounding can leave it 1e-7 of the range outside the bounds. :attr:`report` is in the metadata
+        ``report``, as JSON.
+
+        Raises
+        ------
+        EnvironmentSpaceError
+            The environment cannot be made, or the network does not fit its spaces.
+        ToolMissingError
+            The extra ``onnx`` is not installed.
+        """
+        spaces = self._spaces
+        module = nn.Sequential(spaces.reader(), self.network)
+        return to_onnx(module, spaces.example(2), spaces.output, self.report)
 
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0

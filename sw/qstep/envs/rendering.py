@@ -1,7 +1,8 @@
-"""The letters of a map, and rendering of our environments: as text, or as a picture of that text."""
+"""The letters of a map, and rendering of environments: ours as text or a picture of it; pygame's."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "WALL",
     "GridMap",
     "checked_render_mode",
+    "draw_offscreen",
     "rendered",
 ]
 
@@ -67,6 +69,12 @@ def checked_render_mode(render_mode: str | None) -> str | None:
             f"render_mode is {shown(render_mode)}; it must be None or one of {', '.join(modes)}"
         )
     return render_mode
+
+
+def draw_offscreen() -> None:
+    """Let pygame, which Gymnasium's environments draw with, start without a screen and a greeting."""
+    for name, value in (("PYGAME_HIDE_SUPPORT_PROMPT", "1"), ("SDL_VIDEODRIVER", "dummy")):
+        os.environ.setdefault(name, value)
 
 
 def rendered(render_mode: str | None, rows: Sequence[str]) -> str | NDArray[np.uint8] | None:

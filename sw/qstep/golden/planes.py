@@ -16,9 +16,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep.errors import ConfigError, TableError, TransitionError
+from qstep.errors import ConfigError, TransitionError
 from qstep.golden.lane import exact_value
 from qstep.spec.checks import boolean, instance, integer
+from qstep.spec.config import checked_table
 from qstep.spec.planes import PlanesConfig
 from qstep.spec.random import DRAW_BITS, advanced, draw, first_word
 
@@ -29,7 +30,6 @@ __all__ = [
     "PlanesModel",
     "Requests",
     "checked_requests",
-    "checked_weights",
 ]
 
 NO_ACTION = -1
@@ -68,8 +68,7 @@ class PlanesModel:
 
     def __init__(self, config: PlanesConfig, seed: int = 0) -> None:
         self.config = instance("configuration", config, PlanesConfig)
-        shape = config.all_planes, config.rows, config.actions
-        self._weights = np.full(shape, config.start_raw, np.int32).tolist()
+        self._weights = np.full(config.table_shape, config.start_raw, np.int32).tolist()
         self._coefficients = config.coefficients
         self._word = first_word(seed, 0)
 
@@ -80,7 +79,7 @@ class PlanesModel:
 
     def load(self, weights: NDArray[np.int32]) -> None:
         """Replace all weights; raises TableError if shape, dtype or values do not fit."""
-        self._weights = checked_weights(self.config, weights).tolist()
+        self._weights = checked_table(self.config, weights).tolist()
 
     def choose(self, rows: Sequence[int], explore_action: int = NO_ACTION) -> Choice:
         """Return the action of the epsilon-greedy policy.
@@ -300,23 +299,3 @@ def checked_requests(config: PlanesConfig, requests: Requests) -> Requests:
             )
         checked[name] = np.ascontiguousarray(array, np.int32)
     return Requests(**checked)
-
-
-def checked_weights(config: PlanesConfig, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return weights as a contiguous int32 array; raise TableError if they do not fit `config`."""
-    array = np.asarray(weights)
-    shape = config.all_planes, config.rows, config.actions
-    if array.shape != shape or array.dtype.kind not in "iu":
-        raise TableError(
-            f"weights have shape {array.shape} and dtype {array.dtype}; they must be integers of shape "
-            f"{shape}"
-        )
-    low, high = config.format.minimum, config.format.maximum
-    bad = (array < low) | (array > high)
-    if bad.any():
-        p, row, action = np.argwhere(bad)[0].tolist()
-        raise TableError(
-            f"weights[{p}, {row}, {action}] is {array[p, row, action]}; {config.format} holds {low} to "
-            f"{high}"
-        )
-    return np.ascontiguousarray(array, np.int32)

@@ -12,9 +12,9 @@ from qstep.golden.planes import (
     Choices,
     Requests,
     checked_requests,
-    checked_weights,
 )
 from qstep.spec.checks import instance
+from qstep.spec.config import checked_table
 from qstep.spec.planes import PlanesConfig
 from qstep.spec.random import first_word
 
@@ -89,13 +89,12 @@ class FastPlanesModel:
 
     def __init__(self, config: PlanesConfig, seed: int = 0) -> None:
         self.config = instance("configuration", config, PlanesConfig)
-        shape = config.all_planes, config.rows, config.actions
-        self.weights: NDArray[np.int32] = np.full(shape, config.start_raw, np.int32)
+        self.weights: NDArray[np.int32] = np.full(config.table_shape, config.start_raw, np.int32)
         self._word = first_word(seed, 0)
 
     def load(self, weights: NDArray[np.int32]) -> None:
         """Replace all weights; raises TableError if shape, dtype or values do not fit."""
-        self.weights[:] = checked_weights(self.config, weights)
+        self.weights[:] = checked_table(self.config, weights)
 
     def apply(self, requests: Requests) -> Choices:
         """Carry out requests in order; return the answers to the choose requests.

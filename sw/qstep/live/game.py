@@ -6,7 +6,6 @@ import base64
 import contextlib
 import html
 import io
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 from qstep.envs import make, make_any
+from qstep.envs.rendering import draw_offscreen
 from qstep.learn.evaluate import chooser
 from qstep.spec.tiles import Tiles
 
@@ -24,8 +24,6 @@ __all__ = ["Game"]
 
 _PAUSE = 8  # calls for which the last picture of an episode stays
 _SHARP = 400  # pictures with fewer columns are enlarged without blur
-_PYGAME = {"PYGAME_HIDE_SUPPORT_PROMPT": "1", "SDL_VIDEODRIVER": "dummy"}
-"""Draw without a message and without a screen."""
 
 
 class Game:
@@ -60,8 +58,7 @@ class Game:
 
         None if it has no picture of either kind.
         """
-        for name, value in _PYGAME.items():
-            os.environ.setdefault(name, value)
+        draw_offscreen()
         for mode in ("rgb_array", "ansi"):
             # Whatever fails, the run continues without a picture.
             with contextlib.suppress(Exception):

@@ -24,6 +24,7 @@ from qstep.errors import ConfigError, FileFormatError, TableError
 from qstep.spec.agents import CLOCKS_HZ, MOST_LANES, SWITCHES, Acting, Algorithm
 from qstep.spec.checks import assign, instance, integer, power_of_two, shown
 from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
+from qstep.spec.planes import PlanesConfig
 from qstep.spec.protocol import LEAST_BAUD, LEAST_DIVISOR
 from qstep.spec.tiles import MOST_PLANES, Tiles
 
@@ -347,7 +348,7 @@ def checked_config(config: Config) -> Config:
     return instance("configuration", config, Config, ", as Config.from_dict makes one")
 
 
-def checked_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
+def checked_table(config: Config | PlanesConfig, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return a table as a contiguous int32 array; raise TableError if it does not fit `config`."""
     try:
         array = np.asarray(q_raw)

@@ -38,6 +38,11 @@ _MASK32 = (1 << 32) - 1
 _MOST_WORD = (1 << 64) - 1
 
 
+def _usual_constants(planes: int) -> tuple[int, ...]:
+    """Return the default hash constants of a group."""
+    return tuple(t * WEYL & _MASK32 for t in range(planes))
+
+
 @dataclass(frozen=True, slots=True)
 class PlanesConfig:
     """G groups of T planes, each a table of R rows and A actions.
@@ -72,7 +77,7 @@ class PlanesConfig:
         What every weight is after reset; it must fit `format`.
     constants : sequence of int
         The hash constants of the planes of a group, 0..2^32-1, T numbers; the default is ``t *
-        0x9E3779B9 mod 2^32`` for plane t.
+        0x9E3779B9 mod 2^32`` for plane t. The default of another T is replaced by that of T.
 
     Raises
     ------
@@ -142,20 +147,28 @@ class PlanesConfig:
         )  # raises where alpha does not fit
 
     def _checked_constants(self) -> tuple[int, ...]:
-        if not self.constants:
-            return tuple(t * WEYL & _MASK32 for t in range(self.planes))
         found = tuple(
             integer(f"constants[{t}]", own, 0, _MASK32, "from 0 to 2^32-1")
             for t, own in enumerate(self.constants)
         )
+        if found == _usual_constants(len(found)):
+            return _usual_constants(self.planes)
         if len(found) != self.planes:
-            raise ConfigError(f"constants has {len(found)} numbers; it must have {self.planes}")
+            raise ConfigError(
+                f"constants has {len(found)} numbers; it must have {self.planes}, or none for the "
+                "default"
+            )
         return found
 
     @property
     def all_planes(self) -> int:
         """P = G T, the number of planes, 1..16."""
         return self.groups * self.planes
+
+    @property
+    def table_shape(self) -> tuple[int, int, int]:
+        """Shape of all weights, (P, R, A)."""
+        return self.all_planes, self.rows, self.actions
 
     @property
     def coefficients(self) -> Coefficients:

@@ -1,0 +1,57 @@
+"""A network as an ONNX model, which runs with neither QStep nor PyTorch."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qstep._io import extras
+from qstep._io.files import json_text
+
+__all__ = ["to_onnx"]
+
+
+def to_onnx(module: nn.Module, example: Tensor, output: str, report: Mapping[str, Any]) -> bytes:
+    """Return the file of an ONNX model that computes what a module computes for any batch size.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        On the CPU.
+    example : Tensor
+        An input of the module, two observations or more; it gives dtype and shape of the input
+        ``observation``.
+    output : str
+        Name of the model's output.
+    report : mapping
+        Plain values, which become the metadata ``report`` as JSON.
+
+    Raises
+    ------
+    ToolMissingError
+        The extra ``onnx`` is not installed.
+    """
+    extras.load("onnxscript", "onnx")
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of absent torchvision
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's exporter calls what PyTorch deprecates
+        program = torch.onnx.export(
+            module.eval(),
+            (example,),
+            input_names=["observation"],
+            output_names=[output],
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    for node in program.model.graph:
+        node.metadata_props.clear()  # PyTorch's stack traces, with paths of this machine
+    program.model.metadata_props["report"] = json_text(report, indent=None)
+    file: bytes = program.model_proto.SerializeToString()
+    return file
