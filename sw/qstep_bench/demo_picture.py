@@ -217,7 +217,7 @@ def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
     axes.axhline(475, color=colours.green, linestyle="--", linewidth=1.2, label="solved", zorder=3)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("steps of each agent")
-    axes.set_ylabel("return of an episode")
+    axes.set_ylabel("reward per finished episode")
     axes.legend(loc="lower right")
 
 

@@ -53,8 +53,9 @@ class Point:
     episodes : tuple of int
         Of each agent so far.
     mean_return : tuple of float
-        Undiscounted return of the episodes that ended since the previous evaluation, by agent; NaN
-        without any.
+        Undiscounted reward since the previous evaluation per episode that ended since, by agent; NaN
+        without any. This is the mean return of these episodes up to the rewards of an episode that was
+        under way at either evaluation, as the device counts rewards, not returns.
     value : tuple of float
         Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
         (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
