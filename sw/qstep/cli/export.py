@@ -168,7 +168,7 @@ _FORMATS = {"csv": to_csv, "c": to_c, "readmemh": to_readmemh}
 @option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
 def command(table_file: Path, name: str, out: Path, agent: int) -> None:
-    """Write a learnt table as text, with exact raw values.
+    """Write a learned table as text, with exact raw values.
 
     The first line gives the size and the number format. A C header holds the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
