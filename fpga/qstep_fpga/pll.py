@@ -81,6 +81,6 @@ def check_rates(board: Board, config: Config, written: str) -> None:
         if abs(round(made * 1e6) - asked) > _ROUNDING_HZ:
             raise BuildError(
                 f"the PLL of {board.title} makes {made:g} MHz of its {board.clock_hz / 1e6:g} MHz, "
-                f"where {field} asks for {asked / 1e6:g} MHz; to have it as it is, set {field} = "
+                f"where {field} asks for {asked / 1e6:g} MHz; to accept this rate, set {field} = "
                 f"{round(made * 1e6):_}"
             )

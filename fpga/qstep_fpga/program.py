@@ -33,7 +33,9 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
         The board was not found, access was denied, or loading failed.
     """
     if not bitstream.is_file():
-        raise FileFormatError(f"{bitstream}: is not there; make it with: qstep build {board.name}")
+        raise FileFormatError(
+            f"{bitstream}: does not exist; build it with: qstep build {board.name}"
+        )
     loader = shutil.which(LOADER)
     if loader is None:
         raise ToolMissingError(f"{LOADER} was not found; {REMEDY}")

@@ -150,7 +150,7 @@ def _tcp(port: int) -> Iterator[tuple[str, _Clients, socket.socket]]:
             socket.SOL_SOCKET, socket.SO_RCVBUF, _CHUNK
         )  # connections inherit this option
     except OSError as cause:
-        raise LinkError(f"port {port} of 127.0.0.1 cannot be listened on: {cause}") from cause
+        raise LinkError(f"cannot listen on port {port} of 127.0.0.1: {cause}") from cause
 
     def clients() -> Iterator[_Channel]:
         while True:

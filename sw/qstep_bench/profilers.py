@@ -83,7 +83,7 @@ def heaviest(profiler: cProfile.Profile) -> FunctionType:
         if (found := function(code))
     }
     if not seconds:
-        raise QStepError("no function of QStep ran in Python; take another tool, such as cprofile")
+        raise QStepError("no function of QStep ran in Python; use another tool, such as cprofile")
     return max(seconds, key=seconds.__getitem__)
 
 
@@ -189,7 +189,7 @@ def _line(work: Work) -> Profile:
     (((file, _, name), lines),) = stats.timings.items()
     total = sum(spent for _, _, spent in lines)
     if not total:
-        raise QStepError(f"no line of {name} was seen; take another tool, such as cprofile")
+        raise QStepError(f"no line of {name} was seen; use another tool, such as cprofile")
     found = [
         Spot(
             f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}",
@@ -236,7 +236,7 @@ def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
     """
     events = list(events)
     if not any(event.key.startswith("aten::") for event in events):  # CUDA itself has events too
-        raise QStepError("no operation of PyTorch ran; take another tool, such as cprofile")
+        raise QStepError("no operation of PyTorch ran; use another tool, such as cprofile")
     found = []
     inside = 0.0
     for event in events:

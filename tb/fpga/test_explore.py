@@ -316,7 +316,7 @@ def test_command_without_a_board_takes_all_that_accept_a_stream(
         ("ulx3s-12f --what core", SystemExit, "'core' is not one of 'lane', 'device'"),
         ("arty", ConfigError, "board is 'arty'; known are icebreaker, icebreaker-agents"),
         ("icebreaker --states 1", BuildError, "none of 3 points can be built"),
-        ("ulx3s-12f --plot a.foo", FileFormatError, "no picture ends with '.foo'; it may be .png, .svg"),
+        ("ulx3s-12f --plot a.foo", FileFormatError, "'.foo' is not a picture format; use .png, .svg"),
         ("ulx3s-12f --plot f.png", FileFormatError, "cannot be written: it is a folder"),
         ("ulx3s-12f --json f.json", FileFormatError, "cannot be written: it is a folder"),
     ],

@@ -38,7 +38,7 @@ def test_loader_gets_board_and_file(
 
 def test_absent_bitstream_is_named_with_how_to_make_it(tmp_path: Path) -> None:
     with pytest.raises(
-        FileFormatError, match=r"none\.fs: is not there; .* qstep build tang-nano-9k"
+        FileFormatError, match=r"none\.fs: does not exist; .* qstep build tang-nano-9k"
     ):
         program(BOARD, tmp_path / "none.fs", flash=False)
 

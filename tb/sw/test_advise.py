@@ -214,7 +214,7 @@ def test_the_command_tries_nothing_where_no_format_is_enough(tmp_path: Path) -> 
     ("words", "error", "text"),
     [
         ("snake --plot a.png", WorldError, "snake"),
-        ("gridworld --plot a.doc", FileFormatError, "no picture ends with '.doc'"),
+        ("gridworld --plot a.doc", FileFormatError, "'.doc' is not a picture format"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_learn_or_draw(

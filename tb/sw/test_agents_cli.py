@@ -86,7 +86,7 @@ def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         ("snake", EnvironmentSpaceError, "snake is not a grid world; these agents need a map", None),
         ("nowhere", EnvironmentSpaceError, "nowhere: no such environment", None),
         ("--code graph", TorchDeviceError, "needs the device 'cuda', not 'cpu'", None),
-        ("--plot policy.txt", FileFormatError, "no picture ends with '.txt'", None),
+        ("--plot policy.txt", FileFormatError, "'.txt' is not a picture format", None),
         ("--torch-device mps", TorchDeviceError,
          "no device 'mps' on this machine; it has cpu", only_cpu),
         ("", ToolMissingError, r"torch is not installed; run.*\[torch\]'", without_pytorch),

@@ -17,7 +17,7 @@ ABSENT = r"no device 'abacus' on this machine; it has .*cpu"
     [
         ("--json folder.json", FileFormatError, FOLDER),
         ("--html folder.json", FileFormatError, FOLDER),
-        ("--plot a.foo", FileFormatError, "no picture ends with '.foo'; it may be .png, .svg"),
+        ("--plot a.foo", FileFormatError, "'.foo' is not a picture format; use .png, .svg"),
         ("--report absent.json", FileFormatError, "absent.json: is not a report of a build"),
         ("--system maze", SystemExit, "'maze' is not one of"),
         *(

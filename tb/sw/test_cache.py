@@ -153,7 +153,7 @@ def test_folder_is_made_for_this_user_alone(empty_cache: Path) -> None:
 def test_folder_that_others_may_write_is_refused(empty_cache: Path, mode: int) -> None:
     empty_cache.mkdir()
     empty_cache.chmod(mode)
-    with pytest.raises(QStepError, match=r"cache is another user's, or others may write it.*go-w"):
+    with pytest.raises(QStepError, match=r"cache belongs to another user or is writable.*go-w"):
         cache.fetch("ab", ".so", refuse)
 
 

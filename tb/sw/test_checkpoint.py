@@ -100,7 +100,9 @@ def test_every_truncation_is_refused(path: Path) -> None:
     data = path.read_bytes()
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
-        with pytest.raises(CheckpointError, match=f"damaged or no checkpoint; .* {length} bytes"):
+        with pytest.raises(
+            CheckpointError, match=f"damaged, or not a checkpoint; .* {length} bytes"
+        ):
             load_checkpoint(path, IDENTITY)
 
 
@@ -123,7 +125,7 @@ def test_every_length_and_bit_of_4_kib_is_refused(tmp_path: Path, record_propert
     assert len(data) > 4096
     for length in range(len(data)):
         file.write_bytes(data[:length])
-        with pytest.raises(CheckpointError, match="damaged or no checkpoint"):
+        with pytest.raises(CheckpointError, match="damaged, or not a checkpoint"):
             load_checkpoint(file, IDENTITY)
     for position, bit in itertools.product(range(len(data)), range(8)):
         damaged = bytearray(data)
@@ -138,7 +140,7 @@ def test_every_length_and_bit_of_4_kib_is_refused(tmp_path: Path, record_propert
     ("file", "message"),
     [
         ("longer.npz", "SHA-256 does not match"),
-        ("table.npz", r"table\.npz: damaged or no checkpoint"),
+        ("table.npz", r"table\.npz: damaged, or not a checkpoint"),
         ("absent.npz", "cannot be read"),
         (".", "cannot be read"),
     ],
@@ -174,7 +176,7 @@ def test_foreign_run_is_refused_with_every_difference_by_its_name(
     save_checkpoint(tmp_path / "c.npz", Checkpoint({}, {}), saved)
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(tmp_path / "c.npz", here)
-    assert str(caught.value).partition("is of another run: ")[2] == differs
+    assert str(caught.value).partition("belongs to another run: ")[2] == differs
 
 
 def sealed(path: Path, compression: int = zipfile.ZIP_STORED, **arrays: Any) -> None:
@@ -197,17 +199,17 @@ def head(**parts: Any) -> Any:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"table": np.zeros(2)}, "no checkpoint, or of another version .*'head'"),
-        ({"head": np.array("{}")}, "no checkpoint, .*'kind'"),
-        ({"head": np.array("[" * 100_000)}, "no checkpoint, .*RecursionError"),
-        ({"head": np.array("9" * 5000)}, "no checkpoint"),
-        ({"head": np.array("[]")}, "no checkpoint"),
+        ({"table": np.zeros(2)}, "not a checkpoint, or one of another version .*'head'"),
+        ({"head": np.array("{}")}, "not a checkpoint, .*'kind'"),
+        ({"head": np.array("[" * 100_000)}, "not a checkpoint, .*RecursionError"),
+        ({"head": np.array("9" * 5000)}, "not a checkpoint"),
+        ({"head": np.array("[]")}, "not a checkpoint"),
         (
             {"head": np.array([34, 0x110000, 34], np.uint32).view("U3").reshape(())},
-            "no checkpoint, .*UnicodeDecodeError",
+            "not a checkpoint, .*UnicodeDecodeError",
         ),
-        ({"head": head(identity=3)}, "no checkpoint, .*identity or head is not a dictionary"),
-        ({"head": head(), "x": np.array([{}], object)}, "no checkpoint, .*unpickled"),
+        ({"head": head(identity=3)}, "not a checkpoint, .*identity or head is not a dictionary"),
+        ({"head": head(), "x": np.array([{}], object)}, "not a checkpoint, .*unpickled"),
         ({"head": head(kind="qstep checkpoint 1")}, "is a 'qstep checkpoint 1'; this version reads"),
         ({"head": head(), "x": np.zeros(1_000_000), "compression": zipfile.ZIP_DEFLATED},
          "a part is compressed"),

@@ -76,7 +76,7 @@ DEEPER = replace(CONFIG, loop_depth=2)
          f"the device's configuration digest is {DEEPER.digest[:16]}; this configuration has "
          f"{CONFIG.digest[:16]}"),
         (ReferenceDevice(CONFIG, bytes(range(8))), ConfigMismatchError,
-         "the device's build is 0001020304050607, not 8899aabbccddeeff: program it again"),
+         "the device's build is 0001020304050607, not 8899aabbccddeeff: program the device again"),
     ],
 )  # fmt: skip
 def test_another_device_is_refused_before_anything_is_written(device, error, message):

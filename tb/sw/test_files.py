@@ -103,7 +103,7 @@ def test_room_for_a_device_is_there_even_if_its_folder_takes_no_files(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     make_room(Path(os.devnull))
     with pytest.raises(
-        FileFormatError, match=r"file: cannot be written: its folder takes no files"
+        FileFormatError, match=r"file: cannot be written: its folder is not writable"
     ):
         make_room(tmp_path / "file")
 

@@ -112,7 +112,7 @@ def test_best_policy_of_a_bundled_board_reaches_the_goal(name: str, steps: int) 
         ("", "map, line 1, column 1: the map is empty"),
         ("S.\n.x\n.G", "map, line 2, column 2: 'x' is not a cell"),
         ("S. \n..G", "map, line 1, column 3: ' ' is not a cell"),
-        ("S..\n.S.\n..G", "map, line 2, column 2: a second start"),
+        ("S..\n.S.\n..G", "map, line 2, column 2: another start"),
         ("S..\n..\n..G", "map, line 2, column 3: the line has 2 cells and line 1 has 3"),
         ("S..\n....\n..G", "map, line 2, column 4: the line has 4 cells and line 1 has 3"),
         ("S..\n\n..G", "map, line 2, column 1: the line has 0 cells"),

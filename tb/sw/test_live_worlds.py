@@ -191,7 +191,7 @@ def told_of_an_act() -> None:
          r"acting\.world is 'table'; begin and act need 'live'"),
         (lambda: open_live("sim", Config(25, 3), SETTINGS), ConfigError,
          r"acting\.world is None; begin and act need 'live'"),
-        (stepped, ConfigError, r"acting\.world is 'live'; agents make no steps but by act"),
+        (stepped, ConfigError, r"acting\.world is 'live'; its agents step only by act"),
         (told_of_an_act, RefusedError, "refused ACT: BAD_TYPE"),
     ],
 )  # fmt: skip

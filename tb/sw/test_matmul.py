@@ -97,7 +97,7 @@ def test_the_command_prints_rates_and_omissions(processor_only: None, tmp_path: 
     ("words", "error", "text"),
     [
         ("--plot a.foo", FileFormatError,
-         "no picture ends with '.foo'; it may be .png, .svg, .pdf, .jpg"),
+         "'.foo' is not a picture format; use .png, .svg, .pdf, .jpg"),
         ("--plot .", FileFormatError, "cannot be written: it is a folder"),
         ("--sizes 8,x", SystemExit, "'8,x' is not a list of integers"),
         ("--sizes 0", SystemExit, "0 is not a legal size; sizes go from 1 to 16384"),

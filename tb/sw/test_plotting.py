@@ -22,6 +22,6 @@ def test_a_picture_is_what_its_name_says(name: str, start: bytes, tmp_path: Path
 
 
 def test_another_suffix_is_refused_with_those_that_are_known() -> None:
-    message = r"b\.foo: no picture ends with '\.foo'; it may be \.png, \.svg, \.pdf, \.jpg"
+    message = r"b\.foo: '\.foo' is not a picture format; use \.png, \.svg, \.pdf, \.jpg"
     with pytest.raises(FileFormatError, match=message):
         picture_format(Path("b.foo"))

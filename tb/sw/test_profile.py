@@ -242,7 +242,7 @@ def once() -> Callable[[], object]:
     return lambda: next(first, int)()
 
 
-NO_OPERATION = "no operation of PyTorch ran; take another tool"
+NO_OPERATION = "no operation of PyTorch ran; use another tool"
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ NO_OPERATION = "no operation of PyTorch ran; take another tool"
         (lambda: profilers.profile("pyinstrument", lambda: None), "pyinstrument",
          "before the first sample; give it more --seconds"),
         (lambda: profilers.profile("line", once()), "line_profiler",
-         "no line of hot was seen; take another tool"),
+         "no line of hot was seen; use another tool"),
         (lambda: profilers.profile("line", lambda: None), "line_profiler",
-         "no function of QStep ran in Python; take another tool"),
+         "no function of QStep ran in Python; use another tool"),
     ],
 )  # fmt: skip
 def test_work_that_shows_a_tool_nothing_is_refused(

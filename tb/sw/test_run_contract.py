@@ -162,7 +162,7 @@ def test_same_command_gives_the_same_files_and_replaces_only_on_request(whole: W
     assert invoke(command.typed).exit_code == 0
     assert contents(folder, command) == contents(whole.folder, command)
     refused(command.typed, RunFolderError, ALREADY)
-    another = f"is of another run: {re.escape(command.differs)}$"
+    another = f"belongs to another run: {re.escape(command.differs)}$"
     refused(f"{command.typed} --resume {command.other}", CheckpointError, another)
     assert outcome(told(f"{command.typed} --resume")) == outcome(whole.report)
     assert contents(folder, command) == contents(whole.folder, command)

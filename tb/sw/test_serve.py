@@ -145,7 +145,7 @@ def test_client_that_talks_is_not_interrupted_by_the_next_one() -> None:
 def test_taken_tcp_port_is_named() -> None:
     with served("tcp") as name:
         _, port = address(name)
-        with pytest.raises(LinkError, match=f"port {port} of 127.0.0.1 cannot be listened on"):
+        with pytest.raises(LinkError, match=f"cannot listen on port {port} of 127.0.0.1"):
             serve(echo(), "tcp", port, print)
 
 

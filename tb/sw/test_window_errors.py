@@ -101,7 +101,9 @@ def test_a_lost_session_keeps_the_count_that_it_can_have_led_to(
     caplog.set_level(logging.INFO, "qstep")
     window = filled(3, 5, applied=10)
     why = "session lost: the device was reset, or another host opened a session"
-    with pytest.raises(SessionLostError, match=f"^{why}; read the table again before going on$"):
+    with pytest.raises(
+        SessionLostError, match=f"^{why}; read the table again before you continue$"
+    ):
         window.acknowledge(answer(0, applied, StatusCode.STALE_EPOCH))
     assert state(window) == (None, 2, kept, 128, False, 0)
     assert caplog.messages == [why]

@@ -59,8 +59,8 @@ def prepare() -> Path:
         status = place.stat()
     if not _is_private(status):
         raise QStepError(
-            f"cache folder {place} is another user's, or others may write it: what is loaded from it "
-            "could be theirs; take their permission away (chmod go-w), or set QSTEP_CACHE"
+            f"cache folder {place} belongs to another user or is writable by others, so code loaded "
+            "from it could be theirs; remove their permission (chmod go-w), or set QSTEP_CACHE"
         )
     return place
 

@@ -93,7 +93,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
     content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if hashlib.sha256(content).hexdigest().encode() != digest:
         raise CheckpointError(
-            f"{path}: damaged or no checkpoint; its SHA-256 does not match its {len(data)} bytes"
+            f"{path}: damaged, or not a checkpoint; its SHA-256 does not match its {len(data)} bytes"
         )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
@@ -111,7 +111,9 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
             raise TypeError("identity or head is not a dictionary")
     except Exception as cause:  # a valid digest does not make the content valid
         why = f"{type(cause).__name__}: {cause}"
-        raise CheckpointError(f"{path}: no checkpoint, or of another version ({why})") from cause
+        raise CheckpointError(
+            f"{path}: not a checkpoint, or one of another version ({why})"
+        ) from cause
     if head["kind"] != _KIND:
         raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
     return head["identity"], Checkpoint(head["head"], arrays)
@@ -131,7 +133,7 @@ def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, 
         more = len(differing) - _MOST_NAMED
         tail = [f"{more} more differ"] if more > 0 else []
         raise CheckpointError(
-            f"{path}: is of another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
+            f"{path}: belongs to another run: {'; '.join(differing[:_MOST_NAMED] + tail)}"
         )
 
 

@@ -71,7 +71,7 @@ def make_room(path: Path) -> None:
     if mode is not None and not stat.S_ISREG(mode):
         return  # a device or a pipe needs nothing from its folder
     if not os.access(path.parent, os.W_OK):
-        raise FileFormatError(f"{path}: cannot be written: its folder takes no files")
+        raise FileFormatError(f"{path}: cannot be written: its folder is not writable")
 
 
 def read_text(path: str | Path, most: int) -> str:

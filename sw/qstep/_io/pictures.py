@@ -50,7 +50,7 @@ def picture_format(path: Path) -> str:
     name = path.suffix.removeprefix(".").lower() or _FORMATS[0]
     if name not in _FORMATS:
         known = ", ".join(f".{known}" for known in _FORMATS)
-        raise FileFormatError(f"{path}: no picture ends with {path.suffix!r}; it may be {known}")
+        raise FileFormatError(f"{path}: {path.suffix!r} is not a picture format; use {known}")
     return name
 
 

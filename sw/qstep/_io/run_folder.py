@@ -49,8 +49,8 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
                 held.enter_context(locked(folder / "lock"))
             except BlockingIOError as holder:
                 raise RunFolderError(
-                    f"{folder}: {holder} is at a run there; wait for its end, or use --out to choose "
-                    "another folder"
+                    f"{folder}: {holder} is working on a run there; wait until it ends, or use "
+                    "--out to choose another folder"
                 ) from holder
             except OSError as cause:
                 raise FileFormatError(

@@ -46,7 +46,7 @@ def _axis(flag: str, name: str, help: str, default: str | None = None) -> Decora
 @jobs_option("Tools to run at a time.")
 @scheduler_option
 @json_option("all figures")
-@plot_option("Picture of area against updates a second", "build/explore.png")
+@plot_option("Picture of area against updates per second", "build/explore.png")
 def command(
     boards: tuple[str, ...],
     what: str,
@@ -57,7 +57,7 @@ def command(
     plot_file: Path,
     **sizes: tuple[int, ...] | None,
 ) -> None:
-    """Compare all combinations of the given sizes on each BOARD: area, clock, updates a second.
+    """Compare all combinations of the given sizes on each BOARD: area, clock, updates per second.
 
     Without a BOARD, the command takes all boards that accept a stream of transitions. Before it places
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are

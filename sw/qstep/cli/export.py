@@ -177,7 +177,7 @@ _ONNX = "onnx"
 @option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
 def command(source: Path, name: str, out: Path, agent: int) -> None:
-    """Write a learnt table as text, with exact raw values, or a network as an ONNX model.
+    """Write a learned table as text, with exact raw values, or a network as an ONNX model.
 
     Of a table, the first line gives the size and the number format. A C header holds the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one

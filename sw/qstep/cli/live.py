@@ -24,7 +24,7 @@ class LiveOptions(ActingOptions):
 
     epsilon: float = typed("--epsilon", "How much to explore, 0..1.", default=0.2)
     speed: int = typed(
-        "--speed", "Steps a second of each agent, 1..1000000; 0 for full speed.", default=1000
+        "--speed", "Steps per second per agent, 1..1000000; 0 for full speed.", default=1000
     )
     port: int = typed(
         "--port",

@@ -76,7 +76,7 @@ class TrainOptions(ActingOptions):
     )
     tiles: Any = typed(
         "--tiles",
-        "See real observations through N tiles a number, or so many for each; the host steps WORLD.",
+        "Cut each observed number into N tiles, or into one N per number; the host steps WORLD.",
         type=CommaList(int, "whole numbers"),
         metavar="N[,N...]",
     )
@@ -129,14 +129,15 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     device of --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions:
     module:id if a module registers it, also one in the current folder.
 
-    If the world has a transition table, agents act on the device, beside their tables, and only
-    counters and tables come back: several million steps a second or more. So they do in CartPole-v1 and
-    MountainCar-v0, whose states they see through tiles, and so do agents of the model in any environment
-    with real observations with --tiles. Otherwise, and with --act
-    host, the host acts and streams the transitions. The folder gets table.npz, history.json,
-    report.json, learning_curve.png, checkpoint.npz and, for a map, policy.png. The same seed gives the
-    same tables on every device. After Ctrl-C, --resume continues from the checkpoint to exactly the same
-    result.
+    Agents act on the device if the world has a transition table. Only counters and tables come back, so
+    they make several million steps per second or more. In CartPole-v1 and MountainCar-v0 they also act
+    on the device and see the state through tiles. With --tiles, agents of the model learn any
+    environment with real observations. Otherwise, and with --act host, the host acts and streams the
+    transitions to the device.
+
+    The folder gets table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
+    map, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
+    continues from the checkpoint to exactly the same result.
 
     \b
     Examples:

@@ -158,7 +158,7 @@ class LinkAgents(Driver, Agents):
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
-            raise ConfigError("trace is True; only the model keeps what its agents live through")
+            raise ConfigError("trace is True; only the model records every step")
         if not steps:
             return None
         self.start(steps)
@@ -180,7 +180,7 @@ class LinkAgents(Driver, Agents):
         """
         steps = integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:
-            raise ConfigError("acting.world is 'live'; agents make no steps but by act")
+            raise ConfigError("acting.world is 'live'; its agents step only by act")
         self._command(Request.RUN, self._arguments[Request.RUN].pack(steps))
 
     def stop(self) -> None:

@@ -252,7 +252,7 @@ def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, w
     if len(split) > 1:
         return at << 2 * bits | second << bits | first
     if first != second and 0 < at < 1 << DRAW_BITS:
-        raise ConfigError(f"a world with room for one of its {what} chooses between two")
+        raise ConfigError(f"the device stores one of the world's {what}, but the world has two")
     return first if at else second
 
 

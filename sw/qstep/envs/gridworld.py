@@ -206,7 +206,7 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
     if second > 0:
         line, column = divmod(second, width)
         raise WorldError(
-            f"{source}, line {line + 1}, column {column + 1}: a second start S; a map has exactly one"
+            f"{source}, line {line + 1}, column {column + 1}: another start S; a map has exactly one"
         )
     end = f"{source}, line {len(rows)}, column {width}"
     for needed, name in ((START, "start S"), (GOAL, "goal G")):

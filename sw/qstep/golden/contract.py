@@ -125,7 +125,9 @@ class Agents(Closing):
         ):
             check_types(what, given, kind)
             if len(given) != acting.agents:
-                raise ConfigError(f"{what} are of {len(given)} agents; these are {acting.agents}")
+                raise ConfigError(
+                    f"{what} are for {len(given)} agents; the device has {acting.agents}"
+                )
         q_raw = checked_table(self.config, table)
         states = [self._checked_state(agent, own) for agent, own in enumerate(states)]
         counters = [_checked_counters(acting, agent, own) for agent, own in enumerate(counters)]

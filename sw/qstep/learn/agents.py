@@ -138,7 +138,7 @@ class AgentsRun:
                 limit = ", or limit the steps of an episode (--max-episode-steps)"
                 raise WorldError(
                     f"no episode of agent {agent} has ended in the last {quiet:,} steps, so "
-                    f"{budget.episodes} episodes may take for ever; count the run in steps "
+                    f"{budget.episodes} episodes may never end; count the run in steps "
                     f"(--steps){'' if self.plan.world is None else limit}"
                 )
 

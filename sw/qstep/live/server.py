@@ -51,7 +51,7 @@ def serve(
         listener = socket.create_server((ADDRESS, port))
     except OSError as cause:
         raise ConfigError(
-            f"port is {port}, which {ADDRESS} does not give ({cause.strerror}); choose another one, or "
+            f"port is {port}, which {ADDRESS} refuses ({cause.strerror}); choose another one, or "
             "none for a free one"
         ) from cause
     loop = asyncio.new_event_loop()

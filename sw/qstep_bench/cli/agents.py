@@ -61,8 +61,8 @@ def command(
     """Let many agents learn one table of a grid world together, in PyTorch.
 
     WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
-    times how many exploring episodes were won and what the start is worth. At the end it compares the
-    greedy policy with value iteration's.
+    times how many exploring episodes reached the goal, and the value of the start. At the end
+    it compares the greedy policy with value iteration's.
 
     \b
     Examples:

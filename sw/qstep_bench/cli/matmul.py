@@ -50,7 +50,7 @@ def command(
     """Multiply square matrices on every device that PyTorch has here, and compare.
 
     Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
-    multiplications a second, in float32.
+    multiplications per second, in float32.
     """
 
     matmul = extras.load("qstep_bench.matmul", "torch")

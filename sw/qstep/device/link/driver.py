@@ -88,7 +88,7 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
     if expected_build not in (None, build):
         raise ConfigMismatchError(
             f"the device's build is {build}, not {expected_build}: "
-            "program it again, or expect the build that it is"
+            "program the device again, or expect its build"
         )
     return build
 

@@ -126,7 +126,7 @@ class Session:
             self._window.close()
             raise SessionLostError(
                 "session lost: since a request was refused, the device was reset, or another host "
-                "opened a session; read the table again before going on"
+                "opened a session; read the table again before you continue"
             )
 
     def send(

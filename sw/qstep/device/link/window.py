@@ -175,4 +175,4 @@ class Window:
             self.applied = applied
         self.close()
         _log.info("session lost: %s", why)
-        raise SessionLostError(f"session lost: {why}; read the table again before going on")
+        raise SessionLostError(f"session lost: {why}; read the table again before you continue")
