@@ -211,7 +211,7 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
         return tmp_path
 
     monkeypatch.setattr(netlist, "generate", another_each_time)
-    monkeypatch.setattr(netlist, "_mapped", mapped)
+    monkeypatch.setattr(netlist, "mapped", mapped)
     monkeypatch.setattr(pll, "make", lambda *arguments: None)
     board = load("ulx3s-12f")
     netlist.synthesise(board, board.config)
@@ -224,7 +224,7 @@ def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
 ) -> None:
     seen: list[str] = []
     monkeypatch.setattr(netlist, "generate", write_top)
-    monkeypatch.setattr(netlist, "_mapped", lambda top, synthesis, *_: seen.append(synthesis))
+    monkeypatch.setattr(netlist, "mapped", lambda top, synthesis, *_: seen.append(synthesis))
     board, farm = load("tang-nano-20k-agents"), load("tang-nano-20k-farm")
     for one in (board, farm):
         netlist.synthesise(one, one.config)

@@ -125,7 +125,6 @@ def test_play_records_the_first_scored_episode(lake: Path, monkeypatch: pytest.M
         ("play lake CliffWalking-v1", EnvironmentSpaceError,
          r"^CliffWalking-v1 has observations Discrete\(48\) and actions Discrete\(4\); the network is "
          "for 16 numbers and 4 actions$"),
-        ("play lake Pendulum-v1", EnvironmentSpaceError, "a network needs a Discrete one"),
         ("play empty", FileFormatError, "^empty/report.json: cannot be read: "),
         ("play table", FileFormatError,
          "^table: contains no network; to name a table, give its file, such as table/table.npz$"),
