@@ -258,8 +258,7 @@ module queue_proof
       end
       if (past_q) begin
         Apart_L : assert (apart);
-        One_L :
-        assert (!u_queue.request_q[k].search.demand || !u_queue.request_q[k].search.fill);
+        One_L : assert (!u_queue.request_q[k].search.demand || !u_queue.request_q[k].search.fill);
         if (searches(k) && found_q[k].hit && !replaced) begin
           Key_L : assert (u_queue.key_q[found_q[k].index] == u_queue.request_q[k].search.key);
         end
@@ -287,8 +286,7 @@ module queue_proof
     for (int unsigned k = Effect; k > 0; k--) begin
       if (u_queue.request_q[k].search.demand && found_q[k].hit)
         ahead_rewarded[found_q[k].index] = 1'b1;
-      if (u_queue.request_q[k].search.fill && found_q[k].hit)
-        ahead_filled[found_q[k].index] = 1'b1;
+      if (u_queue.request_q[k].search.fill && found_q[k].hit) ahead_filled[found_q[k].index] = 1'b1;
       if (u_queue.request_q[k].insert.valid) begin
         ahead_rewarded[u_queue.request_q[k].insert.place] = u_queue.request_q[k].insert.rewarded;
         ahead_filled[u_queue.request_q[k].insert.place]   = 1'b0;
