@@ -108,7 +108,7 @@ module queue_proof
   end
 
   logic take;
-  assign take = u_queue.u_left.take_i;
+  assign take = u_queue.left && (number_q == '0 || learn_ready_i);  // the first is kept for its pair
 
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
@@ -398,6 +398,7 @@ module queue_proof
         assert ({u_queue.old.payload, u_queue.leave_reward} ==
                 left_q[u_queue.u_left.put_q[RoomBits-1:0]]);
       end
+      Take_A : assert (u_queue.u_left.take_i == take);
       Pair_L : assert (u_queue.pair_q == (number_q != '0));
       Last_L : assert (!u_queue.pair_q || {learn_payload_o, learn_reward_o} == last_q);
       Learn_A :
