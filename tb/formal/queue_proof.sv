@@ -108,7 +108,8 @@ module queue_proof
   end
 
   logic take;
-  assign take = u_queue.left && (number_q == '0 || learn_ready_i);  // the first is kept for its pair
+  // The first entry is kept for its pair.
+  assign take = u_queue.left && (number_q == '0 || learn_ready_i);
 
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
