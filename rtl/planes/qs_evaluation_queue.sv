@@ -159,8 +159,8 @@ module qs_evaluation_queue
     request_q[Leave:1] <= request_q[Leave-1:0];
     if (!free) begin
       request_q[1].search.demand <= 1'b0;
-      request_q[1].search.fill <= 1'b0;
-      request_q[1].insert.valid <= 1'b0;
+      request_q[1].search.fill   <= 1'b0;
+      request_q[1].insert.valid  <= 1'b0;
       request_q[1].insert.leaves <= 1'b0;
     end
     if (request.insert.valid) begin

@@ -108,7 +108,8 @@ module queue_proof
   end
 
   logic take;
-  assign take = u_queue.u_left.take_i;
+  // The first entry is kept for its pair.
+  assign take = u_queue.left && (number_q == '0 || learn_ready_i);
 
   always_ff @(posedge clk_i) begin
     past_q <= 1'b1;
@@ -258,8 +259,7 @@ module queue_proof
       end
       if (past_q) begin
         Apart_L : assert (apart);
-        One_L :
-        assert (!u_queue.request_q[k].search.demand || !u_queue.request_q[k].search.fill);
+        One_L : assert (!u_queue.request_q[k].search.demand || !u_queue.request_q[k].search.fill);
         if (searches(k) && found_q[k].hit && !replaced) begin
           Key_L : assert (u_queue.key_q[found_q[k].index] == u_queue.request_q[k].search.key);
         end
@@ -287,8 +287,7 @@ module queue_proof
     for (int unsigned k = Effect; k > 0; k--) begin
       if (u_queue.request_q[k].search.demand && found_q[k].hit)
         ahead_rewarded[found_q[k].index] = 1'b1;
-      if (u_queue.request_q[k].search.fill && found_q[k].hit)
-        ahead_filled[found_q[k].index] = 1'b1;
+      if (u_queue.request_q[k].search.fill && found_q[k].hit) ahead_filled[found_q[k].index] = 1'b1;
       if (u_queue.request_q[k].insert.valid) begin
         ahead_rewarded[u_queue.request_q[k].insert.place] = u_queue.request_q[k].insert.rewarded;
         ahead_filled[u_queue.request_q[k].insert.place]   = 1'b0;
@@ -400,6 +399,7 @@ module queue_proof
         assert ({u_queue.old.payload, u_queue.leave_reward} ==
                 left_q[u_queue.u_left.put_q[RoomBits-1:0]]);
       end
+      Take_A : assert (u_queue.u_left.take_i == take);
       Pair_L : assert (u_queue.pair_q == (number_q != '0));
       Last_L : assert (!u_queue.pair_q || {learn_payload_o, learn_reward_o} == last_q);
       Learn_A :
