@@ -37,6 +37,6 @@ def command(**options: Any) -> None:
     Examples:
       qstep sac Pendulum-v1
       qstep sac MountainCarContinuous-v0 --seeds 3
-      qstep sac HalfCheetah-v5 --total-timesteps 100000
+      qstep sac Pendulum-v1 --num-envs 4 --gradient-steps 4
     """
     train(algorithm="sac", **options)
