@@ -98,7 +98,7 @@ class EpisodeError(QStepError, RuntimeError):
 
 
 class DivergedError(QStepError, ArithmeticError):
-    """Parameters or losses of a network are no longer finite numbers; the learning rate is too high."""
+    """Parameters or losses of a network are no longer finite numbers."""
 
 
 class ToolMissingError(QStepError, RuntimeError):

@@ -139,9 +139,12 @@ class Broken(gym.Env[Any, Any]):
         return 2, self.reward if last else 0, last, False, {"score": self.score} if last else {}
 
 
-@pytest.mark.parametrize("words", ["dqn", "dqn --code plain", "pqn"])
-def test_result_of_an_environment_that_is_no_number_ends_the_run(
-    words: str, own_folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("words", "copies"),  # which are made before those for evaluations
+    [("dqn", 34), ("dqn --code plain", 3), ("pqn", 34)],
+)
+def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
+    words: str, copies: int, own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words += " qstep-test/Broken-v0 --total-timesteps 512 --overwrite --out run"
     spaces = r"its observation_space is Discrete\(\d+\) in one copy and Discrete\(\d+\) in another"
@@ -153,6 +156,8 @@ def test_result_of_an_environment_that_is_no_number_ends_the_run(
            f"score in an episode's last info is {value}; it must be a finite number$")
           for value in (math.inf, None)),  # which only evaluations look at
         ({}, itertools.count(5), spaces),
+        ({}, itertools.chain(itertools.repeat(5, copies), itertools.repeat(6)),
+         r"are Discrete\(6\) and Discrete\(2\); the network was made for Discrete\(5\) and D"),
     ]  # fmt: skip
     try:
         for kwargs, sizes, text in cases:
@@ -160,7 +165,7 @@ def test_result_of_an_environment_that_is_no_number_ends_the_run(
             gym.register("qstep-test/Broken-v0", entry_point=Broken, kwargs=kwargs)  # type: ignore[arg-type]
             refused(words, EnvironmentSpaceError, text)
             del gym.registry["qstep-test/Broken-v0"]
-        monkeypatch.undo()
+        monkeypatch.setattr(Broken, "sizes", itertools.repeat(5))
         gym.register("qstep-test/Broken-v0", entry_point=Broken)  # type: ignore[arg-type]
         assert told(words)["greedy_return"] == 2.0
     finally:

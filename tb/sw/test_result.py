@@ -83,10 +83,6 @@ def test_network_is_learned_saved_and_loaded(tmp_path: Path) -> None:
     found = again.evaluate(episodes=20, seed=1)
     assert found == made.evaluate(gym.make("CartPole-v1"), episodes=20, seed=1)
     assert found["greedy_return"] == found["greedy_length"] == found["greedy_score"] > 5
-    with pytest.raises(
-        EnvironmentSpaceError, match=r"are Box.*; the network was made for Box.* and D"
-    ):
-        made.evaluate(gym.make("Acrobot-v1"))
     (tmp_path / "network.safetensors").write_bytes(b"none")
     with pytest.raises(FileFormatError, match="cannot be read as a network"):
         qstep.load(tmp_path)

@@ -38,7 +38,8 @@ def command(code: str, **options: Any) -> None:
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with fast
     code on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with
     the same device and version of PyTorch; on the CPU it gives exactly the same result. With several
-    seeds, the finished ones are kept. The score is that of the last network, not of the best one seen.
+    seeds, the finished ones are kept. The network is that of the best greedy evaluation, and its score
+    that of 100 other episodes.
 
     \b
     Examples:

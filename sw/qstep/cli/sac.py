@@ -31,7 +31,7 @@ def command(**options: Any) -> None:
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on
     Pendulum-v1, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same
     device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the
-    finished ones are kept.
+    finished ones are kept. The network is that of the best greedy evaluation.
 
     \b
     Examples:

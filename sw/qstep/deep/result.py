@@ -33,7 +33,8 @@ class NetworkResult(Result):
     Attributes
     ----------
     network : torch.nn.Sequential
-        On the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
+        The one with the best greedy evaluation of the run, on the CPU; its modules have PyTorch's names
+        (``qstep.deep.network.modules``).
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
@@ -64,17 +65,10 @@ class NetworkResult(Result):
         -------
         dict
             ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
-
-        Raises
-        ------
-        EnvironmentSpaceError
-            The network does not fit the environment's spaces, or the environment's results contradict
-            them.
         """
         given = self.report["env_kwargs"]
         preset = preset_of(self.name, given) if env is None else preset_of(env)
         envs = preset.make_envs(integer("episodes", episodes, 1))
-        self._spaces.check_fits(envs)
         return play(envs, greedy(self.network, self._spaces), integer("seed", seed, 0)).columns
 
     def _files(self) -> Files:
