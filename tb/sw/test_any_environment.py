@@ -16,9 +16,9 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Tuple
 from tb.sw.command_line import invoke, refused, told
 
 import qstep
-from qstep.cli import dqn, pqn
+from qstep.cli import dqn, pqn, sac
 from qstep.cli._networks import changes
-from qstep.deep.config import DqnConfig, PqnConfig
+from qstep.deep.config import DqnConfig, PqnConfig, SacConfig
 from qstep.deep.network import Spaces
 from qstep.envs import make, make_vector
 from qstep.envs.checked import flattened
@@ -193,12 +193,15 @@ def test_network_that_diverges_ends_the_run_and_leaves_the_checkpoint_before(
 
 
 @pytest.mark.parametrize(
-    ("command", "kind"), [(dqn.command, DqnConfig), (pqn.command, PqnConfig)], ids=["dqn", "pqn"]
+    ("command", "kind"),
+    [(dqn.command, DqnConfig), (pqn.command, PqnConfig), (sac.command, SacConfig)],
+    ids=["dqn", "pqn", "sac"],
 )
 def test_every_hyperparameter_is_an_option_with_its_description(command: Any, kind: type) -> None:
     options = {option.name: option for option in command.params}
-    epsilon = {"epsilon_start", "epsilon_end", "epsilon_share"}
-    wanted = ({field.name for field in fields(kind)} - {"epsilon"}) | epsilon
+    wanted = {field.name for field in fields(kind)}
+    if "epsilon" in wanted:
+        wanted = (wanted - {"epsilon"}) | {"epsilon_start", "epsilon_end", "epsilon_share"}
     assert wanted <= set(options)
     assert all(options[name].help for name in wanted)
     assert options["learning_rate"].opts == ["--learning-rate"]

@@ -31,12 +31,12 @@ def command(**options: Any) -> None:
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on
     Pendulum-v1, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same
     device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the
-    finished ones are kept.
+    finished ones are kept. The network is that of the best greedy evaluation.
 
     \b
     Examples:
       qstep sac Pendulum-v1
       qstep sac MountainCarContinuous-v0 --seeds 3
-      qstep sac HalfCheetah-v5 --total-timesteps 100000
+      qstep sac Pendulum-v1 --num-envs 4 --gradient-steps 4
     """
     train(algorithm="sac", **options)

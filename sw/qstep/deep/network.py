@@ -204,7 +204,7 @@ class Interval(NamedTuple):
     half: NDArray[np.float64]
 
     @classmethod
-    def of(cls, box: Box) -> Interval:
+    def of(cls, box: Any) -> Interval:
         """Return the ranges of a Box's numbers; those with no finite width as float32 are infinite."""
         low, high = (bound.astype(np.float64).ravel() for bound in (box.low, box.high))
         with np.errstate(over="ignore", invalid="ignore"):

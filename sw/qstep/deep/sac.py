@@ -41,8 +41,8 @@ from qstep.errors import ConfigError
 
 __all__ = ["Critics", "Drawn", "Sac", "draw"]
 
-_LOG_STD = (-5.0, 2.0)
-"""Range of the logarithm of the standard deviation before tanh, as in CleanRL."""
+_LOG_STD_MIDDLE, _LOG_STD_HALF = -1.5, 3.5
+"""The logarithm of the standard deviation before tanh is from -5 to 2, as in CleanRL."""
 
 
 class Drawn(NamedTuple):
@@ -59,13 +59,13 @@ def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
     deviation's logarithm. `noise`, shape (B, A), is standard normal.
     """
     mean, spread = policy(observation).chunk(2, -1)
-    low, high = _LOG_STD
-    log_std = low + 0.5 * (high - low) * (torch.tanh(spread) + 1.0)
+    log_std = torch.tanh(spread) * _LOG_STD_HALF + _LOG_STD_MIDDLE
     raw = torch.addcmul(mean, log_std.exp(), noise)
-    # log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), which is exact also where tanh rounds to 1
-    squashing = 2.0 * (math.log(2.0) - raw - F.softplus(-2.0 * raw))
-    gaussian = -0.5 * (noise.square() + math.log(2.0 * math.pi)) - log_std
-    return Drawn(torch.tanh(raw), (gaussian - squashing).sum(-1))
+    # log(1 - tanh(x)^2) is 2 log 2 - 2 (x + softplus(-2 x)), exact also where tanh rounds to 1.
+    squashing = raw + F.softplus(-2.0 * raw)
+    varying = torch.sub(log_std + 0.5 * noise.square(), squashing, alpha=2.0).sum(-1)
+    constant = noise.shape[-1] * (2.0 * math.log(2.0) + 0.5 * math.log(2.0 * math.pi))
+    return Drawn(torch.tanh(raw), -constant - varying)
 
 
 class Critics(nn.Module):
@@ -94,16 +94,22 @@ class Critics(nn.Module):
         return values.squeeze(-1)
 
 
+def _joined(parts: Sequence[nn.Parameter]) -> Tensor:
+    """Return parameters as one vector, of which they become views."""
+    flat = nn.utils.parameters_to_vector(parts).detach()
+    nn.utils.vector_to_parameters(flat, parts)
+    return flat
+
+
 class _Trained:
     """The parameters of a network and their gradients, as one vector each, and Adam."""
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         self._parts = list(parameters)
-        self.flat = nn.utils.parameters_to_vector(self._parts).detach()
+        self.flat = _joined(self._parts)
         self.gradient = torch.zeros_like(self.flat)
         self.adam = Adam(self.flat, self.gradient)
-        nn.utils.vector_to_parameters(self.flat, self._parts)  # as views of it
-        gradients = self.gradient.split([part.numel() for part in self._parts])
+        gradients = torch.split(self.gradient, [part.numel() for part in self._parts])
         for part, gradient in zip(self._parts, gradients, strict=True):
             part.grad = gradient.view_as(part)
 
@@ -141,24 +147,24 @@ class Sac(VectorLearner):
             "critics": _Trained(self.critics.parameters()),
             "temperature": _Trained([self.log_temperature]),
         }
-        self._moving = _Trained(self.targets.parameters()).flat
+        self._moving = _joined(list(self.targets.parameters()))
         self._held = np.zeros((envs.num_envs, width), np.float32)
-        self._losses = torch.zeros(2, device=device)
-        # Of a block as large as this, freed, the C library of Linux learns to keep what an update frees.
-        # To get that memory anew for each update took a sixth of the time of 256 units.
+        self._losses = [torch.zeros((), device=device)] * 2
+        # Once a block of this size has been freed, the C library of Linux keeps the memory that an
+        # update frees; with 256 units, getting it cleared anew each time takes a sixth of the time.
         torch.empty(31 << 20, dtype=torch.uint8)
 
     def step(self) -> Ended:
         config, now = self.config, time.perf_counter()
-        seen = self._scaled(self.observation)
+        scaled = self.spaces.observed.inside
+        seen = scaled(self.observation)
         action = self._random() if self.epsilon else self._drawn(seen)
         now = self._spend("select", now)
         step = self._move(self.spaces.chosen(self.spaces.acted.outside(action)))
         now = self._spend("step", now)
         discount = np.where(step.terminated, np.float32(0), np.float32(config.gamma))
         reward = step.reward * np.float32(config.reward_scale)
-        reached = self._scaled(step.next_observation)
-        self.replay.push_batch(seen, action, reward, reached, discount)
+        self.replay.push_batch(seen, action, reward, scaled(step.next_observation), discount)
         self.steps += len(seen)
         ended = self._count(step)
         now = self._spend("store", now)
@@ -166,9 +172,6 @@ class Sac(VectorLearner):
             self._learn()
         self._spend("learn", now)
         return ended
-
-    def _scaled(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        return self.spaces.observed.inside(observation)
 
     def _random(self) -> NDArray[np.float32]:
         """Return uniform actions, new ones every `action_hold` steps of an environment."""
@@ -192,7 +195,7 @@ class Sac(VectorLearner):
         seen = self._on_device(batches.seen)[..., :-1]
         action, reward, discount = map(self._on_device, batches[1:4])
         for k in range(config.gradient_steps):
-            before, after = seen[k].split(size)
+            before, after = torch.split(seen[k], size)
             self._learn_values(before, action[k], reward[k], discount[k], after, noise[k, 0])
             self._learn_actions(before, noise[k, 1])
             self._moving.lerp_(self._trained["critics"].flat, config.tau)
@@ -245,14 +248,15 @@ class Sac(VectorLearner):
             for layer, source in zip(layers, own, strict=True):
                 layer.weight.copy_(source.weight[: len(layer.weight)])
                 layer.bias.copy_(source.bias[: len(layer.bias)])
-            layers[0].weight /= torch.tensor(observed.half)
-            layers[0].bias -= layers[0].weight @ torch.tensor(observed.middle, dtype=torch.float32)
+            layers[0].weight.div_(torch.tensor(observed.half))
+            shift = torch.tensor(observed.middle, dtype=torch.float32)
+            layers[0].bias.sub_(layers[0].weight @ shift)
             last.weight.copy_(torch.diag(torch.tensor(acted.half)))
             last.bias.copy_(torch.tensor(acted.middle))
         return made
 
     def monitored(self) -> Iterable[Tensor]:
-        return *(part.flat for part in self._trained.values()), self._losses
+        return *(part.flat for part in self._trained.values()), *self._losses
 
     def _on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)

@@ -47,7 +47,8 @@ class Pendulums(NamedTuple):
     def empty(cls, num_envs: int) -> Self:
         """Return environments in which no episode has begun yet."""
         word, steps = np.zeros(num_envs, np.uint64), np.zeros(num_envs, np.int32)
-        return cls(word, *np.zeros((2, num_envs)), steps)
+        theta, theta_dot = np.zeros((2, num_envs))
+        return cls(word, theta, theta_dot, steps)
 
 
 ARRAYS = Pendulums
@@ -87,6 +88,6 @@ def step(
     np.greater_equal(pendulums.steps, STEP_CAP, out=out.truncated)
     every = slice(None)
     observe(pendulums, every, out.next_shown)
-    for i in np.flatnonzero(out.truncated):
+    for i in np.flatnonzero(out.truncated).tolist():
         restart(pendulums, i)
     observe(pendulums, every, shown)
