@@ -70,6 +70,8 @@ BOUNDED = {
     "qstep dqn": 15,
     "qstep explore": 20,
     "qstep pqn": 15,
+    "qstep sac": 15,
+    "qstep train Acrobot-v1": 15,
 }
 """Seconds after which a command of the pages, given by its beginning, is stopped at its work."""
 
