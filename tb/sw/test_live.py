@@ -141,9 +141,7 @@ def run(*words: str) -> Any:
 def test_port_that_is_taken_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(
-            ConfigError, match=f"port is {port}, which 127.0.0.1 does not give .*in use"
-        ):
+        with pytest.raises(ConfigError, match=f"port is {port}, which 127.0.0.1 refuses .*in use"):
             run("gridworld", "--port", str(port))
 
 
