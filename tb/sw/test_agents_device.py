@@ -116,7 +116,7 @@ def cleared() -> None:
         *((lambda steps=steps: started(steps), ConfigError,
            r"steps is .*; it must be .*from 1 to 2\^48-1") for steps in (0, -1, 2**48, 1.5, None)),
         (lambda: opened(ReferenceAgents(CONFIG)).run(1, trace=True), ConfigError,
-         "trace is True; only the model keeps"),
+         "trace is True; only the model records"),
         (lambda: opened_in("a.sv", WORLD), ConfigError, "world is a table; the device's is 'a.sv'"),
         (lambda: opened_in("table", 0), ConfigError,
          "world is a limit of steps; the device's is a table"),
