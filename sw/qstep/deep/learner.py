@@ -98,7 +98,7 @@ class Learner(ABC):
 
     @abstractmethod
     def policy(self, num_envs: int) -> Policy:
-        """Return the network's greedy policy, current at each call, for a number of environments."""
+        """Return the present network's greedy policy for a number of environments, until it learns."""
 
     @abstractmethod
     def to_modules(self) -> nn.Sequential:

@@ -234,7 +234,7 @@ class Sac(VectorLearner):
             self._trained["temperature"].descend(loss, self.config.critic_learning_rate)
 
     def policy(self, num_envs: int) -> Policy:
-        return lambda observation: greedy(self.to_modules(), self.spaces)(observation)
+        return greedy(self.to_modules(), self.spaces)
 
     def to_modules(self) -> nn.Sequential:
         """Return the policy's means as a network from observations to actions, both in their units."""

@@ -72,7 +72,7 @@ def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
 
     def learn(seed: int) -> NDArray[np.float64]:
         learner = Pqn(CartPoleVectorEnv(_NUM_ENVS), replace(config, seed=seed), device)
-        games, policy = CartPoleVectorEnv(_GAMES), learner.policy(_GAMES)
+        games = CartPoleVectorEnv(_GAMES)
         rollouts = 0
         with torch_device.one_thread():
             while learner.steps < config.total_timesteps:
@@ -80,7 +80,7 @@ def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
                 rollouts += 1
                 last = learner.steps >= config.total_timesteps
                 if last or rollouts % _EVALUATE_EVERY == 0:
-                    scores = play(games, policy, _GAMES_SEED).score
+                    scores = play(games, learner.policy(_GAMES), _GAMES_SEED).score
         return scores
 
     return learn, ""
