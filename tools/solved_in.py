@@ -1,0 +1,114 @@
+"""Count the simulated chip's clocks until CartPole is solved, with own and with shared weights.
+
+    python -m tools.solved_in
+
+prints the table of docs/features.md. Sixteen agents learn in the integer world. The compiled model finds
+the steps after which a greedy policy first returns 475 on average in 100 episodes of Gymnasium's
+CartPole-v1; the simulated device then makes as many in one job, and must hold the same weights.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import gymnasium as gym
+from tb.equal_agents import differing
+
+from qstep.device.agents import LinkAgents
+from qstep.golden.tiled_fast import FastTiledModel
+from qstep.learn.evaluate import played_by_tiles
+from qstep.learn.plan import AgentsPlan, Budget, planned
+from qstep.learn.table import policy_table
+from qstep.spec.epsilon import Epsilon
+from qstep.spec.integer_worlds import CART_POLE
+from qstep.spec.settings import AgentSettings
+from qstep_sim.port import SimPort
+
+AGENTS, EPISODES, SOLVED = 16, 100, 475
+_MEGAHERTZ = 171.1
+"""Clock of ulx3s-12f-cartpole, by place and route."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Runs with settings that other seeds have chosen; epsilon falls from 0.1 to 0 in `falls` steps.
+
+    The policies are played every `piece` steps of each agent.
+    """
+
+    weights: str
+    alpha: float
+    falls: int
+    piece: int
+    runs: int
+
+
+CASES = (Case("own", 0.4, 30_000, 1_250, 1), Case("shared", 0.4, 1_500, 125, 16))
+
+
+def _plan(case: Case, seed: int) -> AgentsPlan:
+    epsilon = Epsilon(0.1, 0.0, "linear", case.falls)
+    return planned(
+        CART_POLE,
+        budget=Budget(3 * case.falls),
+        settings=[AgentSettings(case.alpha, 0.99, epsilon, seed + n) for n in range(AGENTS)],
+        shared_table=case.weights == "shared",
+        number_format="Q8.8",
+    )
+
+
+def _steps(case: Case, plan: AgentsPlan) -> list[int]:
+    """Return the steps of each agent after which each set of weights solves CartPole, in order."""
+    model = FastTiledModel(plan.config, plan.loaded, plan.settings)
+    found: dict[int, int] = {}
+    for steps in range(case.piece, 3 * case.falls + 1, case.piece):
+        model.run(case.piece)
+        weights = plan.config.format.to_float(policy_table(plan.config, model.table))
+        envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * EPISODES)
+        for own, played in enumerate(played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)):
+            if played.mean_return >= SOLVED:
+                found.setdefault(own, steps)
+        if len(found) == len(weights):
+            return sorted(found.values())
+    sys.exit(f"{len(found)} of {len(weights)} solved CartPole within {steps} steps")
+
+
+def _clocks(plan: AgentsPlan, steps: int) -> int:
+    """Return the clocks of a job, and of the few thousand that a request takes to see its end."""
+    model = FastTiledModel(plan.config, plan.loaded, plan.settings)
+    model.run(steps)
+    port = SimPort(plan.config)
+    with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
+        begun = port.clocks
+        device.start(steps)
+        while device.running:
+            pass
+        clocks = port.clocks - begun
+        if wrong := differing(device, model):
+            sys.exit(f"device and model differ in {wrong}")
+    return clocks
+
+
+def main() -> None:
+    """Print the table."""
+    print("| weights | steps of each agent | clocks | ms |")
+    print("|---|---|---|---|")
+    for case in CASES:
+        solved = sorted(
+            (steps, seed)
+            for seed in range(10_000, 10_000 + case.runs * AGENTS, AGENTS)
+            for steps in _steps(case, _plan(case, seed))
+        )
+        for name, at in (("first", 0), ("median", len(solved) // 2), ("last", -1)):
+            steps, seed = solved[at]
+            clocks = _clocks(_plan(case, seed), steps)
+            print(
+                f"| {case.weights}, the {name} of {len(solved)} | {steps:,} | {clocks:,} "
+                f"| {clocks / _MEGAHERTZ / 1e3:.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
