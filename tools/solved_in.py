@@ -20,6 +20,7 @@ from qstep.golden.tiled_fast import FastTiledModel
 from qstep.learn.evaluate import played_by_tiles
 from qstep.learn.plan import AgentsPlan, Budget, planned
 from qstep.learn.table import policy_table
+from qstep.mdp.tiled import TiledWorld
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.integer_worlds import CART_POLE
 from qstep.spec.settings import AgentSettings
@@ -58,9 +59,14 @@ def _plan(case: Case, seed: int) -> AgentsPlan:
     )
 
 
+def _model(plan: AgentsPlan) -> FastTiledModel:
+    assert isinstance(plan.loaded, TiledWorld)
+    return FastTiledModel(plan.config, plan.loaded, plan.settings)
+
+
 def _steps(case: Case, plan: AgentsPlan) -> list[int]:
     """Return the steps of each agent after which each set of weights solves CartPole, in order."""
-    model = FastTiledModel(plan.config, plan.loaded, plan.settings)
+    model = _model(plan)
     found: dict[int, int] = {}
     for steps in range(case.piece, 3 * case.falls + 1, case.piece):
         model.run(case.piece)
@@ -76,7 +82,7 @@ def _steps(case: Case, plan: AgentsPlan) -> list[int]:
 
 def _clocks(plan: AgentsPlan, steps: int) -> int:
     """Return the clocks of a job, and of the few thousand that a request takes to see its end."""
-    model = FastTiledModel(plan.config, plan.loaded, plan.settings)
+    model = _model(plan)
     model.run(steps)
     port = SimPort(plan.config)
     with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
