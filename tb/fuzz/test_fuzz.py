@@ -7,8 +7,10 @@ from tb.fuzz.targets import TARGETS, kept
 
 
 def _marked(name: str, *more: str) -> object:
-    mark = pytest.mark.rtl if name == "device" else pytest.mark.unit
-    return pytest.param(name, *more, marks=mark, id=": ".join((name, *more)))
+    """Mark a case as slow if it builds a device with a fault in it."""
+    slow = [pytest.mark.slow] if more else []
+    marks = [pytest.mark.rtl, *slow] if name == "device" else pytest.mark.unit
+    return pytest.param(name, *more, marks=marks, id=": ".join((name, *more)))
 
 
 @pytest.mark.parametrize("name", [_marked(name) for name in TARGETS])

@@ -74,7 +74,7 @@ def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
     assert fast.counters == plain.counters
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(pairs(), st.integers(0, 60), st.integers(1, 60))
 def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) -> None:
     plain, fast = pair
@@ -167,8 +167,10 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
     assert all(count.saturations and count.truncations for count in fast.counters)
 
 
-@pytest.mark.parametrize("rounding", Rounding)
-@pytest.mark.parametrize(("bits", "number_format"), [(16, "Q4.4"), (22, "Q8.8"), (24, "Q16.16")])
+@pytest.mark.parametrize(
+    ("bits", "number_format", "rounding"),
+    list(zip([16, 22, 24], ["Q4.4", "Q8.8", "Q16.16"], Rounding, strict=True)),
+)
 def test_models_are_equal_after_100000_steps_with_more_bits(
     bits: int, number_format: str, rounding: Rounding
 ) -> None:

@@ -171,6 +171,7 @@ def carry_simulated(
     return Carried(len(transitions), seconds, to_device, to_host, busy)
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
     port = SimPort(CONFIG, uart=True)

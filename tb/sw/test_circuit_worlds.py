@@ -123,6 +123,7 @@ def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
     assert model.table.any(axis=-1).all()  # every state was visited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "limit", "model", "old", "new"),
     [

@@ -90,6 +90,7 @@ def test_agents_learn_at_the_pins_from_the_row_in_each_plane(
             assert differing(device, model) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [

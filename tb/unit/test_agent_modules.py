@@ -9,7 +9,7 @@ from tb.bench import BenchError, run
 from tb.planted import Fault, faults, plant_all
 from tb.unit.unit_runs import AGENT_UNITS, FARMS, chain_run
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first of each
 UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("Schedules") == 0)

@@ -32,6 +32,7 @@ def test_a_board_resets_its_device_and_blinks(only: str, tmp_path: Path) -> None
     assert run(replace(board_run(board_control, tmp_path), test=only)).tests == (1 if only else 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", faults("test_board_control"), ids=lambda fault: fault.name)
 def test_bench_of_the_board_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
     faulty = plant_python(board_control, fault.old, fault.new)

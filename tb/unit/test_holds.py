@@ -163,6 +163,7 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
     assert counts["offered_clocks"] > counts["accepted"] + 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", faults("test_holds"), ids=lambda fault: fault.name)
 def test_a_fault_planted_between_link_and_lane_is_found(fault: Fault, tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"

@@ -126,6 +126,7 @@ def test_memories_begin_at_random() -> None:
     assert len(set(tables)) == 3
 
 
+@pytest.mark.slow
 def test_a_register_without_its_reset_is_found(tmp_path: Path) -> None:
     (fault,) = faults("test_power_up")
     rtl = plant_all(tmp_path, [fault])
