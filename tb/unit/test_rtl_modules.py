@@ -13,16 +13,13 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-ACTING = [unit for unit in UNITS if unit.top == "qs_acting"]
-"""Ten seconds each; `ActingSuite` also runs every algorithm in each test run."""
+FIRST = {unit.top: unit for unit in reversed(UNITS)}.values()
+"""The first geometry of each module; the others are slow."""
 
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        pytest.param(u, marks=pytest.mark.slow) if u in (*ACTING[1:], *PRESET_UNITS) else u
-        for u in UNITS
-    ],
+    [u if u in FIRST else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
     ids=_name,
 )
 def test_module_matches_its_model(unit: Run) -> None:

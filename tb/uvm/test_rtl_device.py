@@ -14,7 +14,7 @@ pytestmark = pytest.mark.rtl
 @pytest.mark.bench("tb.uvm.device_tests", "qs_lane")
 @pytest.mark.parametrize(
     "config",
-    [CONFIGS[0], pytest.param(CONFIGS[1], marks=pytest.mark.slow), CONFIGS[2]],
+    [CONFIGS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CONFIGS[1:3])],
     ids=config_id,
 )
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config, only: str) -> None:

@@ -1,11 +1,10 @@
 """The suites can fail: each fault planted in a copy of the hardware must be found."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tb.bench import TB, BenchError, Run, run
@@ -28,18 +27,10 @@ SUITES: dict[str, Callable[[], Run]] = {
 }
 
 
-def planted() -> Iterator[Any]:
-    """Yield each fault; each message of a suite is seen in every test run."""
-    seen = set()
-    for name in SUITES:
-        for fault in faults(name):
-            message = name.partition("-")[0], fault.seen
-            marks = [pytest.mark.slow] if message in seen else []
-            yield pytest.param(fault, id=fault.name, marks=marks)
-            seen.add(message)
-
-
-@pytest.mark.parametrize("fault", list(planted()))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", [fault for name in SUITES for fault in faults(name)], ids=lambda fault: fault.name
+)
 def test_bench_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
     suite = SUITES[fault.finder]()
     rtl = plant_all(tmp_path, [fault], suite.sources or [TB / f"uvm/{suite.top}.sv"])
