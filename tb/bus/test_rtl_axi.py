@@ -82,7 +82,7 @@ def test_lane_on_axi_matches_the_model_for_long(parameters: dict[str, int], seed
 @pytest.mark.parametrize(
     "tests",
     [
-        "axi_lane_tests",
+        pytest.param("axi_lane_tests", marks=pytest.mark.slow),
         *(
             pytest.param(tests, marks=pytest.mark.release)
             for tests in ("axi_agents_tests", "axi_edges_tests")

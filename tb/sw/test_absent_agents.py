@@ -35,8 +35,9 @@ CONFIGS = {
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
-def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(config: Config) -> None:
+@pytest.mark.parametrize("kind", ["a lane", pytest.param("a farm", marks=pytest.mark.slow)])
+def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(kind: str) -> None:
+    config = CONFIGS[kind]
     port, layouts, expected = SimPort(config), arguments_of(config), 0
 
     def ask(kind: Request, payload: bytes) -> bytes:
