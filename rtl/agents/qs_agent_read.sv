@@ -22,22 +22,23 @@ module qs_agent_read
 ) (
     input logic clk_i,
 
-    input logic [4:0] field_i,               // of a context
+    input logic [4:0] field_i,         // of a context
     input logic       entry_i,
     input logic       counter_read_i,
     input logic       begin_token_i,
     input logic       fetch_token_i,
+    input logic       place_token_i,   // a clock before the place
     input logic       policy_token_i,
     input logic       answer_token_i,
-    input logic       before_values_token_i, // next_value_i is known a clock later
+    input logic       value_token_i,   // a clock before next_value_i
 
     input logic [           63:0] advance_word_i,
     input logic [EpsilonBits-1:0] request_epsilon_i,
-    input logic                   request_drawn_i,
-    input logic                   request_begun_i,
-    input logic [  StateBits-1:0] request_state_i,
-    input logic [ ActionBits-1:0] request_action_i,
-    input logic                   request_explored_i,
+    input logic                   drawn_i,
+    input logic                   begun_i,
+    input logic [  StateBits-1:0] state_i,
+    input logic [ ActionBits-1:0] action_i,
+    input logic                   explored_i,
     input logic [EpisodeBits-1:0] count_steps_i,
     input logic [EpisodeBits-1:0] row_count_i,
     input logic [      Width-1:0] next_value_i,
@@ -58,12 +59,12 @@ module qs_agent_read
 
   assign counts = '{count: row_count_i, steps: count_steps_i};
   assign place = '{
-          drawn: request_drawn_i,
-          begun: request_begun_i,
-          explored: request_explored_i,
+          drawn: drawn_i,
+          begun: begun_i,
+          explored: explored_i,
           spare: '0,
-          action: 6'(request_action_i),
-          state: 16'(request_state_i)
+          action: 6'(action_i),
+          state: 16'(state_i)
       };
 
   always_comb begin
@@ -78,8 +79,8 @@ module qs_agent_read
 
   assign reads = (begin_token_i &&
                   (field_i[ContextGeneratorLow] || field_i[ContextGeneratorHigh])) ||
-      (fetch_token_i && (field_i[ContextEpsilon] || field_i[ContextPlace])) ||
-      (before_values_token_i && entry_i) || counter_read_i;
+      (fetch_token_i && field_i[ContextEpsilon]) || (place_token_i && field_i[ContextPlace]) ||
+      (value_token_i && entry_i) || counter_read_i;
 
   always_ff @(posedge clk_i) begin
     upper_q <= reads || (answer_token_i && field_i[ContextCounts]);

@@ -669,6 +669,13 @@ module qs_agents
   );
 
   // --- Counters, and reads of the bus ---------------------------------------------------------------
+  // With several planes, the one that the host reads is picked a clock earlier.
+  localparam int unsigned Picks = 32'(Planes > 1);
+  logic read_drawn, read_begun, read_explored;
+  logic [PlaneBits-1:0] read_row;
+  logic [ActionBits-1:0] read_action;
+  logic [Width-1:0] read_value;
+
   qs_agent_counters #(
       .Agents    (Agents),
       .Width     (Width),
@@ -706,6 +713,26 @@ module qs_agents
     assign request_row = world_state_o;
   end
 
+  qs_delay #(
+      .Width(3 + PlaneBits + ActionBits),
+      .Depth(Picks)
+  ) u_read_place (
+      .clk_i,
+      .data_i({
+        request_flags.drawn, request_flags.begun, request_explored, request_row, world_action_o
+      }),
+      .data_o({read_drawn, read_begun, read_explored, read_row, read_action})
+  );
+
+  qs_delay #(
+      .Width(Width),
+      .Depth(Picks)
+  ) u_read_value (
+      .clk_i,
+      .data_i(next_values[Tables>1?32'(access.index.in_table.table_number)%Tables : 0]),
+      .data_o(read_value)
+  );
+
   assign counter = Shares && access.index.in_counters.holds ? holds : 32'(counter_data);
 
   qs_agent_read #(
@@ -721,17 +748,18 @@ module qs_agents
       .fetch_token_i(token[FetchStage]),
       .policy_token_i(token[PolicyStage]),
       .answer_token_i(token[AnswerStage]),
-      .before_values_token_i(token[Values-1]),
+      .place_token_i(token[FetchStage+Picks]),
+      .value_token_i(token[Values+Picks-1]),
       .advance_word_i(advance_word),
       .request_epsilon_i(request_epsilon),
-      .request_drawn_i(request_flags.drawn),
-      .request_begun_i(request_flags.begun),
-      .request_state_i(request_row),
-      .request_action_i(world_action_o),
-      .request_explored_i(request_explored),
+      .drawn_i(read_drawn),
+      .begun_i(read_begun),
+      .state_i(read_row),
+      .action_i(read_action),
+      .explored_i(read_explored),
       .count_steps_i(count_steps),
       .row_count_i(row_count),
-      .next_value_i(next_values[Tables>1?32'(access.index.in_table.table_number)%Tables : 0]),
+      .next_value_i(read_value),
       .counter_i(counter),
       .data_o(bus_data_o)
   );
