@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each agent does in its slot, and what it will do in the next one.
+// The work of each agent in its slot and in the next one.
 //
 // Function    The agent's flags determine the slot's plan: see flags_t and plan_t. What the slot did determines
 //             the flags of the next slot. A slot that was held (see qs_agent_order) has drawn, and nothing else.

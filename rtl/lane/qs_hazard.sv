@@ -12,7 +12,7 @@
 //             bubble enters slot 1, and the transition tries again one clock later.
 //             Golden model: the order contract, that is, qstep.golden.lane applied one by one.
 //             The comparisons for hold_o are made a clock early, on the next content of the issue register,
-//             because hold_o stops everything behind it.
+//             because hold_o stops all earlier stages.
 // Timing      replaces_entry_o, joins_max_o: combinational from the issue register (one compare, a few gates).
 //             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
 //             per clock.

@@ -79,7 +79,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
-    """Return the identity of a checkpoint's run and the checkpoint, whatever the run.
+    """Return a checkpoint and the identity of its run, of any kind.
 
     Raises
     ------

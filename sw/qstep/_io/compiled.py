@@ -1,6 +1,6 @@
 """How QStep compiles functions: with Numba, cached on disk, never out of date.
 
-Numba caches machine code beside a function's module and reuses it while that one file is unchanged,
+Numba caches machine code next to a function's module and reuses it while that file is unchanged,
 although constants and functions of other modules are compiled in as well. Here the cache depends on
 everything that the code can come from: the text of the module and of every module of these packages that
 it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.

@@ -1,4 +1,4 @@
-"""The folder of a run: one run at a time, and no run replaces another unless told to."""
+"""The folder of a run: one run at a time, and a run replaces another only on request."""
 
 from __future__ import annotations
 

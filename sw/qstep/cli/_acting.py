@@ -1,4 +1,4 @@
-"""What commands share that let agents act on a device."""
+"""Options shared by the commands that let agents act on a device."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActingOptions:
-    """What was typed, with the defaults of the world; the fields are the options."""
+    """The options as typed, with the world's defaults for the others."""
 
     env_kwargs: dict[str, Any] = shared(env_kwargs_option)
     url: str = shared(device_option)

@@ -38,7 +38,7 @@ MakeRun = Callable[[Mapping[str, Any]], Run]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What was typed for :func:`run_options`, and how pictures are written."""
+    """The options of :func:`run_options` as typed, and how pictures are written."""
 
     out: Path | None
     resume: bool

@@ -1,4 +1,4 @@
-"""What commands share to put out results: ``--json``, folders, and tables and bars that Rich prints."""
+"""Output shared by the commands: ``--json``, folders, and tables and bars that Rich prints."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Stdout and stderr of a command: a stream that fails never ends the work; log messages of ``-v``.
 
-What cannot be written is dropped, and the command runs to its end, so that its files are complete. A
+Output that cannot be written is dropped, and the command runs to its end, so its files are complete. A
 failed stdout is then reported in one line, and the status is 1, unless its reader has left on purpose,
 as ``head`` does. A failed stderr changes nothing. A stream that is closed from the start is treated as
 ``/dev/null``.

@@ -1,4 +1,4 @@
-"""What is installed, what is missing, what needs it, and how to get it.
+"""Shows which tools are installed, which are missing, what needs them, and how to get them.
 
 Packages are looked up rather than imported, which is quick and cannot fail. Only the packages of the
 command line itself have to be present.

@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOptions(ActingOptions):
-    """What was typed, with the defaults of the world."""
+    """The options as typed, with the world's defaults for the others."""
 
     epsilon: float = typed("--epsilon", "How much to explore, 0..1.", default=0.2)
     speed: int = typed(
@@ -48,8 +48,9 @@ def command(name: str, **options: Any) -> None:
 
     The page shows the table as a heat map, the map of the world with arrows (or the game's own picture),
     the curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders
-    change alpha, gamma and epsilon at once. Another gamma can make another policy optimal: from 0.93 on,
-    gridworld prefers the pit beside the start, which costs 5 but ends the episode after one step. WORLD
+    change alpha, gamma and epsilon at once. A different gamma can make a different policy optimal:
+    from 0.93 on, gridworld prefers the pit next to the start, which costs 5 but ends the episode
+    after one step. WORLD
     and DEVICE are those of `qstep train`. The host acts in worlds without a transition table, such as
     snake. Only this computer can open the page, and only with the token in its address. Ctrl-C ends it.
 

@@ -39,7 +39,7 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions(ActingOptions):
-    """What was typed, with the defaults of the world; the fields are the options."""
+    """The options as typed, with the world's defaults for the others."""
 
     epsilon_start: float = typed("--epsilon-start", "First epsilon.", default=1.0)
     epsilon_end: float = typed("--epsilon-end", "Last epsilon.", default=0.05)
@@ -129,8 +129,9 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     device of --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions:
     module:id if a module registers it, also one in the current folder.
 
-    Agents act on the device if the world has a transition table. Only counters and tables come back, so
-    they make several million steps per second or more. In CartPole-v1 and MountainCar-v0 they also act
+    Agents act on the device if the world has a transition table. The host reads only counters and
+    tables, so they make several million steps per second or more. In CartPole-v1 and MountainCar-v0
+    they also act
     on the device and see the state through tiles. With --tiles, agents of the model learn any
     environment with real observations. Otherwise, and with --act host, the host acts and streams the
     transitions to the device.

@@ -93,7 +93,8 @@ class PlainDqn(Learner):
     """A run of DQN, step by step.
 
     It learns once after every `num_envs` / ``gradient_steps`` steps, and the target network moves after
-    `num_envs` * ``target_update_interval`` steps: as often, by steps, as `Dqn` on so many environments.
+    `num_envs` * ``target_update_interval`` steps: as often per step as `Dqn` with `num_envs`
+    environments.
 
     The replay memory is a deque, which reaches an index by counting from the nearer end. So a draw takes
     time in proportion to its length: drawing 128 of 100,000 transitions took 200 microseconds, and 75

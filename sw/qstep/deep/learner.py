@@ -1,4 +1,4 @@
-"""What every algorithm offers a run, and what those on many environments share.
+"""The interface between algorithms and a run, and the base of those on many environments.
 
 A :class:`Learner` takes steps, counts and times them, and hands out its policy. A
 :class:`VectorLearner` explores on N environments and resumes exactly.

@@ -96,7 +96,7 @@ class Spaces:
         return best
 
     def check_fits(self, envs: Envs) -> None:
-        """Raise EnvironmentSpaceError unless environments have as many inputs and actions as these."""
+        """Raise EnvironmentSpaceError unless an environment has these numbers of inputs and actions."""
         other = type(self)(envs.single_observation_space, envs.single_action_space)
         if (other.inputs, other.actions) != (self.inputs, self.actions):
             found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
@@ -216,7 +216,7 @@ class Interval(NamedTuple):
         return ((numbers - self.middle) / self.half).astype(np.float32)
 
     def outside(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the numbers of which :meth:`inside` returns the given ones."""
+        """Return the inverse of :meth:`inside`."""
         return (self.middle + self.half * numbers).astype(np.float32)
 
 
@@ -232,7 +232,8 @@ def modules(
 
     `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
     hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global
-    generator is left as it was, so networks with the same seed are equal whatever else is drawn: every
+    generator is left as it was, so networks with the same seed are equal, no matter what else is
+    drawn: every
     run of a comparison starts from the same one.
     """
     if len(sizes) < 2 or min(sizes) < 1:

@@ -29,7 +29,7 @@ _NETWORK = "network.safetensors"
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
-    """What was learned by a network.
+    """The result of a run of a network.
 
     Attributes
     ----------

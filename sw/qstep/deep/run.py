@@ -1,4 +1,4 @@
-"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and the run behind them, from its first step to its last."""
+"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and their run, from its first step to its last."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class NetworkRun:
     on the same episodes is too high an estimate, so at the end the kept network plays :data:`GAMES`
     other episodes, whose score is the run's.
 
-    Where a setting is None or left out, it is the environment's own. A ConfigError is raised if there is
-    no such setting, if its value is out of range, or if the run does not fit into memory.
+    Where a setting is None or left out, it is the environment's own. A ConfigError is raised if a
+    setting does not exist, if its value is out of range, or if the run does not fit into memory.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class NetworkRun:
         Of every training episode, at its end.
     seconds, processor_s : float
         Spent so far: wall clock, and all processors together. Counted from the first step, including
-        evaluations and whatever the caller does between two steps, mostly checkpoints.
+        evaluations and the caller's work between two steps, mostly checkpoints.
     learning_s : float
         The part of `processor_s` spent in steps.
     """
@@ -189,7 +189,7 @@ class NetworkRun:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the run is, as plain values: a checkpoint fits only a run with the same identity.
+        """The run's settings as plain values. A checkpoint fits only a run with the same identity.
 
         It includes the version of PyTorch, as another version may compute other sums.
         """
@@ -431,7 +431,7 @@ def dqn(
     Raises
     ------
     ConfigError
-        There is no such setting, or a value is out of range.
+        A setting does not exist, or a value is out of range.
     EnvironmentSpaceError
         The environment cannot be made, or its spaces do not fit a network; or an observation, a reward
         or a score contradicts its space or is not finite.

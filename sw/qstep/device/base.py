@@ -114,7 +114,7 @@ class Device(Closing):
 
     @abstractmethod
     def counters(self) -> Counters | None:
-        """Return the hardware's counters, or None if there is no hardware."""
+        """Return the hardware's counters, or None for a model."""
 
     def saturations(self) -> int:
         """Return how many updates since the device's reset had a result that did not fit the format."""

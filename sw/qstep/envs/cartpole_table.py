@@ -27,9 +27,9 @@ _ROWS, _COLUMNS = 8, 49
 class CartPoleTable(gym.Env[Any, Any]):
     """CartPole-v1 with a ``Discrete(2048)`` observation: see :func:`row_of`.
 
-    Actions, rewards (1 per step) and the end after 500 steps are Gymnasium's. A row stands for many
-    states of the pole, so the environment is not quite a Markov process any more, and learnt values are
-    averages.
+    Actions, rewards (1 per step) and the end after 500 steps are Gymnasium's. A row covers many
+    states of the pole, so the environment is only approximately a Markov process, and learnt values
+    are averages.
 
     **Info.** ``is_success``: the pole still stands after 500 steps. Termination means failure here.
 
@@ -47,7 +47,7 @@ class CartPoleTable(gym.Env[Any, Any]):
     Raises
     ------
     ConfigError
-        There is no such render mode.
+        The render mode does not exist.
     """
 
     metadata = METADATA

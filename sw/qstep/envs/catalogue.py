@@ -1,4 +1,4 @@
-"""What QStep knows about each environment: one record each; ours are registered with Gymnasium."""
+"""The environments that QStep knows, one record each; its own are registered with Gymnasium."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What QStep knows about an environment.
+    """An environment that QStep knows.
 
     Attributes
     ----------
@@ -311,7 +311,7 @@ def record_of(env_id: object) -> Environment | None:
 
 
 def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
-    """Return the settings with which a table learns a world, where they are not the usual ones."""
+    """Return the settings with which a table learns a world, if they differ from the usual ones."""
     record = record_of(world)
     if record is None:
         return {}

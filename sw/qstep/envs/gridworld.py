@@ -97,7 +97,7 @@ class GridWorld(gym.Env[Any, Any]):
     WorldError
         The text is not a map; the message names the line and the column, both counted from 1.
     ConfigError
-        There is no such render mode.
+        The render mode does not exist.
 
     Examples
     --------

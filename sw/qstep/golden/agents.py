@@ -1,4 +1,4 @@
-"""The model of agents that act and learn beside the table: its text is the definition.
+"""The model of agents that act and learn next to the table: this code is the definition.
 
 It is written to be read, not to be fast. The compiled form, the hardware and every board give the same
 tables, counters and states bit for bit after any number of steps. docs/acting.md describes it in words.
@@ -97,7 +97,7 @@ class ActingModel(Agents):
         self._states = states
 
     def run(self, steps: int) -> Iterator[Step]:
-        """Let every agent make `steps` steps in turns; yield each step."""
+        """Let the agents take turns until each has made `steps` steps; yield each step."""
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         return (self._step(agent) for _ in range(steps) for agent in range(len(self.states)))
 

@@ -156,7 +156,7 @@ class FastActingModel(CompiledAgents):
         )
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Let every agent make `steps` steps in turns; return the steps if requested.
+        """Let the agents take turns until each has made `steps` steps; return the steps if requested.
 
         Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
         :attr:`counters` do not change until it returns. A run may be made in pieces.

@@ -9,7 +9,7 @@ lanes. The compiler turns these into vector instructions, which step 8 agents at
 - indices are not tested for their sign (:func:`_index`).
 
 One loop is compiled per algorithm, number of actions, number of lanes and width of values. Agents that
-share a table have blocks of one lane, which make their steps in turns.
+share a table have blocks of one lane, which take turns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What models and devices with agents have in common: their interface, and the checks behind it."""
+"""The interface that models and devices with agents share, and its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bench of the generated learner reads: accesses of a memory system, with the model's answers.
+"""The input of the generated learner's bench: accesses of a memory system, with the model's answers.
 
 The bench itself is ``rtl/bench/qs_learner_bench.v``.
 """

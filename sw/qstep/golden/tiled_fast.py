@@ -78,7 +78,7 @@ class FastTiledModel(CompiledAgents):
         return [replace(own, state=tuple(map(int, own.state))) for own in super().states]
 
     def run(self, steps: int, *, trace: bool = False) -> None:
-        """Let every agent make `steps` steps in turns. No trace is kept.
+        """Let the agents take turns until each has made `steps` steps. No trace is kept.
 
         Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
         :attr:`counters` do not change until it returns. A run may be made in pieces.

@@ -1,4 +1,4 @@
-"""Actors: one environment in Python, or many compiled ones in turns.
+"""Actors: one environment in Python, or many compiled ones that take turns.
 
 An actor acts epsilon-greedily on a given table, piece by piece, and returns the transitions that the
 device is to learn from, in order.
@@ -67,7 +67,8 @@ class Actor(ABC):
 
     @abstractmethod
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
-        """Act on a table after `done` ended episodes, for at most so many steps and ended episodes."""
+        """Act on a table after `done` ended episodes, for limited numbers of steps and ended
+        episodes."""
 
     def explore(self, epsilon: Epsilon) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
@@ -145,7 +146,7 @@ class GymActor(Actor):
 
 
 class VectorActor(Actor):
-    """N environments of one kind, which act in turns on one table.
+    """N environments of one kind that take turns with one table.
 
     Environment 0 makes a step, then environment 1, and so on; after environment N - 1 comes number
     0 again. Episodes count in the order in which they end, and a step's epsilon follows from the

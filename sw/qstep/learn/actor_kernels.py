@@ -38,7 +38,7 @@ _epsilon = compiled(falling_linearly)
 
 
 class Turns(NamedTuple):
-    """The state of N environments that act in turns.
+    """The state of N environments that take turns.
 
     `word` is the generator of their policy and `turn` the next environment, both of shape (1,); `total`
     and `length` are return and steps of each environment's episode so far, shape (N,).
@@ -117,7 +117,7 @@ def _greedy(q, state):  # type: ignore[no-untyped-def]
 
 @compiled(sources=_FILES)
 def act(envs, turns, q, schedule, limit, done, out, ends):  # type: ignore[no-untyped-def]
-    """Step the environments in turns, epsilon-greedily on `q`, until `out` or `ends` is full.
+    """Step one environment after the other, epsilon-greedily on `q`, until `out` or `ends` is full.
 
     `schedule` are start, end and the episodes over which epsilon falls; an episode is truncated after
     `limit` steps, if that is positive; `done` is the number of episodes before. An environment whose

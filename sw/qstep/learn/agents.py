@@ -1,4 +1,4 @@
-"""Runs agents that act beside their tables, and evaluates them on the way.
+"""Runs agents that act on the device, and evaluates them during the run.
 
 Evaluations divide a run into pieces, each an eighth of the steps so far: a run of a billion steps has
 about as many as one of a million, and they do not depend on the device or its speed.

@@ -54,8 +54,8 @@ class Plan:
 
     The table is read every `sync_steps` transitions, and evaluated every `evaluate_every` training
     episodes and after the last one. Epsilon is constant, or linear by a share of `epsilon_episodes`; 0
-    stands for `episodes`. A run that is extended keeps them, and so its epsilon. Only environments with
-    kernels can have several `num_envs`, which act in turns. `env_id` and `env_kwargs` are as for
+    stands for `episodes`. A run that is extended keeps them, and so its epsilon. Only environments
+    with kernels can have several `num_envs`, which take turns. `env_id` and `env_kwargs` are as for
     :func:`qstep.envs.make`.
     """
 
@@ -170,7 +170,7 @@ class HostRun:
         self.start(self._held.enter_context(open_device(self.url, self.config)), resume)
 
     def start(self, device: Device, resume: TableCheckpoint | None = None) -> None:
-        """Begin on an open device, or continue from a checkpoint, whatever the device did before.
+        """Begin on an open device, or continue from a checkpoint, no matter what the device did before.
 
         The run must be the only user of `device`: it configures it and replaces its table. Raises
         CheckpointError if `resume` belongs to other environments or has more episodes than the plan.

@@ -34,8 +34,8 @@ class Metrics(Protocol):
 class CsvMetrics:
     """Writes a table with the columns ``step``, ``name`` and ``value``, one row per number.
 
-    Each row is written at once; a NaN becomes an empty value. With `after`, an existing file continues
-    behind the rows of that step: later rows are of steps that a killed run makes again.
+    Each row is written at once; a NaN becomes an empty value. With `after`, an existing file
+    continues after the rows of that step: a killed run repeats the steps of later rows.
 
     Raises FileFormatError if the file cannot be written, or is continued and holds no metrics.
     """

@@ -1,4 +1,4 @@
-"""What a finished run learned, whoever acted: its history, its report, its files, and its policy."""
+"""The result of any finished run: its history, its report, its files, and its policy."""
 
 from __future__ import annotations
 

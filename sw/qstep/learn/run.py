@@ -1,4 +1,4 @@
-"""What all runs have in common, so that one driver serves agents, host, networks and sweeps.
+"""The interface of all runs, so that one driver serves agents, host, networks and sweeps.
 
 A run is made from its arguments, opened (from the beginning or from a checkpoint), iterated over to its
 end, and asked for its result. The command line and :func:`qstep.train` know nothing else about it.

@@ -65,8 +65,8 @@ def sweep(
 ) -> SweepResult:
     """Let agents learn a world with every combination of settings, once for each seed.
 
-    What an agent learns depends only on its settings and its seed, not on the device or on the agents
-    that run beside it. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the
+    What an agent learns depends only on its settings and its seed, not on the device or on other
+    agents. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the
     same settings and seed.
 
     Parameters
@@ -95,8 +95,8 @@ def sweep(
 
     Raises
     ------
-    ConfigError, WorldError, DeviceError
-        There is no such option; or as for :func:`qstep.train`, for any of the points. If a value is
+    ConfigError, WorldError, DeviceError         An option does not exist; or as for
+    :func:`qstep.train`, for any of the points. If a value is
         illegal, nothing was started.
     SchedulerError
         Workers died repeatedly, could not start, or there are none.
@@ -243,7 +243,7 @@ class Sweep:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is done so far; None stands for an agent that is not."""
+        """The finished agents; None stands for an unfinished one."""
         return Checkpoint({"by_seed": self._by_seed}, self._curves)
 
 

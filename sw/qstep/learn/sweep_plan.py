@@ -1,4 +1,4 @@
-"""What a sweep compares: its options, and the points that they make, a grid or drawn at random."""
+"""The plan of a sweep: its options, and the points that they make, a grid or drawn at random."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class SweepPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must be equal for a checkpoint to fit the sweep; the device is not part of it."""
+        """The values that a checkpoint must share with the sweep; the device is not among them."""
         bits = self.coefficient_bits
         return {
             "command": "sweep",
@@ -163,7 +163,7 @@ class SweepPlan:
 
 @dataclass(frozen=True, slots=True)
 class SweepOptions:
-    """What a sweep compares, and how each agent learns.
+    """The points of a sweep, and how each agent learns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A learnt table as a file: raw values, real values, and the settings behind them.
+"""A learnt table as a file: raw values, real values, and the settings that gave them.
 
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape ``Config.table_shape``),
 ``q`` (float64, the same values) and ``config`` (JSON text: the configuration, the hyperparameters or the
@@ -65,7 +65,8 @@ class TableWorld:
         world: World | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return the description of a world of so many states and actions, if known with its table."""
+        """Return the description of a world with these numbers of states and actions, if its table is
+        known."""
         digest = None if world is None else world.limited(0).digest
         return cls(name, *size, digest, dict(env_kwargs or {}))
 

@@ -35,7 +35,7 @@ __all__ = ["TableResult", "grid_named", "load_table_result", "optimum", "optimum
 
 @dataclass(frozen=True, repr=False)
 class TableResult(Result):
-    """What was learned in a table, or in the tables of several agents.
+    """The result of learning a table, or the tables of several agents.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class TableResult(Result):
 
     @property
     def tiles(self) -> Tiles | None:
-        """What turns an observation into rows; None if the observation is the number of a row."""
+        """The tiles that turn an observation into rows; None if the observation is a row's number."""
         return None if self.config.acting is None else self.config.acting.tiles
 
     @cached_property

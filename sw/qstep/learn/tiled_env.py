@@ -63,7 +63,8 @@ class TiledEnv:
         tiles: Tiles | int | Sequence[int],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> TiledEnv:
-        """Return an environment with these tiles, or with so many for all or each of its numbers.
+        """Return an environment with these tiles, or with this number for all or for each of its
+        numbers.
 
         Then there are 8 tilings of all numbers together, hashed into 4096 rows if there are more than
         65536, between the bounds of the observation space or, where it has none, what 2000 random steps
@@ -158,7 +159,7 @@ class EnvAgents(LiveModel):
         self._reset_all()  # no environment can continue from a state
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:  # type: ignore[override]
-        """Let every agent make `steps` steps in turns."""
+        """Let the agents take turns until each has made `steps` steps."""
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
             raise ConfigError("trace is True; agents in a world seen through tiles leave none")

@@ -58,7 +58,7 @@ def train(
 ) -> TableResult:
     """Learn the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
 
-    If the world has a transition table, agents act on the device, beside their tables; so they do in
+    If the world has a transition table, agents act on the device, next to their tables, as they do in
     ``CartPole-v1`` and ``MountainCar-v0``, which they see through tiles (docs/features.md). Otherwise
     the host acts in the environment and streams the transitions to the device. Without `settings`, some
     worlds have defaults of their own (``qstep train --help``).

@@ -34,7 +34,7 @@ _MOST_MARKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A change of alpha, gamma or epsilon, after so many steps of each agent."""
+    """A change of alpha, gamma or epsilon, and the steps of each agent before it."""
 
     steps: int
     name: str

@@ -1,4 +1,4 @@
-"""What is known of a world without learning: reachable states, its optimum, the range of its values.
+"""Properties of a world that need no learning: reachable states, optimum, range of values.
 
 The optimum is exact, by value iteration.
 """

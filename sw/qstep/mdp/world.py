@@ -41,8 +41,7 @@ class World:
 
     Only :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` make worlds. A world
     never changes: its arrays are read-only. Its rows are ordered by state, action, next state,
-    reward and `terminated`, and no two are equal, so the same world has the same rows whatever its
-    source.
+    reward and `terminated`, and no two are equal, so the same world has the same rows, from any source.
 
     Attributes
     ----------
@@ -167,7 +166,7 @@ class World:
         Raises
         ------
         NoTableError
-            There is no table.
+            The environment has no transition table.
         WorldError
             The table is not a world. Or it is not known to be the game: a subclass replaces `step` or
             `reset`, Taxi has a `fickle_passenger`, a class of another kind leaves its table while it is
@@ -216,8 +215,8 @@ class World:
         ------
         NoTableError, WorldError
             As :meth:`from_env`; ``snake`` has no table.
-        EnvironmentSpaceError
-            There is no such environment or map, or its spaces are not ``Discrete``.
+        EnvironmentSpaceError             The environment or map does not exist, or its spaces are not
+        ``Discrete``.
         FileFormatError
             As :meth:`from_file`.
         """

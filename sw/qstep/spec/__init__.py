@@ -1,1 +1,2 @@
-"""What the chip is: formats, settings, random numbers, protocol; software and hardware import it."""
+"""The chip's description: formats, settings, random numbers, protocol. Software and hardware import
+it."""

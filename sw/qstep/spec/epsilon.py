@@ -156,7 +156,7 @@ class Epsilon:
         return replace(self, over=over, unit=unit)
 
     def shared(self, episodes: int) -> Epsilon:
-        """Return the schedule as a share of a run of so many episodes, which the host can follow.
+        """Return the schedule as a share of a run of `episodes`, which the host can follow.
 
         Raises ConfigError if it is exponential, or counts steps.
         """

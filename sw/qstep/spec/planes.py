@@ -177,7 +177,7 @@ class PlanesConfig:
 
     @property
     def start_raw(self) -> int:
-        """What every weight is after reset, in raw units."""
+        """Every weight's value after reset, in raw units."""
         return math.floor(self.start * (1 << self.format.fraction) + 0.5)
 
     @property

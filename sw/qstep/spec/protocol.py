@@ -182,7 +182,7 @@ class Devices(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestSpec:
-    """What driver, hardware and page know of a type of requests.
+    """A type of requests, as driver, hardware and documentation use it.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class RequestSpec:
     arguments : Layout
         The fields at the start of its payload.
     then : str
-        What the page says of the payload after these fields.
+        How the documentation describes the payload after these fields.
     answer : Layout
         The fields after the common part of an answer with status OK.
     reply : str

@@ -1,4 +1,4 @@
-"""What the drivers of all devices share: a port, a session over it, and the check of who answers."""
+"""The base of all drivers: a port, a session over it, and the check of the device's identity."""
 
 from __future__ import annotations
 

@@ -81,7 +81,8 @@ class Session:
         return self._window.limit
 
     def open(self) -> bytes:
-        """Open a session and return the answer to HELLO after the common part, whatever its length.
+        """Open a session and return the answer to HELLO after the common part, which may have any
+        length.
 
         A device that does not answer may use another rate than the port, because of an earlier host or a
         reset. A break returns it to its configured rate.
