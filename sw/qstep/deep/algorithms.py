@@ -32,8 +32,8 @@ class Settings:
     """How an algorithm learns an environment.
 
     The configuration is of the algorithm's kind; its seed is replaced. `num_envs` environments are
-    stepped at once (plain DQN steps one, and learns as often per step as DQN on so many), and there are
-    `evaluate_every` training episodes between two evaluations.
+    stepped at once, and there are `evaluate_every` training episodes between two evaluations. Plain DQN
+    steps one environment, but learns as often per step.
     """
 
     config: Any

@@ -95,8 +95,8 @@ def sweep(
 
     Raises
     ------
-    ConfigError, WorldError, DeviceError         An option does not exist; or as for
-    :func:`qstep.train`, for any of the points. If a value is
+    ConfigError, WorldError, DeviceError
+        An option does not exist; or as for :func:`qstep.train`, for any of the points. If a value is
         illegal, nothing was started.
     SchedulerError
         Workers died repeatedly, could not start, or there are none.

@@ -65,8 +65,7 @@ class TableWorld:
         world: World | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return the description of a world with these numbers of states and actions, if its table is
-        known."""
+        """Return the description of a world of this size if its table is known."""
         digest = None if world is None else world.limited(0).digest
         return cls(name, *size, digest, dict(env_kwargs or {}))
 

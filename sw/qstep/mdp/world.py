@@ -215,8 +215,8 @@ class World:
         ------
         NoTableError, WorldError
             As :meth:`from_env`; ``snake`` has no table.
-        EnvironmentSpaceError             The environment or map does not exist, or its spaces are not
-        ``Discrete``.
+        EnvironmentSpaceError
+            The environment or map does not exist, or its spaces are not ``Discrete``.
         FileFormatError
             As :meth:`from_file`.
         """

@@ -1,2 +1,1 @@
-"""The chip's description: formats, settings, random numbers, protocol. Software and hardware import
-it."""
+"""The chip's description, which software and hardware import: formats, settings, random numbers, protocol."""
