@@ -67,7 +67,7 @@ class Actor(ABC):
 
     @abstractmethod
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
-        """Act on a table after `done` ended episodes, for at most these numbers of steps and episodes."""
+        """Act on a table after `done` ended episodes, for at most `steps` and `episodes`."""
 
     def explore(self, epsilon: Epsilon) -> None:
         """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
