@@ -185,9 +185,8 @@ class Agents(Component):
         done = Signal()
         read = Signal.like(host.read)
         is_of_world = host.region == Region.WORLD
-        is_state = Signal()
+        is_state, is_last = Signal(), Signal()
         clock = Signal(range(WRITE_CLOCKS + 1))
-        is_last = clock == WRITE_CLOCKS
         m.d.comb += [
             circuit.index.eq(host.index),
             circuit.write.eq(is_state & host.write & (clock == 0)),
@@ -198,6 +197,7 @@ class Agents(Component):
         m.d.sync += [
             is_state.eq(host.access & is_of_world & ~is_last),
             clock.eq(Mux(is_state & ~is_last, clock + 1, 0)),
+            is_last.eq(is_state & (clock == WRITE_CLOCKS - 1)),
         ]
         ports |= {
             "i_bus_valid_i": host.access & ~is_of_world,
