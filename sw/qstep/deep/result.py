@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
@@ -149,6 +150,7 @@ def _draw_learning_curve(title: str, history: History, threshold: float | None) 
         played.axhline(threshold, color="tab:green", linestyle=":", label=f"solved: {threshold:g}")
         played.legend(loc="best")
     played.set_xlabel("steps")
+    played.xaxis.set_major_formatter(EngFormatter(sep=""))
     for axes in (explored, played):
         axes.grid(alpha=0.3)
     figure.suptitle(title)

@@ -16,11 +16,12 @@ from qstep.spec.fixed import COEFFICIENT_BITS
 
 __all__ = ["draw", "render", "sentence"]
 
+# Okabe and Ito, "Color universal design" (2008): told apart by colour-blind readers, too.
 _COLOURS = {
-    Outcome.REACHED: "tab:green",
-    Outcome.DEAD_ZONE: "tab:orange",
-    Outcome.SATURATION: "tab:red",
-    Outcome.NOT_ENOUGH: "gold",
+    Outcome.REACHED: "#009e73",
+    Outcome.DEAD_ZONE: "#e69f00",
+    Outcome.SATURATION: "#cc79a7",
+    Outcome.NOT_ENOUGH: "#f0e442",
 }
 
 
@@ -103,7 +104,13 @@ def draw(advice: dict[str, Any], world: str) -> Figure:
         formats = [format_of(trial) for trial in trials]
         integers = np.array([own.integer for own in formats])
         colours = [_COLOURS[trial["outcome"]] for trial in trials]
-        axes.bar([own.fraction for own in formats], 1, 1, bottom=integers - 0.5, color=colours)
+        axes.bar(
+            [own.fraction for own in formats],
+            *(1, 1),
+            bottom=integers - 0.5,
+            color=colours,
+            edgecolor="white",
+        )
         axes.margins(0)
         axes.set_yticks(range(min(integers), max(integers) + 1))
         axes.set_ylabel(f"{mode}\ninteger bits")
@@ -114,6 +121,8 @@ def draw(advice: dict[str, Any], world: str) -> Figure:
     goal = advice["goal"]
     aim = "value iteration's policy" if goal is None else f"a return of {goal:g}"
     figure.suptitle(f"{world}: formats that reach {aim}; the star is the narrowest")
-    patches = [Patch(color=colour, label=name.value) for name, colour in _COLOURS.items()]
+    found = {trial["outcome"] for trial in advice["trials"]}
+    patches = [Patch(color=_COLOURS[name], label=name.value) for name in _COLOURS if name in found]
+    patches.append(Patch(facecolor="white", edgecolor="grey", label="not tried"))
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
     return figure

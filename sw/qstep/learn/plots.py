@@ -135,7 +135,7 @@ def draw_agents(
     steps, returns = evaluations["steps"], evaluations["episode_return"]
     valued = optimum is not None
     agents = returns.shape[1]
-    who = f", {agents} agents" if agents > 1 else ""
+    who = f", {agents} agents: median, worst to best" if agents > 1 else ""
     figure = Figure(figsize=(8, 6 if valued else 3.5))
     # Margins by hand: Matplotlib would draw everything twice to find them.
     figure.subplots_adjust(
@@ -145,7 +145,7 @@ def draw_agents(
     ended = not np.isnan(returns).all()
     shown = returns if ended else evaluations["step_reward"]
     band(panels[0], steps, shown, "tab:blue", f"exploring{who}")
-    panels[0].set_ylabel("return of an episode" if ended else "reward of a step")
+    panels[0].set_ylabel("reward per finished episode" if ended else "reward of a step")
     if optimum is not None:
         values, label = evaluations["greedy_value"], f"greedy policy, exact{who}"
         band(panels[1], steps, values, "tab:orange", label)
@@ -163,7 +163,13 @@ def draw_agents(
 
 
 def band(
-    axes: Axes, steps: NDArray[np.int64], values: NDArray[np.float64], colour: str, label: str
+    axes: Axes,
+    steps: NDArray[np.int64],
+    values: NDArray[np.float64],
+    colour: str,
+    label: str,
+    *,
+    filled: bool = True,
 ) -> None:
     """Draw the median and a band from least to greatest of values of shape (evaluations, agents).
 
@@ -172,7 +178,8 @@ def band(
     shown = Band.of(steps, values)
     marker = "o" if len(shown.steps) == 1 else None  # a line needs two points to be seen
     axes.plot(shown.steps, shown.median, color=colour, label=label, marker=marker)
-    axes.fill_between(shown.steps, shown.low, shown.high, color=colour, alpha=0.25, linewidth=0)
+    if filled:
+        axes.fill_between(shown.steps, shown.low, shown.high, color=colour, alpha=0.25, linewidth=0)
 
 
 def draw_learning_curve(title: str, history: History) -> Figure:
@@ -279,19 +286,24 @@ class TileSums(NamedTuple):
 
 def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
     """Return a picture of planes, real values of shape (T, S, A): the greatest sum, and its action."""
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     (first, second), bounds, sums = TileSums.of(tiles, q, _SIDE)
     figure = Figure(figsize=(10, 4.2), layout="constrained")
+    place: dict[str, Any] = {
+        "origin": "lower",
+        "aspect": "auto",
+        "extent": (*bounds[0], *bounds[1]),
+    }
     left, right = figure.subplots(1, 2)
-    for axes, shown, what in (
-        (left, sums.max(axis=-1), "value of the best action"),
-        (right, sums.argmax(axis=-1), "greedy action"),
-    ):
-        image = axes.imshow(shown, origin="lower", aspect="auto", extent=(*bounds[0], *bounds[1]))
+    figure.colorbar(left.imshow(sums.max(axis=-1), **place), ax=left)
+    actions = sums.shape[-1]
+    hues = colormaps["viridis"].resampled(actions)
+    image = right.imshow(sums.argmax(axis=-1), cmap=hues, vmin=-0.5, vmax=actions - 0.5, **place)
+    figure.colorbar(image, ax=right, ticks=range(actions))
+    for axes, what in (left, "value of the best action"), (right, "greedy action"):
         axes.set(xlabel=f"observation[{first}]", ylabel=f"observation[{second}]", title=what)
-        ticks = range(q.shape[-1]) if axes is right else None
-        figure.colorbar(image, ax=axes, ticks=ticks)
     figure.suptitle(title)
     return figure
 

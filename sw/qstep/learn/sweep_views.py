@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
@@ -25,6 +26,7 @@ _ROWS = 20
 """Rows of the table; the rest is in the files."""
 
 _CURVES = 6
+_BANDS = 2
 _NEVER = "0.85"
 """The grey of a point that never came near the optimum."""
 
@@ -83,11 +85,11 @@ def draw_map(result: SweepResult) -> Figure:
     figure = Figure(figsize=(11 if known else 6, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if known else 1, sharey=True, squeeze=False)[0]
     draw = _heat if is_grid else _dots
-    draw(panels[0], result, names, _column(result, "greedy_return"), None, "{:.3g}".format)
+    draw(panels[0], result, names, _column(result, "greedy_return"), None, _digits)
     panels[0].set_title("greedy return, mean over seeds")
     if known:
         draw(panels[1], result, names, _column(result, "near_after"), LogNorm(), _short)
-        panels[1].set_title("steps to 1 % of the optimum, median")
+        panels[1].set_title("steps to 1 % of the optimum, median (yellow: fewest)")
     for axes in panels:
         axes.set_xlabel(names[0])
     panels[0].set_ylabel(names[1])
@@ -102,6 +104,11 @@ def draw_map(result: SweepResult) -> Figure:
 def _column(result: SweepResult, name: str) -> NDArray[np.float64]:
     """Return a score of all points, with NaN for None."""
     return np.array([point[name] for point in result.points], np.float64)
+
+
+def _digits(value: float, _: object = None) -> str:
+    """Return a return with three digits."""
+    return f"{value:.3g}"
 
 
 def _short(steps: float, _: object = None) -> str:
@@ -123,7 +130,7 @@ def _heat(
     names: list[str],
     values: NDArray[np.float64],
     norm: Normalize | None,
-    words: Callable[[float], str],
+    words: Callable[..., str],
 ) -> None:
     (across, columns), (up, rows) = (_categories(result.plan, name) for name in names)
     axes.set_xticks(range(len(columns)), columns)
@@ -141,6 +148,13 @@ def _heat(
         text = "never" if np.isnan(value) else words(value)
         colour = "w" if dark else "k"
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+    if np.isfinite(cells).any():
+        _scale(axes, image, words)
+
+
+def _scale(axes: Axes, image: ScalarMappable, words: Callable[..., str]) -> None:
+    bar = axes.figure.colorbar(image, ax=axes, format=words)
+    bar.ax.yaxis.set_minor_formatter(words)
 
 
 def _dots(
@@ -167,8 +181,7 @@ def _dots(
     colours = "viridis" if norm is None else "viridis_r"
     dots = axes.scatter(across[order], up[order], c=values[order], norm=norm, cmap=colours, **edge)
     if order:
-        bar = axes.figure.colorbar(dots, ax=axes, format=words)
-        bar.ax.yaxis.set_minor_formatter(words)
+        _scale(axes, dots, words)
     best = result.ranking[0]
     axes.plot(across[best], up[best], "r*", markersize=14, label="best")
     axes.legend()
@@ -177,7 +190,10 @@ def _dots(
 
 
 def draw_curves(result: SweepResult) -> Figure:
-    """Return a picture: learning curves of the best points, medians over seeds with bands of all."""
+    """Return a picture: learning curves of the best points, medians over seeds.
+
+    The best two have bands from the worst seed to the best.
+    """
     evaluations = result.history["evaluations"]
     shown = result.ranking[:_CURVES]
     valued = any(_has_optimum(result, number) for number in shown)
@@ -188,10 +204,12 @@ def draw_curves(result: SweepResult) -> Figure:
         point, colour = result.plan.points[number], f"C{rank}"
         label = ", ".join(f"{axis} {point.words(axis)}" for axis in names)
         returns = evaluations["episode_return"][:, number]
-        band(panels[0], evaluations["steps"], returns, colour, label)
+        filled = rank < _BANDS
+        band(panels[0], evaluations["steps"], returns, colour, label, filled=filled)
         if _has_optimum(result, number):
-            band(panels[-1], evaluations["steps"], result.loss[:, number], colour, label)
-    panels[0].set_ylabel("return of an episode, exploring")
+            loss = result.loss[:, number]
+            band(panels[-1], evaluations["steps"], loss, colour, label, filled=filled)
+    panels[0].set_ylabel("reward per finished episode")
     if valued:
         panels[1].set_ylabel("loss of the greedy policy")
         panels[1].set_ylim(-0.03, 1.03)
@@ -204,5 +222,6 @@ def draw_curves(result: SweepResult) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
     which = f"the best {len(shown)} of {len(result.points)} points"
-    figure.suptitle(f"{result.name}: {which}, medians and bands of {len(result.plan.seeds)} seeds")
+    seeds = f"medians of {len(result.plan.seeds)} seeds; bands, worst to best, of the best {_BANDS}"
+    figure.suptitle(f"{result.name}: {which}\n{seeds}", fontsize="medium")
     return figure
