@@ -160,12 +160,43 @@ def test_engine_is_chosen_as_by_the_command() -> None:
     assert host["epsilon"] == {"start": 1.0, "end": 0.5, "share": 0.5}
 
 
+def test_world_without_a_name_is_plotted_saved_and_loaded(tmp_path: Path) -> None:
+    grid, env = qstep.World.named("gridworld"), qstep.envs.GridWorld("S.H\n..G\n")
+    for made in (
+        qstep.train(grid, steps=3000, agents=2),
+        qstep.train(env, steps=3000, agents=2),
+        qstep.sweep(grid, alphas=[0.5], gammas=[0.9], steps=2000, workers=qstep.Here()),
+    ):
+        assert made.plot().axes
+        made.save(tmp_path / "run")
+        again = qstep.load(tmp_path / "run")
+        assert again.summary() == json.loads(json.dumps(made.summary()))
+        with pytest.raises(
+            EnvironmentSpaceError,
+            match=r"an object that was given without a name, .*; give the environ",
+        ):
+            again.evaluate()
+    assert again.summary()["train"] is None
+    result = qstep.train(grid, steps=3000)
+    assert result.evaluate(qstep.envs.make("gridworld", 0), episodes=3)["greedy_length"] > 0
+    grid.save(tmp_path / "own.npz")
+    assert qstep.train(str(tmp_path / "own.npz"), steps=3000).evaluate(episodes=3)["greedy_length"]
+
+
 def test_what_the_host_cannot_do_is_refused() -> None:
     for given, said in (
-        ({"agents": 3}, "agents is 3; it is for runs in which the device acts"),
+        ({"agents": 3}, "agents is 3; it is for runs in which the device acts, but act is 'host'$"),
+        ({"steps": 9, "episodes": None}, "device acts, but act is 'host'; give episodes$"),
+        (
+            {"world": "Blackjack-v1", "act": None, "agents": 2},
+            "agents is 2; it is for runs in which the device acts, but Blackjack-v1 has no transition",
+        ),
         ({"algorithm": "sarsa"}, "algorithm is 'sarsa'; it is for runs in which the device acts"),
         ({"shared_table": True}, "shared_table is True; it is for runs in which the device acts"),
-        ({"settings": [qstep.AgentSettings()]}, "settings are several"),
+        (
+            {"settings": [qstep.AgentSettings()]},
+            "settings are several; where the host acts there is one agent: call train for each",
+        ),
         (
             {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},
             "epsilon is linear by steps; where the host acts .* must be constant, or linear by a",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qstep._io.pictures import Draw
 from qstep.envs import make, make_any
+from qstep.envs.catalogue import UNNAMED
 from qstep.envs.checked import FlatObservation, flattened
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
@@ -193,8 +194,8 @@ def load_table_result(folder: Path, report: dict[str, Any], history: History) ->
 
 
 def grid_named(name: str, env_kwargs: Mapping[str, Any] | None = None) -> GridMap | None:
-    """Return the map of a world by its name; None if it has no map."""
-    if name.endswith((".npz", *CIRCUITS)):
+    """Return the map of a world by its name; None if it has no map, or no name."""
+    if name == UNNAMED or name.endswith((".npz", *CIRCUITS)):
         return None
     return map_of(make(name, 0, env_kwargs=env_kwargs))
 
