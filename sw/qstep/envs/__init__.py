@@ -171,8 +171,17 @@ def make_any(
     if record is not None and record.entry_point:
         # Ours check their actions and end their episodes themselves.
         return env if LIMIT in options else env.unwrapped
-    limited = env.spec is not None and env.spec.max_episode_steps is not None
-    return CheckedEnv(env if limited else TimeLimit(env, STEP_CAP), name)
+    return CheckedEnv(limited(env), name)
+
+
+def limited(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Return an environment, truncated after `STEP_CAP` steps if it has no limit of its own."""
+    layer = env
+    while not isinstance(layer, TimeLimit | GridWorld | Snake | CartPoleTable):
+        if not isinstance(layer, gym.Wrapper):
+            return TimeLimit(env, STEP_CAP)
+        layer = layer.env
+    return env
 
 
 def make_vector(

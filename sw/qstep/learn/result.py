@@ -125,7 +125,8 @@ class Result(ABC):
         Parameters
         ----------
         env : gymnasium.Env, optional
-            Default: the environment in which the result was learned.
+            Default: the environment in which the result was learned. Episodes end after 1000 steps if it
+            has no limit of its own.
         episodes : int
             1 or more.
         seed : int

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.pictures import Draw
-from qstep.envs import make, make_any
+from qstep.envs import limited, make, make_any
 from qstep.envs.catalogue import UNNAMED
 from qstep.envs.checked import FlatObservation, flattened
 from qstep.envs.maps import map_of
@@ -156,7 +156,8 @@ class TableResult(Result):
             goal = None
         choose = chooser(self.policy_q[self.median_agent], self.tiles)
         episodes, seed = integer("episodes", episodes, 1), integer("seed", seed, 0)
-        return evaluate(env, choose, episodes, np.random.default_rng(seed), goal).columns
+        generator = np.random.default_rng(seed)
+        return evaluate(limited(env), choose, episodes, generator, goal).columns
 
     def _files(self) -> Files:
         """Return ``table.npz``, the learning curve and, for a map, the policy."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qstep._io import extras
 from qstep.envs import make, table_size
 from qstep.envs.catalogue import defaults
-from qstep.errors import ConfigError, NoTableError
+from qstep.errors import ConfigError, FileFormatError, NoTableError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
@@ -255,6 +255,8 @@ def load(folder: str | Path) -> Result:
     if not isinstance(folder, str | Path):
         raise ConfigError(f"folder is {shown(folder)}; it must be a path")
     folder = Path(folder)
+    if not folder.is_dir():
+        raise FileFormatError(f"{folder}: is not a folder; give the folder of a run")
     if (folder / "network.safetensors").exists():
         loaded: Result = extras.load("qstep.deep.result", "torch").load_network(folder)
         return loaded
