@@ -159,7 +159,7 @@ def make_any(
     if env_id == UNNAMED:
         raise EnvironmentSpaceError(
             f"{UNNAMED} stands for an object that was given without a name, of which no environment can "
-            "be made; give the environment, or train on the file that World.save writes"
+            "be made; give the environment, or learn in the file that World.save writes"
         )
     record, spec, name = record_of(env_id), gym.registry.get(env_id), env_id
     if record is not None and (spec is None or spec.entry_point is None):
