@@ -213,5 +213,7 @@ def write(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python litex_soc.py FOLDER")
     for source in write(Path(sys.argv[1])):
         print(source)

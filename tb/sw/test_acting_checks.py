@@ -246,7 +246,7 @@ LIVE = replace(WITHOUT, acting=Acting(2, world="live", schedules=False, step_lim
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AgentSettings(epsilon=0.1), r"epsilon is 0\.1; it must be an Epsilon"),  # type: ignore[arg-type]
+        (lambda: AgentSettings(epsilon=0.1), r"it must be an Epsilon, such as qstep\.Epsilon\(0\.1\)$"),  # type: ignore[arg-type]
         (lambda: Acting(outcomes=3), "acting.outcomes is 3; it must be a power of two from 1 to"),
         (lambda: planned("gridworld", budget=Budget(1), agents=2, settings=CONSTANT * 2),
          "agents is 2; settings are for 4"),

@@ -1,6 +1,7 @@
 """Which discount is learned with 15 fractional bits or more, and that every front end says so."""
 
 import json
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -245,6 +246,20 @@ def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
         advice = advise(world, alpha=0.3, gamma=0.9999, steps=200, most_width=12)
     assert advice["coefficient_bits"] == 15
     assert advice["discount"] == learned_discount(0.3, 0.9999) != 0.9999
+
+
+def test_warning_gives_alpha_of_the_sum_and_of_each_plane() -> None:
+    said = (
+        r"alpha is 0\.05 \(0\.00625 in each of 8 planes\) and gamma is 0\.99, but the discount learned "
+        r"is 0\.990232, .* or alpha 0\.0493164 \(0\.00616455 in each of 8 planes\), the nearest that "
+        r"learns gamma 0\.99, or coefficient_bits 19"
+    )
+    own = AgentSettings(0.05, 0.99)
+    with pytest.warns(PrecisionWarning, match=said):
+        qstep.train("CartPole-v1", steps=100, settings=own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qstep.train("CartPole-v1", steps=100, settings=replace(own, alpha=0.0493164))
 
 
 @pytest.mark.parametrize("act", ["device", "host"])

@@ -12,6 +12,7 @@ from tb.browser import chromium
 from tools.reference import python, rtl
 from tools.reference.registers import rows
 
+from qstep import World
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
 ROOT = Path(__file__).parents[2]
@@ -95,6 +96,12 @@ def test_the_page_of_hardware_modules_has_every_file() -> None:
 def test_a_header_that_names_no_module_is_refused() -> None:
     with pytest.raises(rtl.HeaderError, match="qs_thing: the header names qs_coffee, which is no"):
         rtl._linked("As qs_lane does, and qs_coffee.", "qs_thing", {"qs_lane"})
+
+
+def test_a_signature_shows_which_parameters_are_named() -> None:
+    signature = python._signature("from_arrays", World.from_arrays)
+    assert signature.startswith("```python\nfrom_arrays(\n    *,\n    state: ArrayLike,\n")
+    assert python._signature("f", lambda x, *, y: 0) == "```python\nf(x, *, y)\n```\n\n"
 
 
 def test_a_docstring_becomes_markdown() -> None:

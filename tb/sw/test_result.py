@@ -102,6 +102,15 @@ def test_setting_that_an_algorithm_does_not_have_is_named() -> None:
         qstep.dqn(5)  # type: ignore[arg-type]
 
 
+def test_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.npz").touch()
+    for name in ("table.npz", "absent"):
+        with pytest.raises(
+            FileFormatError, match=f"{name}: is not a folder; give the folder of a run"
+        ):
+            qstep.load(tmp_path / name)
+
+
 def test_folder_of_another_version_is_refused(result: qstep.Result, tmp_path: Path) -> None:
     report = result.save(tmp_path)["report"]
     for text, said in (
@@ -160,12 +169,71 @@ def test_engine_is_chosen_as_by_the_command() -> None:
     assert host["epsilon"] == {"start": 1.0, "end": 0.5, "share": 0.5}
 
 
+def test_world_without_a_name_is_plotted_saved_and_loaded(tmp_path: Path) -> None:
+    grid, env = qstep.World.named("gridworld"), qstep.envs.GridWorld("S.H\n..G\n")
+    for made in (
+        qstep.train(grid, steps=3000, agents=2),
+        qstep.train(env, steps=3000, agents=2),
+        qstep.sweep(grid, alphas=[0.5], gammas=[0.9], steps=2000, workers=qstep.Here()),
+    ):
+        assert made.plot().axes
+        made.save(tmp_path / "run")
+        again = qstep.load(tmp_path / "run")
+        assert again.summary() == json.loads(json.dumps(made.summary()))
+        with pytest.raises(
+            EnvironmentSpaceError,
+            match=r"an object that was given without a name, .*; give the environ",
+        ):
+            again.evaluate()
+    assert again.summary()["train"] is None
+    result = qstep.train(grid, steps=3000)
+    assert result.evaluate(episodes=3) == result.evaluate(
+        qstep.envs.make("gridworld", 0), episodes=3
+    )
+    grid.save(tmp_path / "own.npz")
+    assert qstep.train(str(tmp_path / "own.npz"), steps=3000).evaluate(episodes=3)["greedy_length"]
+
+
+class Endless(gym.Env[Any, Any]):
+    """Two states, whose episodes never end."""
+
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        return action, 1.0, False, False, {}
+
+
+def test_evaluation_in_an_environment_without_a_limit_ends() -> None:
+    result = qstep.train(
+        qstep.World.from_arrays(
+            state=[0, 0, 1, 1], action=[0, 1, 0, 1], next_state=[0, 1, 0, 1], reward=[1.0] * 4,
+            terminated=[False] * 4, start_state=[0],
+        ),
+        steps=1000,
+    )  # fmt: skip
+    assert result.evaluate(Endless(), episodes=2)["greedy_length"] == 1000
+    own = gym.wrappers.TimeLimit(Endless(), 1200)
+    assert result.evaluate(own, episodes=2)["greedy_length"] == 1200
+
+
 def test_what_the_host_cannot_do_is_refused() -> None:
     for given, said in (
-        ({"agents": 3}, "agents is 3; it is for runs in which the device acts"),
+        ({"agents": 3}, "agents is 3; it is for runs in which the device acts, but act is 'host'$"),
+        ({"steps": 9, "episodes": None}, "device acts, but act is 'host'; give episodes$"),
+        (
+            {"world": "Blackjack-v1", "act": None, "agents": 2},
+            "agents is 2; it is for runs in which the device acts, but Blackjack-v1 has no transition",
+        ),
         ({"algorithm": "sarsa"}, "algorithm is 'sarsa'; it is for runs in which the device acts"),
         ({"shared_table": True}, "shared_table is True; it is for runs in which the device acts"),
-        ({"settings": [qstep.AgentSettings()]}, "settings are several"),
+        (
+            {"settings": [qstep.AgentSettings()]},
+            "settings are several; where the host acts there is one agent: call train for each",
+        ),
         (
             {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},
             "epsilon is linear by steps; where the host acts .* must be constant, or linear by a",

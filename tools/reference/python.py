@@ -112,7 +112,11 @@ def _signature(name: str, what: Any) -> str:
     )
     text = f"{name}{shown}"
     if len(text) > 100:
-        inside = "".join(f"    {each},\n" for each in map(str, given))
+        parts = [str(each) for each in given]
+        named = [each.kind is inspect.Parameter.KEYWORD_ONLY for each in given]
+        if any(named) and not any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in given):
+            parts.insert(named.index(True), "*")
+        inside = "".join(f"    {part},\n" for part in parts)
         end = f" -> {back}" if isinstance(back, str) else ""
         text = f"{name}(\n{inside}){end}"
     return f"```python\n{text}\n```\n\n"

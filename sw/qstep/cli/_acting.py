@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["ActingOptions", "acting_world"]
 
 _AGENTS = ("agents", "lanes", "shared_table", "algorithm")
-_DEVICE_ONLY = ("max_episode_steps", *_AGENTS, "steps", "trace")
+_DEVICE_ONLY = ("max_episode_steps", *_AGENTS, "trace")
 _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 
@@ -169,7 +169,9 @@ def acting_world(
             if act == "device":
                 raise
     if world is None:
-        refuse(_DEVICE_ONLY, "is for runs in which the device acts")
+        why = "--act is host" if act else f"{name} has no transition table"
+        refuse(["steps"], f"is for runs in which the device acts, but {why}; give --episodes")
+        refuse(_DEVICE_ONLY, f"is for runs in which the device acts, but {why}")
     else:
         refuse(_HOST_ONLY, "is for runs in which the host acts")
         if (file := options["config_file"]) is not None:

@@ -28,7 +28,7 @@ __all__ = ["Finding", "command", "examine", "is_ready"]
 
 _SIMULATION = "sim devices"
 _TESTS = "make sim, make test"
-_BITSTREAMS = "make bitstream, make test"
+_BITSTREAMS = "qstep build and explore, make test"
 
 _REQUIRED = {
     "numpy": "everything",

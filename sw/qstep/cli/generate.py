@@ -96,16 +96,17 @@ def command(
             write_atomically(folder / f"{name}_flat.v", flat_verilog(name, files).encode())
             said[f"{name}_flat.v"] = f"module {name}, with all that it needs"
     said |= {top["file"]: f"module {name}" for name, top in manifest.tops.items()}
-    said |= dict.fromkeys(manifest.sources, "to be read before those")
-    said |= {path.name: "included by them" for path in sources.includes()}
+    said |= dict.fromkeys(manifest.sources, "a source of it, in compile order")
+    said |= {path.name: "included by the sources" for path in sources.includes()}
     if bus is not None:
         names = extras.load("qstep_rtl.bus.registers", "bus")
         block = bus_generate.block_of(config)
         said[names.header_name(block)] = "its registers, for C"
         said[names.page_name(block)] = "its registers, to read"
         start = extras.load("qstep_rtl.bus.start", "bus")
+        said[f"{bus_generate.TOP}.f"] = "its sources in compile order, for -f"
         said[start.INSTANCE] = "its instantiation, to copy"
-        said[start.BENCH] = "a bench, which includes it"
+        said[start.BENCH] = "a bench, which includes the instantiation"
         said[start.FIRST] = "a first transaction, for C"
     said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
     for name, what in said.items():

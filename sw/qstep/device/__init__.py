@@ -188,7 +188,7 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
 def _check_agents(config: Config, settings: Sequence[AgentSettings]) -> None:
     checked_agents(config, settings, 0)
     pairs = ((own.alpha, own.gamma) for own in settings)
-    warn_of_discounts(pairs, config.coefficient_bits)
+    warn_of_discounts(pairs, config.coefficient_bits, config.planes)
 
 
 def is_model(url: str) -> bool:

@@ -12,12 +12,12 @@ from typing import Any
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
 
 from qstep.envs.cartpole_table import CartPoleTable
-from qstep.envs.catalogue import ENVIRONMENTS, NAMED, Environment, record_of
+from qstep.envs.catalogue import ENVIRONMENTS, NAMED, UNNAMED, Environment, record_of
 from qstep.envs.checked import CheckedEnv, flattened
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
@@ -97,13 +97,15 @@ def make(
     for what, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, Discrete):
             env.close()
-            raise EnvironmentSpaceError(
-                f"{env_id}: the {what} space is {space}; a table needs a Discrete one"
-                + (
-                    f"; use {', '.join(record.networks)}"
-                    if record and record.table is None and record.networks
-                    else ""
+            other = ""
+            if record is not None and record.table is None and record.networks:
+                other = f"; use {', '.join(record.networks)}"
+            elif what == "observation" and isinstance(space, Box) and len(space.shape) == 1:
+                other = (
+                    "; agents see a Box of one axis through tiles: --tiles 8, or tiles=8 in Python"
                 )
+            raise EnvironmentSpaceError(
+                f"{env_id}: the {what} space is {space}; a table needs a Discrete one{other}"
             )
     env.reset(seed=seed)
     return env
@@ -154,6 +156,11 @@ def make_any(
         _import_module(env_id)
     if render_mode is not None:
         options["render_mode"] = render_mode
+    if env_id == UNNAMED:
+        raise EnvironmentSpaceError(
+            f"{UNNAMED} stands for an object that was given without a name, of which no environment can "
+            "be made; give the environment, or learn in the file that World.save writes"
+        )
     record, spec, name = record_of(env_id), gym.registry.get(env_id), env_id
     if record is not None and (spec is None or spec.entry_point is None):
         env_id = record.id
@@ -164,8 +171,17 @@ def make_any(
     if record is not None and record.entry_point:
         # Ours check their actions and end their episodes themselves.
         return env if LIMIT in options else env.unwrapped
-    limited = env.spec is not None and env.spec.max_episode_steps is not None
-    return CheckedEnv(env if limited else TimeLimit(env, STEP_CAP), name)
+    return CheckedEnv(limited(env), name)
+
+
+def limited(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Return an environment, truncated after `STEP_CAP` steps if it has no limit of its own."""
+    layer = env
+    while not isinstance(layer, TimeLimit | GridWorld | Snake | CartPoleTable):
+        if not isinstance(layer, gym.Wrapper):
+            return TimeLimit(env, STEP_CAP)
+        layer = layer.env
+    return env
 
 
 def make_vector(

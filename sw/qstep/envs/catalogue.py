@@ -15,12 +15,16 @@ __all__ = [
     "ENVIRONMENTS",
     "NAMED",
     "NETWORKS",
+    "UNNAMED",
     "Environment",
     "defaults",
     "in_words",
     "networks_in_words",
     "record_of",
 ]
+
+UNNAMED = "world"
+"""Stands for the name of a world that was given as an object without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,7 @@ class Agents(Closing):
         """
         checked_agents(self.config, settings, self._limit)
         pairs = ((own.alpha, own.gamma) for own in settings)
-        warn_of_discounts(pairs, self.config.coefficient_bits)
+        warn_of_discounts(pairs, self.config.coefficient_bits, self.config.planes)
         for agent, (old, new) in enumerate(zip(self.settings, settings, strict=True)):
             if new.seed != old.seed:
                 raise ConfigError(

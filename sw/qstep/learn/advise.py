@@ -263,7 +263,7 @@ class _Played(_Exam):
         plan = planned(world, budget=Budget(1), settings=self._settings)
         self.planes, self.coefficient_bits = plan.config.planes, plan.config.coefficient_bits
         pair = plan.settings[0].alpha, self.gamma
-        warn_of_discounts([pair], self.coefficient_bits)
+        warn_of_discounts([pair], self.coefficient_bits, self.planes)
         self.discount = learned_discount(*pair, self.coefficient_bits)
         if not world.max_episode_steps:
             raise ConfigError("max_episode_steps is 0; greedy episodes need a limit of steps")

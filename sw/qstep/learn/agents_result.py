@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived
-from qstep.envs import make_vector
-from qstep.envs.catalogue import record_of
+from qstep.envs import STEP_CAP, make_vector
+from qstep.envs.catalogue import UNNAMED, record_of
 from qstep.golden.agents_fast import Trace
 from qstep.learn.evaluate import GREEDY, Evaluation, played, played_by_tiles
 from qstep.learn.plan import AgentsPlan
 from qstep.learn.result import History, hint
 from qstep.learn.table import policy_table
 from qstep.learn.table_result import TableResult
+from qstep.mdp import table_env
 from qstep.mdp.solve import best_start_value, is_quick, start_value
 from qstep.mdp.world import World
 from qstep.spec.agents import Algorithm
@@ -175,6 +176,12 @@ class AgentsResult(TableResult):
     def saturations(self) -> int:
         """Updates of all agents that did not fit the format, in the whole run."""
         return sum(own.saturations for own in self.counters)
+
+    @cached_property
+    def _env(self) -> gym.Env[Any, Any]:
+        if self.name == UNNAMED and isinstance(self.plan.world, World):
+            return table_env.limited(self.plan.world, STEP_CAP)
+        return super()._env
 
     @property
     def _discounts(self) -> list[float]:

@@ -130,7 +130,7 @@ class AgentsPlan:
 
     def __post_init__(self) -> None:
         for pair in {(own.alpha, own.gamma) for own in self.settings}:
-            check_discount(*pair, self.config.coefficient_bits)
+            check_discount(*pair, self.config.coefficient_bits, self.config.planes)
 
     @property
     def identity(self) -> dict[str, Any]:

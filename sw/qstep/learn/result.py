@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qstep._io.files import json_text, make_folder, read_text, write_atomically
 from qstep._io.pictures import Draw, WritePictures, write_pictures
+from qstep.envs.catalogue import UNNAMED
 from qstep.errors import FileFormatError
 from qstep.spec.fixed import QFormat
 
@@ -63,7 +64,11 @@ def hint(
     goal, None if there is no goal. The greedy policy is `optimal` for gamma, or `far` below the
     optimum. `longer` is the option that makes the run longer.
     """
-    sweep = f"; qstep sweep {name} compares alphas and gammas" if world is not None else ""
+    sweep = (
+        f"; qstep sweep {name} compares alphas and gammas"
+        if world is not None and name != UNNAMED
+        else ""
+    )
     if optimal and success == 0:
         return f"with gamma {gamma:g} the best policy misses the goal; try another --gamma{sweep}"
     if success != 0 and not far:
@@ -120,7 +125,8 @@ class Result(ABC):
         Parameters
         ----------
         env : gymnasium.Env, optional
-            Default: the environment in which the result was learned.
+            Default: the environment in which the result was learned. Episodes end after 1000 steps if it
+            has no limit of its own.
         episodes : int
             1 or more.
         seed : int

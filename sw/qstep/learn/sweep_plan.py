@@ -293,7 +293,9 @@ class SweepOptions:
         made, seeds = tuple(itertools.starmap(SweepPoint, points)), tuple(self.seeds)
         settled = (budget.length, given.rounding, bits, self.config, planes)
         plan = SweepPlan(world, world.digest, made, seeds, *settled)
-        warn_of_discounts(((point.alpha / planes, point.gamma) for point in plan.points), bits)
+        warn_of_discounts(
+            ((point.alpha / planes, point.gamma) for point in plan.points), bits, planes
+        )
         for kind, point in {(p.algorithm, p.format): p for p in plan.points}.items():
             plan.part([point.settings(0)], *kind).loaded  # noqa: B018  # raises if illegal
         return plan

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qstep.envs.catalogue import UNNAMED
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
@@ -189,8 +190,11 @@ class SweepResult(Result):
     def _train_command(self) -> str | None:
         """Return the command that repeats the best point with the first seed.
 
-        None if its epsilon falls exponentially or by episodes, for which there is no option.
+        None if its epsilon falls exponentially or by episodes, for which there is no option, or the
+        world has no name.
         """
+        if self.name == UNNAMED:
+            return None
         plan, point = self.plan, self.best
         epsilon = point.epsilon
         start, end, share = epsilon.start, epsilon.start, 0.0

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep._io.pictures import Draw
-from qstep.envs import make, make_any
+from qstep.envs import limited, make, make_any
+from qstep.envs.catalogue import UNNAMED
 from qstep.envs.checked import FlatObservation, flattened
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
@@ -155,7 +156,8 @@ class TableResult(Result):
             goal = None
         choose = chooser(self.policy_q[self.median_agent], self.tiles)
         episodes, seed = integer("episodes", episodes, 1), integer("seed", seed, 0)
-        return evaluate(env, choose, episodes, np.random.default_rng(seed), goal).columns
+        generator = np.random.default_rng(seed)
+        return evaluate(limited(env), choose, episodes, generator, goal).columns
 
     def _files(self) -> Files:
         """Return ``table.npz``, the learning curve and, for a map, the policy."""
@@ -193,8 +195,8 @@ def load_table_result(folder: Path, report: dict[str, Any], history: History) ->
 
 
 def grid_named(name: str, env_kwargs: Mapping[str, Any] | None = None) -> GridMap | None:
-    """Return the map of a world by its name; None if it has no map."""
-    if name.endswith((".npz", *CIRCUITS)):
+    """Return the map of a world by its name; None if it has no map, or no name."""
+    if name == UNNAMED or name.endswith((".npz", *CIRCUITS)):
         return None
     return map_of(make(name, 0, env_kwargs=env_kwargs))
 

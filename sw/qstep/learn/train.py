@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qstep._io import extras
 from qstep.envs import make, table_size
 from qstep.envs.catalogue import defaults
-from qstep.errors import ConfigError, NoTableError
+from qstep.errors import ConfigError, FileFormatError, NoTableError
 from qstep.learn.agents import AgentsRun
 from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
@@ -138,7 +138,7 @@ def train(
     if tiles is not None:
         if act is not None or not isinstance(world, str):
             raise ConfigError(
-                f"tiles are {shown(tiles)}; they are for a world that is named, without act"
+                f"tiles are {shown(tiles)}; they are for a world that is named by its id, without act"
             )
         source = TiledEnv.of(world, tiles, env_kwargs)
     elif act != "host":
@@ -161,8 +161,10 @@ def train(
             ("shared_table", shared_table, False),
         ):
             if shown(value) != shown(usual):  # any object can be given
+                why = "act is 'host'" if act else f"{name_of(world)} has no transition table"
                 raise ConfigError(
-                    f"{what} is {shown(value)}; it is for runs in which the device acts"
+                    f"{what} is {shown(value)}; it is for runs in which the device acts, but {why}"
+                    + ("; give episodes" if what == "steps" else "")
                 )
         assert episodes is not None  # steps are refused
         run: Run = _host_run(
@@ -221,7 +223,9 @@ def _host_run(
         epsilon = settings.epsilon.shared(episodes)
         hyper = Hyperparameters(settings.alpha, settings.gamma, mode, settings.seed)
     else:
-        raise ConfigError("settings are several; where the host acts there is one agent")
+        raise ConfigError(
+            "settings are several; where the host acts there is one agent: call train for each of them"
+        )
     if config is None:
         config = Config(
             *table_size(make(name, 0, env_kwargs=env_kwargs)),
@@ -251,6 +255,8 @@ def load(folder: str | Path) -> Result:
     if not isinstance(folder, str | Path):
         raise ConfigError(f"folder is {shown(folder)}; it must be a path")
     folder = Path(folder)
+    if not folder.is_dir():
+        raise FileFormatError(f"{folder}: is not a folder; give the folder of a run")
     if (folder / "network.safetensors").exists():
         loaded: Result = extras.load("qstep.deep.result", "torch").load_network(folder)
         return loaded

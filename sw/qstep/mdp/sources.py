@@ -69,7 +69,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
     if not has_rows and (not isinstance(table, dict) or distribution is None):
         raise NoTableError(
             f"{type(inner).__name__} has no transition table, P and initial_state_distrib; only the "
-            "host can act in it (act='host', or --act host)"
+            "host can act in it, in qstep train (act='host', or --act host)"
         )
     _check_step(inner)
     limit = _limit(env)

@@ -15,7 +15,7 @@ from qstep.mdp.memory import TOTAL
 if TYPE_CHECKING:
     from qstep.mdp.world import World
 
-__all__ = ["TableEnv", "from_file"]
+__all__ = ["TableEnv", "from_file", "limited"]
 
 
 class TableEnv(gym.Env[Any, Any]):
@@ -59,8 +59,12 @@ class TableEnv(gym.Env[Any, Any]):
 
 
 def from_file(path: str, step_cap: int) -> TimeLimit[Any, Any]:
-    """Return the environment of a world file, limited to the world's steps, or else to `step_cap`."""
+    """Return the environment of a world file, as :func:`limited`."""
     from qstep.mdp.world import World
 
-    world = World.from_file(path)
+    return limited(World.from_file(path), step_cap)
+
+
+def limited(world: World, step_cap: int) -> TimeLimit[Any, Any]:
+    """Return the environment of a world, limited to the world's steps, or else to `step_cap`."""
     return TimeLimit(TableEnv(world), world.max_episode_steps or step_cap)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qstep._io.files import write_atomically
 from qstep._io.npz import archived, load_arrays
+from qstep.envs.catalogue import UNNAMED
 from qstep.errors import ConfigError, WorldError, WorldWarning
 from qstep.mdp.memory import TOTAL, WorldTable, compiled, most_outcomes, next_power
 from qstep.mdp.rows import OUTCOMES, STARTS, frozen, outcome_rows, start_rows
@@ -409,8 +410,8 @@ def _checked_limit(max_episode_steps: int) -> int:
 
 
 def name_of(world: object) -> str:
-    """Return the name of a world: as given, an environment's id, or ``world``."""
+    """Return the name of a world: as given, an environment's id, or `UNNAMED`."""
     if isinstance(world, str):
         return world
     spec = getattr(world, "spec", None)
-    return str(getattr(world, "env_id", "world")) if spec is None else str(spec.id)
+    return str(getattr(world, "env_id", UNNAMED)) if spec is None else str(spec.id)

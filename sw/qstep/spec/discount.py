@@ -80,26 +80,30 @@ def least_bits(alpha: float, gamma: float) -> int | None:
     return None
 
 
-def check_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> None:
+def check_discount(
+    alpha: float, gamma: float, bits: int = COEFFICIENT_BITS, planes: int = 1
+) -> None:
     """Raise ConfigError if gamma, which is neither 0 nor 1, is learned as 0 or 1.
 
-    Also raises as ``qstep.spec.fixed.coefficients``.
+    `alpha` is that of one plane. Also raises as ``qstep.spec.fixed.coefficients``.
     """
     learned = learned_discount(alpha, gamma, bits)
     if learned in (0, 1) and differs(alpha, gamma, bits):
-        raise ConfigError(f"{_learned(alpha, gamma, bits)}; {_remedy(alpha, gamma, bits)}")
+        raise ConfigError(_in_words(alpha, gamma, bits, planes))
 
 
-def warn_of_discounts(pairs: Iterable[tuple[float, float]], bits: int = COEFFICIENT_BITS) -> None:
+def warn_of_discounts(
+    pairs: Iterable[tuple[float, float]], bits: int = COEFFICIENT_BITS, planes: int = 1
+) -> None:
     """Warn if a pair of alpha and gamma learns another discount; raise as :func:`check_discount`."""
     off = []
     for pair in dict.fromkeys(pairs):
-        check_discount(*pair, bits)
+        check_discount(*pair, bits, planes)
         if differs(*pair, bits):
             off.append(pair)
     if off:
         more = f" (pairs like it: {len(off)})" if off[1:] else ""
-        message = f"{_learned(*off[0], bits)}{more}; {_remedy(*off[0], bits)}"
+        message = _in_words(*off[0], bits, planes, more)
         warnings.warn(message, PrecisionWarning, stacklevel=3)
 
 
@@ -111,18 +115,20 @@ def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) 
     return [f"discount learned: {learned}, not gamma {gamma}; the optimum is that of {learned}"]
 
 
-def _learned(alpha: float, gamma: float, bits: int) -> str:
-    return (
-        f"alpha is {alpha} and gamma is {gamma}, but the discount learned is "
-        f"{learned_discount(alpha, gamma, bits):.6g}, since alpha and alpha gamma have {bits} "
-        "fractional bits"
+def _in_words(alpha: float, gamma: float, bits: int, planes: int, more: str = "") -> str:
+    """Return what is learned instead of gamma, and what to do."""
+
+    def shown(alpha: str, of_sum: float) -> str:
+        return alpha if planes == 1 else f"{of_sum:.6g} ({alpha} in each of {planes} planes)"
+
+    said = (
+        f"alpha is {shown(str(alpha), alpha * planes)} and gamma is {gamma}, but the discount learned "
+        f"is {learned_discount(alpha, gamma, bits):.6g}, since alpha and alpha gamma have {bits} "
+        f"fractional bits{more}; use "
     )
-
-
-def _remedy(alpha: float, gamma: float, bits: int) -> str:
-    enough = least_bits(alpha, gamma)
-    more = f", or coefficient_bits {enough}" if enough is not None else ""
-    nearest = nearest_alpha(gamma, alpha, bits)
+    enough, nearest = least_bits(alpha, gamma), nearest_alpha(gamma, alpha, bits)
+    wider = f", or coefficient_bits {enough}" if enough is not None else ""
     if nearest is None:
-        return f"use gamma 1, or at most {1 - 1 / greatest_coefficient(bits):.6g}{more}"
-    return f"use another gamma, or alpha {nearest:.6g}, the nearest that learns gamma {gamma}{more}"
+        return f"{said}gamma 1, or at most {1 - 1 / greatest_coefficient(bits):.6g}{wider}"
+    other = shown(f"{nearest:.6g}", nearest * planes)
+    return f"{said}another gamma, or alpha {other}, the nearest that learns gamma {gamma}{wider}"

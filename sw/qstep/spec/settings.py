@@ -147,7 +147,7 @@ class AgentSettings(_Rates):
         real("alpha", self.alpha)
         real("gamma", self.gamma)
         checked_seed(self.seed)
-        instance("epsilon", self.epsilon, Epsilon)
+        instance("epsilon", self.epsilon, Epsilon, ", such as qstep.Epsilon(0.1)")
 
 
 @dataclass(slots=True)
