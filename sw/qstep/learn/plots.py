@@ -285,7 +285,10 @@ class TileSums(NamedTuple):
 
 
 def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
-    """Return a picture of planes, real values of shape (T, S, A): the greatest sum, and its action."""
+    """Return a picture of planes, real values of shape (T, S, A): the greatest sum, and its action.
+
+    Both are pale where all sums are 0, since nothing was learned there.
+    """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
@@ -297,10 +300,15 @@ def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
         "extent": (*bounds[0], *bounds[1]),
     }
     left, right = figure.subplots(1, 2)
-    figure.colorbar(left.imshow(sums.max(axis=-1), **place), ax=left)
-    actions = sums.shape[-1]
-    hues = colormaps["viridis"].resampled(actions)
-    image = right.imshow(sums.argmax(axis=-1), cmap=hues, vmin=-0.5, vmax=actions - 0.5, **place)
+    unlearned, actions = (sums == 0).all(axis=-1), sums.shape[-1]
+    colours, hues = (
+        colormaps["viridis"].resampled(count).with_extremes(bad=_BLANK) for count in (256, actions)
+    )
+    values, best = (
+        np.ma.masked_where(unlearned, found) for found in (sums.max(axis=-1), sums.argmax(axis=-1))
+    )
+    figure.colorbar(left.imshow(values, cmap=colours, **place), ax=left)
+    image = right.imshow(best, cmap=hues, vmin=-0.5, vmax=actions - 0.5, **place)
     figure.colorbar(image, ax=right, ticks=range(actions))
     for axes, what in (left, "value of the best action"), (right, "greedy action"):
         axes.set(xlabel=f"observation[{first}]", ylabel=f"observation[{second}]", title=what)
