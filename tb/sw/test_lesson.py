@@ -7,9 +7,11 @@ import shlex
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 from docs.exercises import check, golden
+from tools.lesson_notebook import notebook
 
 from qstep import Config, cli
 
@@ -191,3 +193,13 @@ def test_the_lesson_builds_the_configuration_that_it_shows(tmp_path: Path) -> No
     path = tmp_path / "lake.toml"
     path.write_text(text, encoding="utf-8")
     assert f"loop depth 1, digest {Config.from_toml(path).digest[:16]}\n" in LESSON
+
+
+def test_the_notebook_of_the_lesson_has_its_commands_and_not_their_output() -> None:
+    book = nbformat.from_dict(notebook(LESSON))
+    nbformat.validate(book)
+    commands = re.findall(r"```sh\n(.+?)```", LESSON, re.DOTALL)
+    cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    assert [cell.removeprefix("%%bash --no-raise-error\n") + "\n" for cell in cells[1:]] == commands
+    assert not [cell for cell in book.cells if "1 the update in Python" in cell.source]
+    assert any('format = "Q2.14"' in cell.source for cell in book.cells)
