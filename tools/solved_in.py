@@ -27,7 +27,7 @@ from qstep.spec.settings import AgentSettings
 from qstep_sim.port import SimPort
 
 AGENTS, EPISODES, SOLVED = 16, 100, 475
-_MEGAHERTZ = 171.1
+_MEGAHERTZ = 173.3
 """Clock of ulx3s-12f-cartpole, by place and route."""
 
 
