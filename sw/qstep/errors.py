@@ -114,7 +114,7 @@ class BuildError(QStepError, RuntimeError):
 
 
 class DrawingError(FileFormatError):
-    """A picture cannot be drawn or written; everything else of the command is done."""
+    """A picture cannot be drawn or written; the rest of the command has been done."""
 
 
 class DeviceError(QStepError, RuntimeError):

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Build a bitstream for BOARD, and a report of its size and clock.
 
-    An unknown BOARD gets the list of all boards. Finished placements are kept: an interrupted build
+    The error for an unknown BOARD lists all boards. Finished placements are kept: an interrupted build
     continues where it stopped, and more seeds add to the finished ones.
     """
     from qstep_fpga.board import load

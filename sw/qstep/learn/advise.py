@@ -99,7 +99,7 @@ def format_of(trial: Trial) -> QFormat:
 def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
     """Return the advice that follows from trials, which are in the order of their fraction bits.
 
-    `settings` are those of all trials, and part of the advice. Of the formats that reached the policy,
+    `settings` apply to all trials and are part of the advice. Of the formats that reached the policy,
     and not by luck, the narrowest is advised; among equal widths, nearest rounding, then stochastic,
     then the least saturation. It was luck if a format with the same integer bits and rounding and more
     fraction bits failed: ``contradicted_by`` is that with the most.

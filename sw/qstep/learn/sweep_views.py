@@ -76,7 +76,8 @@ def _has_optimum(result: SweepResult, number: int) -> bool:
 def draw_map(result: SweepResult) -> Figure:
     """Return a picture: the return, and how soon agents came near the optimum, over the two main axes.
 
-    If points are equal on both axes, the best one counts. Points that fill no grid are dots.
+    If points are equal on both axes, the best one counts. Points that do not fill a grid are drawn as
+    dots.
     """
     varying = result.plan.varying
     names = sorted(list(dict.fromkeys([*varying, *AXES]))[:2], key=AXES.index)

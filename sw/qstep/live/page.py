@@ -182,7 +182,7 @@ class Page:
         document.add_periodic_callback(self.tick, _TICK_MILLISECONDS)
 
     def tick(self) -> None:
-        """Show the controller's latest view, if it is another."""
+        """Show the controller's latest view, if it has changed."""
         controller = self._controller
         rate, view = controller.rate, controller.view  # in this order: with 0 comes the last view
         self._play.label = "Pause" if controller.playing else "Play"
