@@ -90,7 +90,7 @@ class PlanesPort(AgentsPort):
         own = self.live.states[agent]
         assert ((row, *rest[:others]), action) == (own.state, own.action)
         assert not any((zero, *rest[others:]))
-        return agent
+        return int(agent)
 
     def packed(self, answer: Answer, padding: int = 0) -> bytes:
         """Return the bytes of an answer; `padding` is the last two."""
