@@ -123,6 +123,7 @@ AXI_CORNERS = [
 
 AXI_AGENTS_CORNERS = [
     (4, Config(2, 2, "Q4.4", acting=Acting(world="pins"))),
+    (8, Config(65536, 3, acting=Acting(world="pins"), planes=10)),
     (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
 ]
 """Bytes per beat of `qs_axi_agents`, and its configuration: with a world outside, and inside."""

@@ -11,7 +11,8 @@ module qstep_axi_bench;
 
   localparam EPSILON_ONE = 1 << 24;  // every action is drawn
 
-  integer agent, word, state, action, slot, table_number;
+  integer agent, word, state, action, slot, table_number, plane;
+  reg [8*RECORD_BYTES-1:0] answer;
   reg [5:0] taken[0:AGENTS-1];
 
   task select(input [2:0] region, input [29:0] index);
@@ -63,17 +64,25 @@ module qstep_axi_bench;
       for (word = 0; word < 1 << STARTS_START_BIT; word = word + 1) write(REG_WORD, 0);
     end
 
-    write(REG_START_STATE, 0);
+    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on.
+    for (plane = 0; plane < PLANES; plane = plane + 1)
+      write(REG_START_STATE, plane << 16 | plane & 1);
     write(REG_STEPS, 1);
     write(REG_STEPS_HIGH, 0);
     write(REG_CONTROL, 1);  // run
-    // With the world at the streams, each action leads from state 0 to state 1, with a reward.
+    // With the world at the streams, each action leads to row 1 of each plane, with a reward.
     for (agent = 0; AT_PINS && agent < AGENTS; agent = agent + 1) begin
       receive;
       found = received[63:32];
       check("state", received[31:0], 0);
+      answer = {32'd0, REWARD, 32'd1, received[31:0]};
+      for (plane = 1; plane < PLANES; plane = plane + 1) begin
+        found = received[112+16*plane+:16];
+        check("row of plane", plane, plane & 1);
+        answer[112+16*plane+:16] = 1;
+      end
       taken[received[3:0]] = received[69:64];
-      send({32'd0, REWARD, 32'd1, received[31:0]});
+      send(answer);
     end
     read(REG_STATUS);
     while (found[0]) read(REG_STATUS);
@@ -84,10 +93,11 @@ module qstep_axi_bench;
       read(REG_WORD);
       check("steps of agent", agent, 1);
       // Alpha is 1/2 and the table was 0. With two tables, one of them has learned.
-      if (AT_PINS && !SHARED) begin
-        select(TABLE, agent << TABLE_AGENT_BIT | taken[agent]);
+      for (plane = 0; AT_PINS && !SHARED && plane < PLANES; plane = plane + 1) begin
+        select(TABLE, plane << TABLE_TABLE_NUMBER_BIT | agent << TABLE_AGENT_BIT |
+               (plane & 1) << TABLE_STATE_BIT | taken[agent]);
         read(REG_WORD);
-        if (TABLES == 2 && found == 0) begin
+        if (TABLES > PLANES && found == 0) begin
           select(TABLE, 1 << TABLE_TABLE_NUMBER_BIT | agent << TABLE_AGENT_BIT | taken[agent]);
           read(REG_WORD);
         end

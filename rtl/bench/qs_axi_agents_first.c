@@ -55,15 +55,21 @@ const char *qstep_first(const struct qstep_bus *bus) {
     }
     prepare(bus);
 
-    bus->write(AT(start_state), 0);
+    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on.
+    for (uint32_t plane = 0; plane < QSTEP_PLANES; plane++) bus->write(AT(start_state), plane << 16 | (plane & 1));
     bus->write(AT(steps), 1);
     bus->write(AT(steps_high), 0);
     bus->write(AT(control), 1);  // run
-    // With the world at the streams, each action leads from state 0 to state 1, with a reward.
+    // With the world at the streams, each action leads to row 1 of each plane, with a reward.
     for (int n = 0; QSTEP_AT_PINS && n < QSTEP_AGENTS; n++) {
-        uint32_t action[4];
+        uint32_t action[QSTEP_RECORD_BYTES / 4];
         bus->receive(action);
-        const uint32_t answer[4] = {action[0], 1, QSTEP_REWARD, 0};
+        uint32_t answer[QSTEP_RECORD_BYTES / 4] = {action[0], 1, QSTEP_REWARD, 0};
+        for (int plane = 1; plane < QSTEP_PLANES; plane++) {
+            const int word = 4 + (plane - 1) / 2, bit = (plane - 1) % 2 * 16;
+            if ((action[word] >> bit & 0xFFFF) != (uint32_t)(plane & 1)) return "an agent does not start in its rows";
+            answer[word] |= 1u << bit;
+        }
         bus->send(answer);
     }
     while (bus->read(AT(status)) & 1) {

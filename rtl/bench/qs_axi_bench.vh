@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benches of both tops on AXI share: clock, reset, register accesses, and packets of 16 bytes.
+// What the benches of both tops on AXI share: clock, reset, register accesses, and packets of one record.
 // Included in the bench's module, after qstep_axi_config.vh and qstep_axi_instance.vh.
 
   localparam MOST_CLOCKS = 1_000_000;
-  localparam BEATS = 16 / STREAM_BYTES;  // of a packet
+  localparam BEATS = RECORD_BYTES / STREAM_BYTES;  // of a packet
 
   integer failures = 0;
   integer beat;
@@ -96,7 +96,7 @@
     end
   endtask
 
-  task send(input [127:0] packet);
+  task send(input [8*RECORD_BYTES-1:0] packet);
     for (beat = 0; beat < BEATS; beat = beat + 1) begin
       s_axis_tdata  = packet[8*STREAM_BYTES*beat+:8*STREAM_BYTES];
       s_axis_tlast  = beat == BEATS - 1;
@@ -107,7 +107,7 @@
     end
   endtask
 
-  reg [127:0] received;
+  reg [8*RECORD_BYTES-1:0] received;
 
   task receive;
     for (beat = 0; beat < BEATS; beat = beat + 1) begin

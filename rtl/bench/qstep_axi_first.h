@@ -14,8 +14,8 @@ extern "C" {
 struct qstep_bus {
     uint32_t (*read)(uint32_t offset);
     void (*write)(uint32_t offset, uint32_t data);
-    void (*send)(const uint32_t words[4]);  // a packet of 16 bytes to the stream s_axis
-    void (*receive)(uint32_t words[4]);     // the next 16 bytes from the stream m_axis
+    void (*send)(const uint32_t *words);  // a packet of QSTEP_RECORD_BYTES to the stream s_axis
+    void (*receive)(uint32_t *words);     // the next QSTEP_RECORD_BYTES from the stream m_axis
 };
 
 // Returns NULL if the device at these offsets has a digest, or what is wrong.

@@ -24,6 +24,7 @@ module qs_axi_agents #(
     parameter int unsigned Width = 16,
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned Agents = 16,
+    parameter int unsigned Planes = 1,  // with a world outside; otherwise 1
     parameter bit AtPins = 1,  // the world is outside
     parameter int unsigned StreamBytes = 4,  // of a beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported
@@ -159,7 +160,8 @@ module qs_axi_agents #(
   assign to_regs.format.stream_bytes.next = AtPins ? 5'(StreamBytes) : '0;
 
   // --- The agents, and their world ----------------------------------------------------------------------
-  localparam int unsigned StateBits = $clog2(States);
+  localparam int unsigned RowBits = $clog2(States);
+  localparam int unsigned StateBits = Planes * RowBits;
   localparam int unsigned ActionBits = $clog2(Actions);
 
   logic action_valid, answer_valid, answer_ready, answer_terminated;
@@ -167,13 +169,21 @@ module qs_axi_agents #(
   logic [StateBits-1:0] action_state, answer_next_state;
   logic [ActionBits-1:0] action;
   logic [Width-1:0] answer_reward;
-  logic [StateBits-1:0] start_state;
+  logic [Planes-1:0][RowBits-1:0] start_state;
+  logic [RowBits-1:0] start_row;
 
   always_comb begin
-    start_state = '0;
+    start_row = '0;
     if (32'(from_regs.start_state.value.value) < States) begin
-      start_state = from_regs.start_state.value.value[StateBits-1:0];
+      start_row = from_regs.start_state.value.value[RowBits-1:0];
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned t = 0; t < Planes; t++) begin
+      if (32'(from_regs.start_state.plane.value) == t) start_state[t] <= start_row;
+    end
+    if (rst_i) start_state <= '0;
   end
 
   qstep_agents u_agents (
@@ -206,11 +216,14 @@ module qs_axi_agents #(
   );
 
   if (AtPins) begin : gen_outside
+    localparam int unsigned RecordBytes = Planes == 1 ? 16 : Planes <= 9 ? 32 : 64;
+
     logic in_valid, in_last, in_cut, out_valid, out_ready;
-    logic [127:0] in_data, out_data;
+    logic [8*RecordBytes-1:0] in_data, out_data;
 
     qs_bus_collect #(
-        .Bytes(StreamBytes)
+        .Bytes      (StreamBytes),
+        .RecordBytes(RecordBytes)
     ) u_collect (
         .clk_i,
         .rst_i,
@@ -226,10 +239,12 @@ module qs_axi_agents #(
     );
 
     qs_bus_live #(
-        .States (States),
-        .Actions(Actions),
-        .Width  (Width),
-        .Agents (Agents)
+        .States     (States),
+        .Actions    (Actions),
+        .Width      (Width),
+        .Agents     (Agents),
+        .Planes     (Planes),
+        .RecordBytes(RecordBytes)
     ) u_live (
         .clk_i,
         .rst_i,
@@ -255,7 +270,8 @@ module qs_axi_agents #(
     );
 
     qs_bus_spread #(
-        .Bytes(StreamBytes)
+        .Bytes      (StreamBytes),
+        .RecordBytes(RecordBytes)
     ) u_spread (
         .clk_i,
         .rst_i,

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects beats of a stream into records of 16 bytes, lowest byte first.
+// Collects beats of a stream into records, lowest byte first.
 //
-// Function    Record n of a packet is its bytes 16 n to 16 n + 15. A packet that ends within a record gives
-//             that record with cut_o, last_o and undefined bytes, so every record that begins comes out.
+// Function    Record n of a packet is its bytes R n to R n + R - 1, R being RecordBytes. A packet that ends within
+//             a record gives that record with cut_o, last_o and undefined bytes, so every record that begins
+//             comes out.
 // Timing      A record is valid in the clock after its last beat. One beat per clock. tready_o depends on
 //             ready_i within the clock.
 // Handshake   AXI4-Stream in: taken when tvalid_i and tready_o are 1. Out: stays until ready_i.
 // Reset       Drops the record in progress; tready_o is 0 under reset.
 // Hazards     none
 // Invariants  RecordIsStable_A
-// Resources   130 flip-flops.
+// Resources   8 RecordBytes + 2 flip-flops.
 // Reference   Arm IHI 0051, "AMBA AXI-Stream protocol".
 
 `include "qs_assert.svh"
 
 module qs_bus_collect #(
-    parameter int unsigned Bytes = 4  // of a beat: 4, 8 or 16
+    parameter int unsigned Bytes       = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned RecordBytes = 16  // a power of two, at least 16
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -25,21 +27,21 @@ module qs_bus_collect #(
     input  logic [8*Bytes-1:0] tdata_i,
     input  logic               tlast_i,
 
-    output logic         valid_o,
-    input  logic         ready_i,
-    output logic [127:0] data_o,
-    output logic         last_o,
-    output logic         cut_o
+    output logic                     valid_o,
+    input  logic                     ready_i,
+    output logic [8*RecordBytes-1:0] data_o,
+    output logic                     last_o,
+    output logic                     cut_o
 );
 
   if (Bytes != 4 && Bytes != 8 && Bytes != 16) begin : gen_bad_bytes
     $fatal(1, "qs_bus_collect: Bytes is %0d, legal is 4, 8 and 16", Bytes);
   end
 
-  localparam int unsigned Beats = 16 / Bytes;
+  localparam int unsigned Beats = RecordBytes / Bytes;
 
   logic valid_q, last_q, cut_q, taken, complete;
-  logic [127:0] data_q;
+  logic [8*RecordBytes-1:0] data_q;
 
   assign tready_o = (!valid_q || ready_i) && !rst_i;
   assign taken = tvalid_i && tready_o;
@@ -52,7 +54,7 @@ module qs_bus_collect #(
     assign complete = beat_q == '1;
     always_ff @(posedge clk_i) begin
       if (taken) begin
-        data_q <= {tdata_i, data_q[127:8*Bytes]};
+        data_q <= {tdata_i, data_q[8*RecordBytes-1:8*Bytes]};
         beat_q <= tlast_i ? '0 : beat_q + 1'b1;
       end
       if (rst_i) beat_q <= '0;
@@ -75,7 +77,7 @@ module qs_bus_collect #(
 
 `ifndef SYNTHESIS
   logic waits_q;
-  logic [127:0] before_q;
+  logic [8*RecordBytes-1:0] before_q;
   always_ff @(posedge clk_i) begin
     waits_q  <= valid_q && !ready_i && !rst_i;
     before_q <= data_q;

@@ -2,9 +2,10 @@
 // Between records and agents whose world is outside: sends actions, receives answers.
 //
 // Function    An action is a record: bytes 0..3 agent, 4..7 state, 8..11 action. An answer likewise: 0..3 agent,
-//             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). An answer is
-//             dropped if a field is out of range, if it is cut off, or if its agent's action has not been
-//             sent or already has an answer.
+//             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). With several
+//             planes the state in these bytes is the row of plane 0; the rows of the others follow from byte 16,
+//             two bytes each, and the rest is 0. An answer is dropped if a field is out of range, if it is cut
+//             off, or if its agent's action has not been sent or already has an answer.
 // Timing      An answer reaches the agent in the clock after its record; an action can be taken in the clock
 //             after it was made. One of each per clock.
 // Handshake   Answers are always accepted. Actions stay until they are taken. forget_i for one clock: a job
@@ -18,23 +19,26 @@
 `include "qs_assert.svh"
 
 module qs_bus_live #(
-    parameter  int unsigned States     = 32,              // as qs_agents
-    parameter  int unsigned Actions    = 4,
-    parameter  int unsigned Width      = 16,
-    parameter  int unsigned Agents     = 16,              // 1..16
-    localparam int unsigned StateBits  = $clog2(States),
-    localparam int unsigned ActionBits = $clog2(Actions)
+    parameter  int unsigned States      = 32,                // as qs_agents
+    parameter  int unsigned Actions     = 4,
+    parameter  int unsigned Width       = 16,
+    parameter  int unsigned Agents      = 16,                // 1..16
+    parameter  int unsigned Planes      = 1,                 // 1..16
+    parameter  int unsigned RecordBytes = 16,                // at least 14 + 2 Planes
+    localparam int unsigned RowBits     = $clog2(States),
+    localparam int unsigned StateBits   = Planes * RowBits,
+    localparam int unsigned ActionBits  = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic         in_valid_i,
-    input logic [127:0] in_data_i,
-    input logic         in_cut_i,
+    input logic                     in_valid_i,
+    input logic [8*RecordBytes-1:0] in_data_i,
+    input logic                     in_cut_i,
 
-    output logic         out_valid_o,
-    input  logic         out_ready_i,
-    output logic [127:0] out_data_o,
+    output logic                     out_valid_o,
+    input  logic                     out_ready_i,
+    output logic [8*RecordBytes-1:0] out_data_o,
 
     input  logic forget_i,
     output logic refused_o,  // events, one clock each
@@ -57,18 +61,28 @@ module qs_bus_live #(
   logic have_q, cut_q, legal_q, legal;
   logic [15:0] out_q;  // agents whose action has been sent
   logic [31:0] reward;
+  logic [Planes-1:0][RowBits-1:0] next_state;
 
   assign reward = in_data_i[95:64];
-  assign legal = in_data_i[31:0] < Agents && in_data_i[63:32] < States && reward == 32'($signed(
-      reward[Width-1:0]
-  )) && in_data_i[127:96] >> 17 == '0 && in_data_i[111:96] == '0 && !in_cut_i;
+
+  always_comb begin
+    legal = in_data_i[31:0] < Agents && in_data_i[63:32] < States &&
+        reward == 32'($signed(reward[Width-1:0])) && in_data_i[127:96] >> 17 == '0 &&
+        in_data_i[111:96] == '0 && !in_cut_i;
+    legal &= in_data_i >> 112 + 16 * Planes == '0;
+    next_state[0] = in_data_i[32+:RowBits];
+    for (int unsigned t = 1; t < Planes; t++) begin
+      legal &= 32'(in_data_i[112+16*t+:16]) < States;
+      next_state[t] = in_data_i[112+16*t+:RowBits];
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     have_q <= in_valid_i && !rst_i;
     cut_q <= in_cut_i;
     legal_q <= legal;
     {answer_terminated_o, answer_reward_o, answer_next_state_o, answer_agent_o} <= {
-      in_data_i[112], reward[Width-1:0], in_data_i[32+:StateBits], in_data_i[3:0]
+      in_data_i[112], reward[Width-1:0], next_state, in_data_i[3:0]
     };
   end
 
@@ -81,7 +95,7 @@ module qs_bus_live #(
   // --- Actions --------------------------------------------------------------------------------------
   logic room, taken;
   logic [3:0] agent;
-  logic [StateBits-1:0] state;
+  logic [Planes-1:0][RowBits-1:0] state;
   logic [ActionBits-1:0] action;
 
   qs_bus_fifo #(
@@ -99,7 +113,12 @@ module qs_bus_live #(
   );
 
   assign taken = out_valid_o && out_ready_i;
-  assign out_data_o = {32'd0, 32'(action), 32'(state), 32'(agent)};
+
+  always_comb begin
+    out_data_o = '0;
+    out_data_o[95:0] = {32'(action), 32'(state[0]), 32'(agent)};
+    for (int unsigned t = 1; t < Planes; t++) out_data_o[112+16*t+:16] = 16'(state[t]);
+  end
 
   always_ff @(posedge clk_i) begin
     if (taken) out_q[agent] <= 1'b1;

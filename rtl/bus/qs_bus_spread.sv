@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spreads records of 16 bytes over beats of a stream, lowest byte first.
+// Spreads records over beats of a stream, lowest byte first.
 //
 // Function    The reverse of qs_bus_collect: tlast_o is 1 in the last beat of a record that came with last_i.
 // Timing      The first beat is valid in the clock after the record. One beat per clock, without gaps between
@@ -8,21 +8,22 @@
 // Reset       Drops the record.
 // Hazards     none
 // Invariants  BeatIsStable_A
-// Resources   130 flip-flops.
+// Resources   8 RecordBytes + 2 flip-flops.
 // Reference   Arm IHI 0051, "AMBA AXI-Stream protocol".
 
 `include "qs_assert.svh"
 
 module qs_bus_spread #(
-    parameter int unsigned Bytes = 4  // of a beat: 4, 8 or 16
+    parameter int unsigned Bytes       = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned RecordBytes = 16  // a power of two, at least 16
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input  logic         valid_i,
-    output logic         ready_o,
-    input  logic [127:0] data_i,
-    input  logic         last_i,
+    input  logic                     valid_i,
+    output logic                     ready_o,
+    input  logic [8*RecordBytes-1:0] data_i,
+    input  logic                     last_i,
 
     output logic               tvalid_o,
     input  logic               tready_i,
@@ -30,10 +31,10 @@ module qs_bus_spread #(
     output logic               tlast_o
 );
 
-  localparam int unsigned Beats = 16 / Bytes;
+  localparam int unsigned Beats = RecordBytes / Bytes;
 
   logic valid_q, last_q, final_beat;
-  logic [127:0] data_q;
+  logic [8*RecordBytes-1:0] data_q;
 
   assign ready_o  = !valid_q || (tready_i && final_beat);
   assign tvalid_o = valid_q;

@@ -11,7 +11,7 @@ from tools.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
 from qstep import Acting, Algorithm, Config
 from qstep._io.files import write_atomically
-from qstep_rtl.bus.agents_core import CORE, agents_core
+from qstep_rtl.bus.agents_core import CORE, agents_core, stream_planes
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 from qstep_rtl.sources import source
 
@@ -23,6 +23,7 @@ __all__ = [
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
     "axi_agents_run",
+    "axi_planes",
     "axi_run",
     "register_block",
 ]
@@ -93,6 +94,12 @@ AXI_SHARED = [
 """As many, who take turns at one table, in a world that is inside; the others' rotation is longer."""
 
 
+def axi_planes(planes: int) -> Config:
+    """Return agents with several planes, whose rows do not fill their bits; their world is the test."""
+    acting = Acting(agents=2, world="pins", deadline=100_000)
+    return Config(5, 3, acting=acting, planes=planes)
+
+
 @cache
 def _agents_sources(config: Config) -> tuple[Path, ...]:
     """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
@@ -111,6 +118,7 @@ _AGENT_TESTS = {
     "axi_crowd_tests": (_CROWD, 16),
     "axi_acting_tests": (_ACTING, 4),
     "axi_reset_tests": (AXI_SHARED[0], 4),
+    "axi_planes_tests": (axi_planes(2), 4),
 }
 """The agents of each module of tests, and the bytes of a beat."""
 
@@ -131,6 +139,7 @@ def axi_agents_run(
         "States": config.states,
         "Actions": config.actions,
         "Agents": acting.agents,
+        "Planes": stream_planes(config),
         "AtPins": int(not acting.is_table),
         "StreamBytes": stream_bytes or size,
     }

@@ -13,12 +13,12 @@ from cocotb.task import bridge, resume
 from tb.bus.axi_port import AxiPort
 
 from qstep import Config
+from qstep_rtl.bus.agents_core import record_bytes
 from qstep_rtl.bus.registers import write_documents
 from qstep_rtl.bus.start import CONFIG, FIRST, start_files
 
 __all__ = ["first_in_c"]
 
-_PACKET = struct.Struct("<4I")
 _WORDS = ctypes.POINTER(ctypes.c_uint32)
 
 
@@ -63,11 +63,13 @@ async def first_in_c(port: AxiPort, config: Config, block: str, **changes: int) 
         wrong: bytes | None = first(ctypes.byref(bus))
         return wrong
 
-    wrong = await call(_bus(port))
+    wrong = await call(_bus(port, record_bytes(config)))
     return None if wrong is None else wrong.decode()
 
 
-def _bus(port: AxiPort) -> _Bus:
+def _bus(port: AxiPort, size: int) -> _Bus:
+    packet = struct.Struct(f"<{size // 4}I")
+
     @resume
     async def read(offset: int) -> int:
         return int.from_bytes((await port.master.read(offset, 4)).data, "little")
@@ -78,11 +80,11 @@ def _bus(port: AxiPort) -> _Bus:
 
     @resume
     async def send(words: Any) -> None:
-        await port.source.send(_PACKET.pack(*words[:4]))
+        await port.source.send(packet.pack(*words[: size // 4]))
 
     @resume
     async def receive(words: Any) -> None:
-        for place, word in enumerate(_PACKET.unpack(bytes((await port.sink.recv()).tdata))):
+        for place, word in enumerate(packet.unpack(bytes((await port.sink.recv()).tdata))):
             words[place] = word
 
     functions = zip(_Bus._fields_, (read, write, send, receive), strict=True)

@@ -12,6 +12,7 @@ from tb.bus.axi_runs import (
     AXI_SHARED,
     MORE_AXI_LANES,
     axi_agents_run,
+    axi_planes,
     axi_run,
 )
 from tb.planted import Fault, faults, plant_all
@@ -30,6 +31,17 @@ def test_lane_on_axi_matches_the_model(only: str) -> None:
 @pytest.mark.bench("tb.bus.axi_agents_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_agents_tests"), test=only))
+
+
+@pytest.mark.bench("tb.bus.axi_planes_tests", "qs_axi_agents qs_acting")
+def test_agents_on_axi_with_two_planes_match_the_model(only: str) -> None:
+    run(replace(axi_agents_run("axi_planes_tests"), test=only))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("planes", "stream_bytes"), [(10, 8), (16, 16)])
+def test_agents_on_axi_with_many_planes_match_the_model(planes: int, stream_bytes: int) -> None:
+    run(axi_agents_run("axi_planes_tests", config=axi_planes(planes), stream_bytes=stream_bytes))
 
 
 @pytest.mark.slow
@@ -85,7 +97,7 @@ def test_lane_on_axi_matches_the_model_for_long(parameters: dict[str, int], seed
         pytest.param("axi_lane_tests", marks=pytest.mark.slow),
         *(
             pytest.param(tests, marks=pytest.mark.release)
-            for tests in ("axi_agents_tests", "axi_edges_tests")
+            for tests in ("axi_agents_tests", "axi_edges_tests", "axi_planes_tests")
         ),
     ],
 )

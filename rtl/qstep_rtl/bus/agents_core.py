@@ -21,7 +21,7 @@ from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import GENERATED
 from qstep_rtl.pins import connect_pins, pins_of
 
-__all__ = ["CORE", "agents_core"]
+__all__ = ["CORE", "agents_core", "record_bytes", "stream_planes"]
 
 CORE = "qstep_agents"
 
@@ -34,7 +34,11 @@ class _Core(Component):
             for name, member in AgentsSignature().members.items()
         }
         # Always present, so that the surroundings are the same; without a world outside they are idle.
-        at_pins = Config(config.states, config.actions, config.format, acting=Acting(world="pins"))
+        at_pins = Config(
+            *(config.states, config.actions, config.format),
+            acting=Acting(world="pins"),
+            planes=stream_planes(config),
+        )
         pins = pins_of(at_pins)
         super().__init__({"clk": In(1), "rst": In(1), **host, **pins})
 
@@ -48,6 +52,19 @@ class _Core(Component):
             m.d.comb += inner.eq(outer) if member.flow == Out else outer.eq(inner)
         connect_pins(m, self._config, self, core)
         return m
+
+
+def stream_planes(config: Config) -> int:
+    """Return the rows of a state at the streams: 1 where the world is inside."""
+    return config.planes if config.acting is not None and config.acting.is_at_pins else 1
+
+
+def record_bytes(config: Config) -> int:
+    """Return the bytes of a record of the streams; its twin is in ``qs_axi_agents``."""
+    planes = stream_planes(config)
+    if planes == 1:
+        return 16
+    return 32 if planes <= 9 else 64
 
 
 def agents_core(config: Config) -> str:

@@ -12,6 +12,7 @@ from qstep.spec.config import Config
 from qstep.spec.fixed import COEFFICIENT_WIDTH, coefficients
 from qstep.spec.memory_map import INDEX, LIMIT
 from qstep_rtl import sources
+from qstep_rtl.bus.agents_core import record_bytes, stream_planes
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
 __all__ = ["BENCH", "CONFIG", "FIRST", "INSTANCE", "start_files"]
@@ -51,6 +52,7 @@ def _constants(config: Config) -> dict[str, int]:
     reward = max(1 << shift, min(1 << config.format.fraction, most) >> shift << shift)
     reward = reward if reward <= most else 0
     constants = {"STATES": config.states, "ACTIONS": config.actions, "REWARD": reward}
+    constants["RECORD_BYTES"] = record_bytes(config)
     constants |= {"RESULT": reward >> shift, "ALPHA": c.alpha, "KAPPA": c.kappa}
     acting = config.acting
     if acting is None:
@@ -58,6 +60,7 @@ def _constants(config: Config) -> dict[str, int]:
     return constants | {
         "AGENTS": acting.agents,
         "TABLES": 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else config.planes,
+        "PLANES": stream_planes(config),
         "SHARED": int(acting.shared_table),
         "AT_PINS": int(acting.is_at_pins),
         "OUTCOMES": acting.outcomes if acting.is_table else 0,

@@ -1,0 +1,224 @@
+"""cocotb tests of ``qs_axi_agents`` with several planes, whose world is the test."""
+
+import random
+import struct
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import cocotb
+import numpy as np
+from tb.bus.axi_agents_tests import AgentsPort
+from tb.bus.axi_runs import axi_planes
+from tb.bus.first_in_c import first_in_c
+
+from qstep.device import registers
+from qstep.device.live import LiveModel
+from qstep.device.registers import Access
+from qstep.spec.memory_map import PLACE, Region
+from qstep.spec.settings import AgentCounters, AgentState
+from qstep_rtl.bus.agents_core import record_bytes
+from qstep_rtl.bus.registers import AGENTS
+
+Rows = tuple[int, ...]
+
+_LATENCY = {2: (22, 37), 10: (24, 41), 16: (24, 41)}
+"""By planes: clocks from the last beat of an answer to the first of the same agent's next action."""
+
+
+class Answer(NamedTuple):
+    """An answer; the reward is raw."""
+
+    agent: int
+    rows: Rows
+    reward: int
+    reserved: int = 0
+    terminated: int = 0
+
+
+class PlanesPort(AgentsPort):
+    """The ports, the world, and the model that sees the same answers."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut)
+        self.config = axi_planes(int(dut.Planes.value))
+        self.record = record_bytes(self.config)
+        acting = self.config.acting
+        assert acting is not None
+        live = replace(self.config, acting=replace(acting, world="live"))
+        self.live = LiveModel(live, self.settings)
+        self.start_rows: Rows = ()
+
+    def rows(self) -> Rows:
+        """Return a random row in each plane."""
+        return tuple(random.randrange(self.config.states) for _ in range(self.config.planes))
+
+    async def begin_anew(self) -> None:
+        words = [registers.limit_write(0)]
+        for number, own in enumerate(self.settings):
+            words += registers.settings_writes(self.config, number, own)
+            words += registers.state_writes(number, AgentState.first(own, number))
+            words += registers.counters_writes(number, AgentCounters())
+        for index in self.indexes():
+            words.append(Access(Region.TABLE, index, 0))
+        await self.store(words)
+
+    def indexes(self) -> list[int]:
+        """Return the indexes of all weights, in the order of the model's table."""
+        shape = (self.agents, self.config.planes, self.config.states, self.config.actions)
+        return [registers.table_index(*place) for place in np.ndindex(shape)]
+
+    async def start_in(self, rows: Rows) -> None:
+        """Let episodes start in these rows."""
+        for plane, row in enumerate(rows):
+            await self.write("start_state", value=row, plane=plane)
+            assert await self.field("start_state", "plane") == plane
+        self.start_rows = rows
+
+    async def begin_with_model(self) -> None:
+        """Choose start rows, in which every agent begins."""
+        await self.start_in(self.rows())
+        for agent in range(self.agents):
+            self.live.begin(self.start_rows, agent)
+
+    async def acted(self) -> int:
+        """Return the agent of the next action, which is the model's."""
+        data = bytes((await self.sink.recv()).tdata)
+        assert len(data) == self.record
+        agent, row, action, zero = struct.unpack_from("<IIII", data)
+        rest = struct.unpack_from(f"<{(self.record - 16) // 2}H", data, 16)
+        others = self.config.planes - 1
+        own = self.live.states[agent]
+        assert ((row, *rest[:others]), action) == (own.state, own.action)
+        assert not any((zero, *rest[others:]))
+        return int(agent)
+
+    def packed(self, answer: Answer, padding: int = 0) -> bytes:
+        """Return the bytes of an answer; `padding` is the last two."""
+        agent, (row, *others), reward, reserved, terminated = answer
+        head = struct.pack("<IIiHH", agent, row, reward, reserved, terminated)
+        rest = struct.pack(f"<{len(others)}H", *others)
+        return (head + rest).ljust(self.record - 2, b"\0") + struct.pack("<H", padding)
+
+    async def reply(self, agent: int) -> None:
+        """Answer an agent, in the model too."""
+        reward = random.randint(self.config.format.minimum, self.config.format.maximum)
+        ends, rows = random.random() < 0.15, self.rows()
+        await self.source.send(self.packed(Answer(agent, rows, reward, terminated=int(ends))))
+        resolution = self.config.format.resolution
+        self.live.act(reward * resolution, self.start_rows if ends else rows, ends, agent)
+
+    async def world(self) -> None:
+        waiting: list[int] = []
+        while True:
+            if not waiting or not self.sink.empty():
+                waiting.append(await self.acted())
+            if self.wait:
+                await self.clocks(random.randrange(self.wait))
+            if self.sink.empty():
+                await self.reply(waiting.pop(random.randrange(len(waiting))))
+
+    async def check_all(self) -> None:
+        """Compare weights, states and counters with the model's."""
+        mask = (1 << self.config.format.width) - 1
+        words = [await self.fetch(Region.TABLE, index) & mask for index in self.indexes()]
+        assert words == [int(value) & mask for value in self.live.table.ravel()]
+        found: dict[tuple[int, int], int] = {}
+        for agent in range(self.agents):
+            places = [(Region.CONTEXT, agent << 3 | word) for word in range(5)]
+            places += [(Region.COUNTERS, agent << 4 | word) for word in range(16)]
+            rows = registers.row_indexes(agent, self.config.planes)
+            places += [(PLACE.region, index) for index in rows]
+            for place in places:
+                found[place] = await self.fetch(*place)
+
+            def read(region: int, index: int) -> int:
+                return found[region, index]
+
+            own = registers.state_from(agent, read)
+            tuple_of = tuple(PLACE.unpack(read(PLACE.region, index))["state"] for index in rows)
+            assert replace(own, state=tuple_of) == self.live.states[agent]
+            assert registers.counters_from(agent, read) == self.live.counters[agent]
+
+
+@cocotb.test()
+async def first_job_in_c_passes(dut: Any) -> None:
+    port = await PlanesPort.started(dut)
+    assert await first_in_c(port, port.config, AGENTS) is None
+
+
+@cocotb.test()
+async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any) -> None:
+    port = await PlanesPort.started(dut)
+    await port.begin_with_model()
+    cocotb.start_soon(port.world())
+    made = 0
+    for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
+        port.stall(stalls)
+        port.wait = wait
+        await port.run(steps)
+        made += steps * port.agents
+        await port.start_in(port.rows())
+    port.stall(0)
+    await port.check_all()
+    counts = [await port.read(name) for name in ("answers", "actions", "refused", "cut", "errors")]
+    assert counts == [made, made, 0, 0, 0]
+
+
+@cocotb.test()
+async def a_start_row_that_is_not_there_stands_for_0_and_a_plane_for_none(dut: Any) -> None:
+    port = await PlanesPort.started(dut)
+    await port.start_in((1,) * port.config.planes)
+    await port.write("start_state", value=port.config.states, plane=1)
+    if port.config.planes < 16:
+        await port.write("start_state", value=2, plane=port.config.planes)
+    port.start_rows = (1, 0, *port.start_rows[2:])
+    for agent in range(port.agents):
+        port.live.begin(port.start_rows, agent)
+    cocotb.start_soon(port.world())
+    await port.run(20)
+    await port.check_all()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def an_action_follows_its_answer_as_fast_as_the_page_says(dut: Any) -> None:
+    port = await PlanesPort.started(dut)
+    await port.begin_with_model()
+
+    async def one_after_the_other() -> None:
+        waiting = [await port.acted() for _ in range(port.agents)]
+        while True:
+            await port.clocks(random.randrange(40))
+            await port.reply(waiting.pop(0))
+            waiting.append(await port.acted())
+
+    cocotb.start_soon(one_after_the_other())
+    await port.begin(300)
+    said = await port.latencies(200)
+    assert (min(said), max(said)) == _LATENCY[port.config.planes]
+
+
+@cocotb.test()
+async def answers_out_of_range_or_cut_off_are_dropped_and_counted(dut: Any) -> None:
+    port = await PlanesPort.started(dut)
+    await port.begin_with_model()
+    await port.begin(20)
+    waiting = [await port.acted() for _ in range(port.agents)]
+    good = Answer(0, (1,) * port.config.planes, 5)
+    bad = [good._replace(reserved=1), good._replace(terminated=2), good._replace(agent=port.agents)]
+    for plane in range(port.config.planes):
+        for row in (port.config.states, 1 << 15):
+            rows = (*good.rows[:plane], row, *good.rows[plane + 1 :])
+            bad.append(good._replace(rows=rows))
+    for answer in bad:
+        await port.source.send(port.packed(answer))
+    await port.source.send(port.packed(good, padding=1))
+    ends = range(size := int(dut.StreamBytes.value), port.record, size)
+    for end in ends:
+        await port.source.send(port.packed(good)[:end])
+    for agent in waiting:
+        await port.reply(agent)
+    cocotb.start_soon(port.world())
+    await port.idle()
+    await port.check_all()
+    assert await port.read("refused") == len(bad) + 1
+    assert await port.read("cut") == len(ends)
