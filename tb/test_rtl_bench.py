@@ -186,7 +186,7 @@ def test_a_failure_tells_that_its_lines_are_those_of_a_build_with_other_comments
 
 @pytest.mark.unit
 def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Config) -> None:
-    chosen = ["tb/unit/test_rtl_modules.py", "-k", "corners_of_operands and qs_update-w16"]
+    chosen = ["tb/unit/test_rtl_modules.py", "-k", "corners_of_operands and qs_update-w8"]
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", *chosen],
         cwd=pytestconfig.rootpath,
@@ -196,7 +196,7 @@ def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Co
     )
     assert answer.stdout.splitlines()[0] == (
         "tb/unit/test_rtl_modules.py::test_module_matches_its_model"
-        "[qs_update-w16-d2-corners_of_operands_coefficients_and_roundings_match]"
+        "[qs_update-w8-d1-corners_of_operands_coefficients_and_roundings_match]"
     )
 
 

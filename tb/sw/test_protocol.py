@@ -101,7 +101,7 @@ def test_a_device_knows_the_requests_of_its_kind(config, names):
 
 
 def test_only_in_a_farm_words_name_a_lane():
-    assert "STORE or FETCH has `lane:1` behind `count`" in section("Agents")
+    assert "STORE or FETCH has `lane:1` after `count`" in section("Agents")
     config = Config(7, 3, acting=Acting(agents=2), lanes=2)
     found = protocol.arguments_of(config)
     for request, layout in found.items():
