@@ -216,7 +216,7 @@ module qs_axi_agents #(
   );
 
   if (AtPins) begin : gen_outside
-    localparam int unsigned RecordBytes = Planes == 1 ? 16 : Planes <= 9 ? 32 : 64;
+    localparam int unsigned RecordBytes = 1 << $clog2(14 + 2 * Planes);
 
     logic in_valid, in_last, in_cut, out_valid, out_ready;
     logic [8*RecordBytes-1:0] in_data, out_data;

@@ -19,6 +19,7 @@ from tb.bus.axi_runs import AXI_AGENTS
 from tb.bus.first_in_c import first_in_c
 
 from qstep.device import registers
+from qstep.device.live import LiveModel
 from qstep.device.registers import Access
 from qstep.golden.agents_fast import FastActingModel
 from qstep.mdp.world import World
@@ -63,6 +64,7 @@ class AgentsPort(AxiPort):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut, AGENTS)
+        self.config = Config(_STATES, _ACTIONS)
         self.coverage.group.add(_LIVE)
         self.agents = int(dut.Agents.value)
         self.settings = [
@@ -83,16 +85,18 @@ class AgentsPort(AxiPort):
     async def begin_anew(self) -> None:
         """Put every agent before its first step, with an empty table."""
         words = [registers.limit_write(0)]
-        config = Config(_STATES, _ACTIONS)
         for number, own in enumerate(self.settings):
-            words += registers.settings_writes(config, number, own)
+            words += registers.settings_writes(self.config, number, own)
             words += registers.state_writes(number, AgentState.first(own, number))
             words += registers.counters_writes(number, AgentCounters())
-            for state, action in np.ndindex(_STATES, _ACTIONS):
-                words.append(
-                    Access(Region.TABLE, registers.table_index(number, 0, state, action), 0)
-                )
+        words += [Access(Region.TABLE, index, 0) for index in self.indexes()]
         await self.store(words)
+
+    def indexes(self) -> list[int]:
+        """Return the indexes of all values, in the order of the model's table."""
+        config = self.config
+        shape = (self.agents, config.planes, config.states, config.actions)
+        return [registers.table_index(*place) for place in np.ndindex(shape)]
 
     def model(self, start: int = 0) -> FastActingModel:
         """Return the model in the same world, whose episodes start in a state."""
@@ -123,12 +127,7 @@ class AgentsPort(AxiPort):
         """Return all words that steps change, by region and index."""
         places = [(Region.CONTEXT, n << 3 | f) for n in range(self.agents) for f in range(5)]
         places += [(Region.COUNTERS, n << 4 | f) for n in range(self.agents) for f in range(16)]
-        places += [
-            (Region.TABLE, registers.table_index(n, 0, state, action))
-            for n in range(self.agents)
-            for state in range(_STATES)
-            for action in range(_ACTIONS)
-        ]
+        places += [(Region.TABLE, index) for index in self.indexes()]
         found: dict[tuple[int, int], int] = {}
         for region, index in places:
             found[region, index] = await self.fetch(region, index)
@@ -140,7 +139,11 @@ class AgentsPort(AxiPort):
         await self.write("word_index", value=index)
         return await self.read("word")
 
-    async def check(self, model: FastActingModel) -> None:
+    def state(self, agent: int, read: registers.Read) -> AgentState:
+        """Return an agent's state from its words."""
+        return registers.state_from(agent, read)
+
+    async def check(self, model: FastActingModel | LiveModel) -> None:
         """Compare states, counters and tables with the model's."""
         words = await self.everything()
 
@@ -148,12 +151,11 @@ class AgentsPort(AxiPort):
             return words[region, index]
 
         agents = range(self.agents)
-        assert [registers.state_from(n, read) for n in agents] == model.states
+        assert [self.state(n, read) for n in agents] == model.states
         assert [registers.counters_from(n, read) for n in agents] == model.counters
-        for (number, state, action), value in np.ndenumerate(model.table):
-            word = read(Region.TABLE, registers.table_index(number, 0, state, action))
-            mask = (1 << self.format.width) - 1
-            assert word & mask == int(value) & mask, (number, state, action)
+        mask = (1 << self.format.width) - 1
+        for index, (place, value) in zip(self.indexes(), np.ndenumerate(model.table), strict=True):
+            assert read(Region.TABLE, index) & mask == int(value) & mask, place
 
     async def idle(self) -> None:
         """Wait until no job runs; after a reset, too, this takes a while."""

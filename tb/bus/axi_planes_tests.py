@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import cocotb
-import numpy as np
 from tb.bus.axi_agents_tests import AgentsPort
 from tb.bus.axi_runs import axi_planes
 from tb.bus.first_in_c import first_in_c
 
 from qstep.device import registers
 from qstep.device.live import LiveModel
-from qstep.device.registers import Access
-from qstep.spec.memory_map import PLACE, Region
-from qstep.spec.settings import AgentCounters, AgentState
+from qstep.spec.memory_map import PLACE
+from qstep.spec.settings import AgentState
 from qstep_rtl.bus.agents_core import record_bytes
 from qstep_rtl.bus.registers import AGENTS
 
@@ -51,21 +49,6 @@ class PlanesPort(AgentsPort):
     def rows(self) -> Rows:
         """Return a random row in each plane."""
         return tuple(random.randrange(self.config.states) for _ in range(self.config.planes))
-
-    async def begin_anew(self) -> None:
-        words = [registers.limit_write(0)]
-        for number, own in enumerate(self.settings):
-            words += registers.settings_writes(self.config, number, own)
-            words += registers.state_writes(number, AgentState.first(own, number))
-            words += registers.counters_writes(number, AgentCounters())
-        for index in self.indexes():
-            words.append(Access(Region.TABLE, index, 0))
-        await self.store(words)
-
-    def indexes(self) -> list[int]:
-        """Return the indexes of all weights, in the order of the model's table."""
-        shape = (self.agents, self.config.planes, self.config.states, self.config.actions)
-        return [registers.table_index(*place) for place in np.ndindex(shape)]
 
     async def start_in(self, rows: Rows) -> None:
         """Let episodes start in these rows."""
@@ -117,27 +100,18 @@ class PlanesPort(AgentsPort):
             if self.sink.empty():
                 await self.reply(waiting.pop(random.randrange(len(waiting))))
 
-    async def check_all(self) -> None:
-        """Compare weights, states and counters with the model's."""
-        mask = (1 << self.config.format.width) - 1
-        words = [await self.fetch(Region.TABLE, index) & mask for index in self.indexes()]
-        assert words == [int(value) & mask for value in self.live.table.ravel()]
-        found: dict[tuple[int, int], int] = {}
+    async def everything(self) -> dict[tuple[int, int], int]:
+        """Return these words, and the row of each agent in each plane."""
+        found = await super().everything()
         for agent in range(self.agents):
-            places = [(Region.CONTEXT, agent << 3 | word) for word in range(5)]
-            places += [(Region.COUNTERS, agent << 4 | word) for word in range(16)]
-            rows = registers.row_indexes(agent, self.config.planes)
-            places += [(PLACE.region, index) for index in rows]
-            for place in places:
-                found[place] = await self.fetch(*place)
+            for index in registers.row_indexes(agent, self.config.planes):
+                found[PLACE.region, index] = await self.fetch(PLACE.region, index)
+        return found
 
-            def read(region: int, index: int) -> int:
-                return found[region, index]
-
-            own = registers.state_from(agent, read)
-            tuple_of = tuple(PLACE.unpack(read(PLACE.region, index))["state"] for index in rows)
-            assert replace(own, state=tuple_of) == self.live.states[agent]
-            assert registers.counters_from(agent, read) == self.live.counters[agent]
+    def state(self, agent: int, read: registers.Read) -> AgentState:
+        indexes = registers.row_indexes(agent, self.config.planes)
+        rows = tuple(PLACE.unpack(read(PLACE.region, index))["state"] for index in indexes)
+        return replace(super().state(agent, read), state=rows)
 
 
 @cocotb.test()
@@ -159,7 +133,7 @@ async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any
         made += steps * port.agents
         await port.start_in(port.rows())
     port.stall(0)
-    await port.check_all()
+    await port.check(port.live)
     counts = [await port.read(name) for name in ("answers", "actions", "refused", "cut", "errors")]
     assert counts == [made, made, 0, 0, 0]
 
@@ -176,7 +150,7 @@ async def a_start_row_that_is_not_there_stands_for_0_and_a_plane_for_none(dut: A
         port.live.begin(port.start_rows, agent)
     cocotb.start_soon(port.world())
     await port.run(20)
-    await port.check_all()
+    await port.check(port.live)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -219,6 +193,6 @@ async def answers_out_of_range_or_cut_off_are_dropped_and_counted(dut: Any) -> N
         await port.reply(agent)
     cocotb.start_soon(port.world())
     await port.idle()
-    await port.check_all()
+    await port.check(port.live)
     assert await port.read("refused") == len(bad) + 1
     assert await port.read("cut") == len(ends)

@@ -60,11 +60,8 @@ def stream_planes(config: Config) -> int:
 
 
 def record_bytes(config: Config) -> int:
-    """Return the bytes of a record of the streams; its twin is in ``qs_axi_agents``."""
-    planes = stream_planes(config)
-    if planes == 1:
-        return 16
-    return 32 if planes <= 9 else 64
+    """Return the bytes of a record, the least power of two that holds a row in each plane."""
+    return 1 << (13 + 2 * stream_planes(config)).bit_length()
 
 
 def agents_core(config: Config) -> str:
