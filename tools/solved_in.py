@@ -12,21 +12,18 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-import gymnasium as gym
 from tb.equal_agents import differing
 
 from qstep.device.agents import LinkAgents
 from qstep.golden.tiled_fast import FastTiledModel
-from qstep.learn.evaluate import played_by_tiles
 from qstep.learn.plan import AgentsPlan, Budget, planned
-from qstep.learn.table import policy_table
 from qstep.mdp.tiled import TiledWorld
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.integer_worlds import CART_POLE
 from qstep.spec.settings import AgentSettings
+from qstep_bench.demo_pole import AGENTS, is_solved, play
 from qstep_sim.port import SimPort
 
-AGENTS, EPISODES, SOLVED = 16, 100, 475
 _MEGAHERTZ = 173.3
 """Clock of ulx3s-12f-cartpole, by place and route."""
 
@@ -70,14 +67,13 @@ def _steps(case: Case, plan: AgentsPlan) -> list[int]:
     found: dict[int, int] = {}
     for steps in range(case.piece, 3 * case.falls + 1, case.piece):
         model.run(case.piece)
-        weights = plan.config.format.to_float(policy_table(plan.config, model.table))
-        envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * EPISODES)
-        for own, played in enumerate(played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)):
-            if played.mean_return >= SOLVED:
+        policies = play(plan.config, model.table)
+        for own, played in enumerate(policies):
+            if is_solved(played):
                 found.setdefault(own, steps)
-        if len(found) == len(weights):
+        if len(found) == len(policies):
             return sorted(found.values())
-    sys.exit(f"{len(found)} of {len(weights)} solved CartPole within {steps} steps")
+    sys.exit(f"{len(found)} of {len(policies)} solved CartPole within {steps} steps")
 
 
 def _clocks(plan: AgentsPlan, steps: int) -> int:

@@ -18,9 +18,10 @@ from qstep.learn.evaluate import Evaluation, played_by_tiles
 from qstep.learn.plan import AgentsPlan, Budget, planned, usual_settings
 from qstep.learn.run import finished
 from qstep.learn.table import policy_table
+from qstep.spec.config import Config
 from qstep.spec.integer_worlds import CART_POLE
 
-__all__ = ["AGENTS", "STEPS", "OnPole", "on_chip", "on_model", "plan"]
+__all__ = ["AGENTS", "STEPS", "OnPole", "is_solved", "on_chip", "on_model", "plan", "play"]
 
 AGENTS = 16
 STEPS = 100_000
@@ -66,11 +67,8 @@ class OnPole:
 
     @property
     def solved(self) -> int:
-        """How many agents reach the return that counts as solved."""
-        record = record_of(CART_POLE.env_id)
-        assert record is not None
-        assert record.reward_threshold is not None
-        return int(np.count_nonzero(self.returns >= record.reward_threshold))
+        """How many agents solve CartPole."""
+        return sum(map(is_solved, self.played))
 
     @property
     def middle(self) -> int:
@@ -104,7 +102,19 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
             progress((piece + 1) * (STEPS // _PIECES))
         clocks, seconds = port.clocks - clocks, time.process_time() - begun
         table = device.table
-    weights = own.config.format.to_float(policy_table(own.config, table))
-    envs = gym.make_vec(CART_POLE.env_id, num_envs=AGENTS * _EPISODES)
-    played = played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)
-    return OnPole(clocks, seconds, table, model, played)
+    return OnPole(clocks, seconds, table, model, play(own.config, table))
+
+
+def play(config: Config, table: NDArray[np.int32]) -> list[Evaluation]:
+    """Play 100 episodes of Gymnasium's CartPole-v1 with each policy of a device's raw weights."""
+    weights = config.format.to_float(policy_table(config, table))
+    envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * _EPISODES)
+    return played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)
+
+
+def is_solved(played: Evaluation) -> bool:
+    """Whether a policy reaches the mean return that counts as solved."""
+    record = record_of(CART_POLE.env_id)
+    assert record is not None
+    assert record.reward_threshold is not None
+    return played.mean_return >= record.reward_threshold
