@@ -7,8 +7,7 @@
 //             agent during its sweep; words 1 to 15 read that copy, so all words are of the same moment.
 //             Golden model: AgentCounters in qstep.spec.settings.
 // Timing      An agent is swept in Slots clocks; the next one begins a clock later, when its slot comes, so a
-//             whole sweep takes Slots * (Slots + 1) clocks. Between two sweeps, small
-//             counters collect the events.
+//             whole sweep takes Slots * (Slots + 1) clocks. Between two sweeps, small counters collect the events.
 // Handshake   read_i or write_i stays 1 until done_o is 1, for one clock.
 // Reset       Starts the sweep; the words are undefined until written.
 // Hazards     A write while its agent makes steps may overwrite what the sweep adds.

@@ -2,10 +2,9 @@
 // The learner of a microarchitecture: hash front end, planes, and the evaluation queue for delayed rewards.
 //
 // Function    A choose request gives a feature word for each group; plane t of a group has the row that the word hashes to
-//             with constant t (qs_feature_hash). The answer repeats the rows, which the insert of the action hands to the
-//             queue (qs_evaluation_queue). qs_planes learns the entries that leave the queue.
-//             Golden model: PlanesConfig.rows_of,
-//             PlanesModel and EvaluationQueue in qstep.
+//             with constant t (qs_feature_hash). The answer repeats the rows, which the insert of the action hands to
+//             the queue (qs_evaluation_queue). qs_planes learns the entries that leave the queue. Golden model:
+//             PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
 // Timing      One choose request, one insert, and one demand or fill per clock, except for holds. An answer is valid
 //             HashStages clocks later than that of qs_planes.
 // Handshake   That of qs_planes and qs_evaluation_queue. Choose and learn requests form a sequence of their own: a choice sees

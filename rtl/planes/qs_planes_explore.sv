@@ -2,9 +2,8 @@
 // The exploration of choose requests: given from outside, or drawn.
 //
 // Function    Each choose request advances the word of one generator (xorshift 13, 7, 17) and draws from it by four
-//             keyless rounds of Simon. A request may carry its own decision to explore. Any other
-//             explores if its draw is
-//             below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel in
+//             keyless rounds of Simon. A request may carry its own decision to explore. Any other explores if its
+//             draw is below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel in
 //             qstep.golden.planes.
 // Timing      ExploreStages (4) clocks; one request per clock. Two rounds, or all of xorshift, lie between
 //             registers.

@@ -46,13 +46,13 @@ class LiveOptions(ActingOptions):
 def command(name: str, **options: Any) -> None:
     """Watch agents learn WORLD, on a page of this computer's browser.
 
-    The page shows the table as a heat map, the map of the world with arrows (or the game's own picture),
-    the curves of all agents, and counters. It plays, pauses, steps and resets the run; its sliders
-    change alpha, gamma and epsilon at once. A different gamma can make a different policy optimal:
-    from 0.93 on, gridworld prefers the pit next to the start, which costs 5 but ends the episode
-    after one step. WORLD
-    and DEVICE are those of `qstep train`. The host acts in worlds without a transition table, such as
-    snake. Only this computer can open the page, and only with the token in its address. Ctrl-C ends it.
+    The page shows the table as a heat map, the map of the world with arrows (or the game's own
+    picture), the curves of all agents, and counters. It plays, pauses, steps and resets the run; its
+    sliders change alpha, gamma and epsilon at once. A different gamma can make a different policy
+    optimal: from 0.93 on, gridworld prefers the pit next to the start, which costs 5 but ends the
+    episode after one step. WORLD and DEVICE are those of `qstep train`. The host acts in worlds without
+    a transition table, such as snake. Only this computer can open the page, and only with the token in
+    its address. Ctrl-C ends it.
 
     \b
     Examples:

@@ -131,10 +131,9 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
 
     Agents act on the device if the world has a transition table. The host reads only counters and
     tables, so they make several million steps per second or more. In CartPole-v1 and MountainCar-v0
-    they also act
-    on the device and see the state through tiles. With --tiles, agents of the model learn any
-    environment with real observations. Otherwise, and with --act host, the host acts and streams the
-    transitions to the device.
+    they also act on the device and see the state through tiles. With --tiles, agents of the model learn
+    any environment with real observations. Otherwise, and with --act host, the host acts and streams
+    the transitions to the device.
 
     The folder gets table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
     map, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume

@@ -232,9 +232,8 @@ def modules(
 
     `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
     hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global
-    generator is left as it was, so networks with the same seed are equal, no matter what else is
-    drawn: every
-    run of a comparison starts from the same one.
+    generator is left as it was, so networks with the same seed are equal, no matter what else is drawn:
+    every run of a comparison starts from the same one.
     """
     if len(sizes) < 2 or min(sizes) < 1:
         raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")

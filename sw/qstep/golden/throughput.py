@@ -33,9 +33,9 @@ def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-unty
 def steps_per_clock(config: Config) -> float:
     """Return the steps per clock of all agents of a device, from 1/20 to 1 per lane.
 
-    Each agent has one clock of its lane's rotation, which is as long as an update takes in ``qs_agents``
-    (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most this many
-    steps, and fewer when they wait for each other.
+    Each agent has one clock of its lane's rotation, which is as long as an update takes in
+    ``qs_agents`` (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most
+    this many steps, and fewer when they wait for each other.
     """
     acting = config.acting
     if acting is None:

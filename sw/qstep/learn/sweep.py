@@ -66,8 +66,8 @@ def sweep(
     """Let agents learn a world with every combination of settings, once for each seed.
 
     What an agent learns depends only on its settings and its seed, not on the device or on other
-    agents. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the
-    same settings and seed.
+    agents. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the same settings
+    and seed.
 
     Parameters
     ----------
