@@ -7,8 +7,8 @@ are moved to the network's device.
 Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
 compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
 Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of
-their batch. Here it is the highest among the rows in memory that have had an error, so it rises and
-falls with the errors. Public implementations keep the highest ever seen, starting at 1.
+their batch. Here the highest priority is that of the rows in memory that have had an error, so it
+rises and falls with the errors. Public implementations keep the highest ever seen, starting at 1.
 
 References
 ----------
