@@ -2,9 +2,9 @@
 
     python -m tb.check [--seconds 40] [FILE ...]
 
-Without a file, the files that differ from the last commit are checked. For SystemVerilog, the tests are
-those whose simulation or proof reads the file, and those that plant a fault in it. For Python, they are
-the tests that import it, the closest first. At the end, the tests left to ``make test`` are listed.
+Without a file, the files that differ from the last commit are checked. Of the tests of ``make test``,
+those are chosen whose simulation or proof reads a SystemVerilog file, or that plant a fault in it, and
+those that import a Python file, the closest first. At the end, those that are left are listed.
 """
 
 import argparse
@@ -153,7 +153,7 @@ class Choice:
         for what, number in self.told.items():
             terminalreporter.write_line(f"{number} {what.replace(f'{ROOT}/', '')}")
         terminalreporter.write_line(
-            "make test runs what is left, and what reaches the files otherwise"
+            "make test runs what is left and what reaches the files otherwise; make slow, the slow tests"
         )
 
 

@@ -15,8 +15,8 @@ from tb.bench import TB
     [
         (
             "rtl/lane/qs_update.sv",
-            "unit/test_rtl_modules uvm/test_rtl_lane uvm/test_rtl_mutants formal/test_proofs",
-            "unit/test_chain uvm/test_rtl_acting",
+            "unit/test_rtl_modules uvm/test_rtl_lane formal/test_proofs",
+            "unit/test_chain uvm/test_rtl_acting uvm/test_rtl_mutants",
         ),
         ("sw/qstep/golden/agents.py", "sw/test_acting_model sw/test_acting_fast", "sw/test_fixed"),
         ("sw/qstep/cli/train.py", "sw/test_run_contract sw/test_cli", "sw/test_session"),
