@@ -5,18 +5,24 @@ from functools import cache
 from pathlib import Path
 
 from qstep.spec.config import Config
-from qstep_rtl.generate import generate
+from qstep_rtl.generate import generate, generated_files
 
-__all__ = ["core_of", "generated"]
+__all__ = ["core_of", "generated", "whole"]
 
 
 @cache
 def generated(config: Config) -> dict[str, str]:
-    """Return the text of each generated Verilog file by the name of its top; do not change it."""
+    """Return the text of each generated Verilog file by the name of its module; do not change it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(config, folder)
         return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.v")}
+
+
+def whole(config: Config, top: str = "qstep_device") -> str:
+    """Return the generated Verilog of a top, with that of a farm's islands."""
+    names = generated_files(config, top)
+    return "".join(generated(config)[Path(name).stem] for name in names)
 
 
 def core_of(config: Config) -> str:

@@ -26,10 +26,11 @@ from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5.islands.build import copy_lanes
-from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.synthesis import synthesise_farm
 from qstep_fpga.flow import LANE_SEEDS
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Design, Placement, place
+from qstep_rtl.island import ISLAND
 
 __all__ = ["main"]
 

@@ -20,7 +20,7 @@ from qstep_fpga.board import Board, load
 from qstep_fpga.pin_wrapper import WRAPPER, around_device, generated_top
 from qstep_rtl.bus.generate import generate_axi
 from qstep_rtl.bus.registers import LANE, write_block
-from qstep_rtl.generate import generate
+from qstep_rtl.generate import generate, generated_files
 from qstep_rtl.sources import folders, source
 from qstep_sim import verilator
 from qstep_sim.top import CLOCKS
@@ -30,9 +30,9 @@ __all__ = [
     "AXI_AGENTS_CORNERS",
     "AXI_CORNERS",
     "CORNERS",
-    "ISLAND_CORNERS",
     "LANE_WRAPPER",
     "LEARNER_CORNERS",
+    "NODE_CORNERS",
     "PARAMETERS_WAIVER",
     "RTL",
     "SLOTS_WAIVER",
@@ -93,19 +93,8 @@ ACTING_CORNERS = [
 ]
 """Parameters of `qs_acting`: each at its limits, with every algorithm and every rounding."""
 
-ISLAND_CORNERS = [
-    {
-        "Agents": 1,
-        "Actions": 2,
-        "States": 2,
-        "Width": 8,
-        "IndexMask": 0xFFFF,
-        "Schedules": 0,
-        "StepLimit": 0,
-    },
-    {"Agents": 16, "Outcomes": 4, "Starts": 4, "Algorithm": 3, "IndexMask": (1 << 30) - 1},
-]
-"""Parameters of `qs_island`, in addition to those of its `qs_acting`."""
+NODE_CORNERS = [{"IndexMask": 0xFFFF}, {"IndexMask": (1 << 30) - 1}]
+"""Parameters of `qs_chain_node`."""
 
 AXI_CORNERS = [
     {"States": 2, "Actions": 2, "Width": 8, "StreamBytes": 4},
@@ -212,7 +201,7 @@ def lint(
 
 
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
-    """Lint ``qs_acting``, or ``qs_island`` around it, as :func:`lint` does.
+    """Lint ``qs_acting``, or another module of agents, as :func:`lint` does.
 
     It uses only some of the constants in ``qs_pkg``, and its rotation starts as declared, since no
     reset may restart it.
@@ -266,7 +255,8 @@ def lint_board(board: Board) -> str:
         script = f"read_rtlil {WRAPPER}.il; proc; write_verilog -noattr qstep_{WRAPPER}.v"
         tools.yosys(script, folder)
         (folder / "pll.sv").write_text(_PLL, encoding="utf-8")
-        files = ("pll.sv", f"{generated_top(board)}.v", f"qstep_{WRAPPER}.v")
+        generated = generated_files(board.config, generated_top(board))
+        files = ("pll.sv", *generated, f"qstep_{WRAPPER}.v")
         waiver = RTL / "qstep_generated.vlt"
         return lint(WRAPPER, {}, sources=[waiver, *(folder / file for file in files)])
 
@@ -328,7 +318,8 @@ def main() -> int:
     ]
     runs += [(f"qs_acting with {c}", partial(lint_acting, c)) for c in ACTING_CORNERS]
     runs += [
-        (f"qs_island with {c}", partial(lint_acting, c, top="qs_island")) for c in ISLAND_CORNERS
+        (f"qs_chain_node with {c}", partial(lint_acting, c, top="qs_chain_node"))
+        for c in NODE_CORNERS
     ]
     runs += [(f"qs_learner with {c}", partial(lint_learner, c)) for c in LEARNER_CORNERS]
     runs += [(f"qs_axi_lane with {c}", partial(lint_axi_lane, c)) for c in AXI_CORNERS]

@@ -13,7 +13,7 @@ from qstep.spec.config import Config
 from qstep_fpga.board import Board
 from qstep_fpga.families import bitstream_name
 from qstep_fpga.families.ecp5.islands.build import copy_lanes
-from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.synthesis import synthesise_farm
 from qstep_fpga.fit import check_fit, check_table
 from qstep_fpga.netlist import copies_lanes, synthesise
 from qstep_fpga.pin_wrapper import WRAPPER
@@ -21,6 +21,7 @@ from qstep_fpga.pins import led_bits, led_out, pins_text
 from qstep_fpga.placement import Design, Placement, pack, place_all
 from qstep_fpga.report import BuildReport
 from qstep_rtl.crossing import lanes_clock
+from qstep_rtl.island import ISLAND
 
 __all__ = ["LANE_SEEDS", "build"]
 

@@ -21,7 +21,7 @@ from qstep_fpga.pin_wrapper import WRAPPER, around_device, around_lane, generate
 from qstep_fpga.pins import led_bits
 from qstep_rtl import sources
 from qstep_rtl.crossing import lanes_clock
-from qstep_rtl.generate import generate
+from qstep_rtl.generate import generate, generated_files
 
 __all__ = [
     "copies_lanes",
@@ -102,7 +102,8 @@ def _identity_of(
     ]
     parts += [family.constraints(board, lanes_hz), *family.place(board), *family.pack(board, "")]
     top = generated_top(board)
-    verilog = [folder / f"{top}.v", *sources.rtl_files(config), *sources.includes()]
+    generated = [folder / name for name in generated_files(config, top)]
+    verilog = [*generated, *sources.rtl_files(config), *sources.includes()]
     parts += sources.hierarchy(top, verilog).values()
     parts += [sources.substance(path) for path in files_around(board, config)]
     python = refinement_sources(refinements(family, agents=config.acting is not None))
@@ -168,7 +169,7 @@ def read_board(board: Board, config: Config, options: str = "") -> list[str]:
     top = generated_top(board)
     others = " ".join(path.name for path in files_around(board, config))
     return [
-        read(top, f"{top}.v", options=options, config=config),
+        read(top, *generated_files(config, top), options=options, config=config),
         f"read_verilog -sv {pll.PLL} {others}".rstrip(),
         f"read_rtlil {WRAPPER}.il",
     ]

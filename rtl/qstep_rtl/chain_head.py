@@ -20,9 +20,8 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 
-from qstep.spec.agents import Algorithm
 from qstep.spec.config import Config
-from qstep.spec.memory_map import INDEX, INDEX_BITS, WORD_BITS
+from qstep.spec.memory_map import INDEX, INDEX_BITS, NUMBERS, WORD_BITS, Region
 from qstep.spec.protocol import ALL_LANES
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import invariant
@@ -60,21 +59,21 @@ def index_mask(config: Config) -> int:
     --------
     >>> from qstep.spec.agents import Acting
     >>> f"{index_mask(Config(25, 4, acting=Acting(agents=8), lanes=2)):030b}"
-    '000001110001111101111111111111'
+    '000001111001111101111111111111'
     """
     acting = config.acting
     assert acting is not None
     built = {  # bits of a field that has fewer than its place in the map
-        "agent": (config.lane_agents - 1).bit_length(),
         "action": config.action_bits,
         "state": config.state_bits,
-        "table_number": int(acting.algorithm is Algorithm.DOUBLE_Q_LEARNING),
-        "plane": 0,
+        "table_number": (config.agent_tables - 1).bit_length(),
+        "plane": (config.planes - 1).bit_length(),
         "slot": (acting.outcomes - 1).bit_length(),
         "start": (acting.starts - 1).bit_length(),
     }
     mask = 0
-    for index in INDEX.values():
+    regions = {**INDEX, **({Region.WORLD: NUMBERS} if acting.is_tiled else {})}
+    for index in regions.values():
         for name, first in index.offsets.items():
             mask |= ((1 << built.get(name, index.widths[name])) - 1) << first
     for place in range(INDEX_BITS):

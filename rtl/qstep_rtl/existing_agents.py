@@ -30,7 +30,7 @@ def existing_agents(m: Module, config: Config, host: Any) -> Any:
     """Return the port of the agents behind `host`, which is In(AgentsSignature) of the component."""
     if config.lane_agents == LANE_AGENTS:
         return host
-    agents = AgentsSignature(config.lanes).flip().create(path=("existing",))
+    agents = AgentsSignature().flip().create(path=("existing",))
     connect(m, flipped(host), agents)
     absent = (
         (host.region == region) & (host.index[index.bits("agent")] >= config.lane_agents)

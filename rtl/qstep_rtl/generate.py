@@ -19,12 +19,18 @@ from qstep_rtl.agents import check_room
 from qstep_rtl.device import ByteDevice, UartDevice
 from qstep_rtl.generated_top import GeneratedTop
 from qstep_rtl.invariants import GENERATED
+from qstep_rtl.island import ISLAND_FILE, island_verilog
 
-__all__ = ["MANIFEST_NAME", "Manifest", "generate"]
+__all__ = ["MANIFEST_NAME", "Manifest", "generate", "generated_files"]
 
 MANIFEST_NAME = "manifest.json"
 
 _TOPS = {"qstep_device": ByteDevice, "qstep_top": UartDevice}
+
+
+def generated_files(config: Config, top: str) -> list[str]:
+    """Return the names of the generated files of a top module in compile order."""
+    return [*([ISLAND_FILE] if config.lanes > 1 else []), f"{top}.v"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Manifest:
     tops : dict
         For each top module, its generated file and its ports: name to direction and width in bits.
     sources : list of str
-        Hand-written SystemVerilog in compile order, to be read before a generated file.
+        The files to be read before that of a top module, in compile order.
     files : dict
         SHA-256 of every generated and hand-written file, by name.
     versions : dict
@@ -71,13 +77,13 @@ def _sha256(content: bytes) -> str:
 
 
 def generate(config: Config, folder: Path) -> Manifest:
-    """Write ``qstep_device.v``, ``qstep_top.v`` and ``manifest.json``.
+    """Write ``qstep_device.v``, ``qstep_top.v``, ``qs_island.v`` if there are islands, and a manifest.
 
     ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
     tx_data[8], divisor[16], line_break, build[64]), ``qstep_top`` a UART around the same (clk, rst, rx,
-    tx, build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Each file is
-    complete except for the hand-written modules of :mod:`qstep_rtl.sources`; no module name occurs
-    in both.
+    tx, build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Both need the
+    hand-written modules of :mod:`qstep_rtl.sources`, and with several lanes ``qs_island``. No module
+    name occurs in two files.
 
     Parameters
     ----------
@@ -111,15 +117,17 @@ def generate(config: Config, folder: Path) -> Manifest:
         )
         texts[f"{name}.v"] = text.encode()
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
+    islands = {ISLAND_FILE: island_verilog(config).encode()} if config.lanes > 1 else {}
 
     written_by_hand = {path.name: path.read_bytes() for path in sources.rtl_files(config)}
     others = (*sources.includes(), *sources.circuit(config))
     included = {path.name: path.read_bytes() for path in others}
+    texts |= islands
     manifest = Manifest(
         config=config.to_dict(),
         digest=config.digest,
         tops=tops,
-        sources=list(written_by_hand),
+        sources=[*written_by_hand, *islands],
         files={
             name: _sha256(content) for name, content in (texts | written_by_hand | included).items()
         },

@@ -83,15 +83,16 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
 
     def prepare(folder: Path) -> list[Path]:
         # Slow to import, and not needed for a library in the cache.
-        from qstep_rtl.generate import generate
+        from qstep_rtl.generate import generate, generated_files
         from qstep_sim.top import CLOCKS, simulated
 
-        files = [*sources.rtl_files(config), folder / f"{top}.v"]
+        by_hand = sources.rtl_files(config)
         if trace:  # a waveform shows every clock
             generate(config, folder)
-            return files
-        files[-1].write_text(simulated(config, uart=uart), encoding="utf-8")
-        return [CLOCKS, *files]
+            return [*by_hand, *(folder / name for name in generated_files(config, top))]
+        device = folder / f"{top}.v"
+        device.write_text(simulated(config, uart=uart), encoding="utf-8")
+        return [CLOCKS, *by_hand, device]
 
     top = "qstep_top" if uart else "qstep_device"
     what = str(config.table_type)

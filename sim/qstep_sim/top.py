@@ -23,6 +23,7 @@ from qstep.spec.config import Config
 from qstep_rtl.agents import check_room
 from qstep_rtl.device import LINK, ByteDevice, UartDevice
 from qstep_rtl.invariants import GENERATED
+from qstep_rtl.island import island_verilog
 
 __all__ = ["CLOCKS", "SimulatedTop", "simulated"]
 
@@ -82,7 +83,7 @@ class SimulatedTop(Component):
 
 
 def simulated(config: Config, *, uart: bool = False) -> str:
-    """Return the Verilog of a simulated device, the module ``qstep_device`` or ``qstep_top``.
+    """Return the Verilog of a simulated device, ``qstep_device`` or ``qstep_top``, and of its islands.
 
     Parameters
     ----------
@@ -105,4 +106,4 @@ def simulated(config: Config, *, uart: bool = False) -> str:
         emit_src=False,
         strip_internal_attrs=True,
     )
-    return text
+    return text + (island_verilog(config) if config.lanes > 1 else "")

@@ -20,7 +20,7 @@ from qstep_fpga import tools
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import NETLIST
-from qstep_fpga.families.ecp5.islands.synthesis import ISLAND, synthesise_farm
+from qstep_fpga.families.ecp5.islands.synthesis import synthesise_farm
 from qstep_fpga.netlist import (
     copies_lanes,
     read,
@@ -32,6 +32,8 @@ from qstep_fpga.netlist import (
 )
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_rtl import sources
+from qstep_rtl.generate import generated_files
+from qstep_rtl.island import ISLAND
 
 __all__ = ["board", "cells", "device", "device_before_flip_flops", "hand_written", "on_netlist"]
 
@@ -146,7 +148,7 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
 
 
 def _device(family: str, config: Config, options: str, *then: str) -> Path:
-    reading = read("qstep_device", "qstep_device.v", config=config)
+    reading = read("qstep_device", *generated_files(config, "qstep_device"), config=config)
     return _mapped(
         *(family, "qstep_device", reading, lambda folder: stage(config, folder), options),
         *then,

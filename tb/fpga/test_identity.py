@@ -18,7 +18,7 @@ from qstep_fpga.families.ecp5.family import ECP5
 from qstep_fpga.families.gowin import Gowin
 from qstep_fpga.pin_wrapper import around_device, generated_top
 from qstep_rtl import sources
-from qstep_rtl.generate import generate
+from qstep_rtl.generate import generate, generated_files
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
@@ -49,8 +49,9 @@ endmodule
 
 
 def write_top(config: Config, folder: Path, more: str = "") -> None:
-    """Write the generated top, which is made only once, with `more` appended."""
-    (folder / "qstep_top.v").write_text(generated(config)["qstep_top"] + more, encoding="utf-8")
+    """Write the generated top, which is made only once, with `more` appended, and the islands."""
+    for name in generated_files(config, "qstep_top"):
+        (folder / name).write_text(generated(config)[Path(name).stem] + more, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,8 @@ def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
     board: Board, tmp_path: Path
 ) -> None:
     write_top(board.config, tmp_path)
-    files = [*sources.rtl_files(board.config), *sources.includes(), tmp_path / "qstep_top.v"]
+    written = (tmp_path / name for name in generated_files(board.config, "qstep_top"))
+    files = [*sources.rtl_files(board.config), *sources.includes(), *written]
     names = []
     for path, text in sources.hierarchy("qstep_top", files).items():
         if path.parent != tmp_path:
@@ -242,7 +244,7 @@ def simulated(board: Board, config: Config, folder: Path, ports: str, connected:
     (folder / "bench.v").write_text(PLL + bench, encoding="utf-8")
     (folder / "board.il").write_text(around_device(board, config, BUILD), encoding="utf-8")
     tools.yosys("read_rtlil board.il; proc; write_verilog -noattr board.v", folder)
-    names = (f"{generated_top(board)}.v", "board.v", "bench.v")
+    names = (*generated_files(config, generated_top(board)), "board.v", "bench.v")
     files = [*sources.rtl_files(config), *(folder / name for name in names)]
     link = [board.link] if board.link else []
     return compile_library([*files, *link], "bench", uart=not link, optimise=False)

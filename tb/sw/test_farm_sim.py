@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tb.equal_agents import differing, go_on_after_a_reset, run_alike, run_alone, stop_midway
-from tb.generated import generated
+from tb.generated import whole
 from tb.random_world import random_world
 
 from qstep.device.agents import LinkAgents
@@ -40,7 +40,7 @@ SETTINGS = [AgentSettings(0.5, 0.9, Epsilon(n / 8), n) for n in range(6)]
 @cache
 def library(folder: Path) -> Path:
     device = folder / "qstep_device.v"
-    device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
+    device.write_text(whole(CONFIG), encoding="utf-8")
     return compile_library([*sources.rtl_files(CONFIG), device], "qstep_device", optimise=False)
 
 

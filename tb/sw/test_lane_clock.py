@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tb.equal_agents import go_on_after_a_reset, run_alike, stop_midway
-from tb.generated import generated
+from tb.generated import whole
 from tb.random_world import random_world
 
 from qstep.device.agents import LinkAgents
@@ -65,7 +65,7 @@ def test_an_access_waits_for_a_stop_that_found_no_job(
 
 @pytest.mark.slow
 def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_path: Path) -> None:
-    files = {"qstep_top.v": generated(CONFIG)["qstep_top"]}
+    files = {"qstep_top.v": whole(CONFIG, "qstep_top")}
     paces = {"link": (1 << 16) // SLOWER, "lanes": round(RATIO * (1 << 16) / SLOWER)}
     files["clocks.v"] = TOP.format(**paces)
     for name, text in files.items():

@@ -53,9 +53,11 @@ KINDS = [
     ("q-learning", MOUNTAIN_CAR, CAR, 16, "Q4.4", {"planes": 2, "shared_table": True}),
     ("expected-sarsa", MOUNTAIN_CAR, NARROW, 3, "Q8.8", {"planes": 1, "step_limit": False}),
     ("sarsa", MOUNTAIN_CAR, None, 1, "Q8.8", {"planes": 16}),
+    ("sarsa", CART_POLE, None, 32, "Q8.8", {"planes": 8, "lanes": 2}),
+    ("q-learning", MOUNTAIN_CAR, CAR, 9, "Q8.8", {"planes": 2, "lanes": 3}),
 ]
 """Algorithm, world, tiles if they are not its own, agents, format, and further parts: both worlds,
-tables of their own and shared ones, 1 to 16 planes."""
+tables of their own and shared ones, 1 to 16 planes, 1 to 3 lanes."""
 
 OFTEN, LONG = KINDS[0], KINDS[2]
 """The one that is not only for ``make slow``, and the one of more than a million steps."""
@@ -64,7 +66,7 @@ OFTEN, LONG = KINDS[0], KINDS[2]
 def built(kind: tuple[Any, ...]) -> Config:
     """Return the configuration of a kind, which has room for a few rows more than it needs."""
     algorithm, world, tiles, count, number, parts = kind
-    given = {name: parts[name] for name in ("planes", "rounding") if name in parts}
+    given = {name: parts[name] for name in ("planes", "rounding", "lanes") if name in parts}
     rest = {name: value for name, value in parts.items() if name not in given}
     acting = Acting(count, algorithm, world=world.env_id, tiles=tiles, **rest)
     assert acting.tiles is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from tb.bench import RTL
-from tb.generated import generated
+from tb.generated import whole
 from tb.verilated import shared_library
 
 from qstep.spec.config import Config
@@ -37,7 +37,7 @@ Clocks = NDArray[np.uint32]
 @once
 def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
     files = [source(path.name, rtl) for path in sources.rtl_files(config)]
-    text = generated(config)[_TOP]
+    text = whole(config)
     library = ctypes.CDLL(str(shared_library(_TOP, rtl, files, _HARNESS, generated=text)))
     pointer = ctypes.c_void_p
     library.device_new.restype, library.device_new.argtypes = pointer, [ctypes.c_int]

@@ -17,10 +17,20 @@ def test_chain_carries_words_and_runs_to_their_lanes_and_back(only: str) -> None
     assert run(replace(chain_run(FARMS[0]), test=only)).tests == (1 if only else 5)
 
 
+def farm(states: int, agents: int, world: str = "table", planes: int = 1) -> Config:
+    acting = Acting(agents=agents, world=world)
+    return Config(states, 2 if planes > 1 else 4, acting=acting, lanes=2, planes=planes)
+
+
 @pytest.mark.unit
-@pytest.mark.parametrize(("states", "agents", "bits"), [(2, 2, 16), (25, 32, 20), (16384, 2, 26)])
-def test_stops_keep_the_bits_of_an_index_that_say_something(
-    states: int, agents: int, bits: int
-) -> None:
-    mask = index_mask(Config(states, 4, acting=Acting(agents=agents), lanes=2))
-    assert mask.bit_count() == bits
+@pytest.mark.parametrize(
+    ("config", "bits"),
+    [
+        (farm(2, 2), 16),
+        (farm(25, 32), 20),
+        (farm(16384, 2), 28),
+        (farm(81, 32, "CartPole-v1", 8), 20),
+    ],
+)
+def test_stops_keep_the_bits_of_an_index_that_say_something(config: Config, bits: int) -> None:
+    assert index_mask(config).bit_count() == bits

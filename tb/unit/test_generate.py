@@ -118,7 +118,7 @@ def test_sources_are_all_the_systemverilog_there_is() -> None:
     assert there == {path.name for path in [*farm, *axi, *learner, *sources.includes()]}
     assert set(lane) < set(agents) < set(farm)
     assert [files[-1].name for files in (lane, agents, farm)] == [
-        *("qs_lane.sv", "qs_acting.sv", "qs_island.sv")
+        *("qs_lane.sv", "qs_acting.sv", "qs_chain_node.sv")
     ]
 
 

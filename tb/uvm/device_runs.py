@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import replace
 
 from tb.bench import BUILD, RTL, TB, Run
-from tb.generated import generated
+from tb.generated import whole
 from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep import Acting, Config, Link, QFormat
@@ -53,7 +53,7 @@ def agents_run(config: Config) -> Run:
 
 
 def _run(config: Config, module: str) -> Run:
-    text = generated(config)["qstep_device"].encode()
+    text = whole(config).encode()
     folder = BUILD / f"device-{hashlib.sha256(text).hexdigest()[:12]}"
     make_folder(folder)
     device = folder / "qstep_device.v"

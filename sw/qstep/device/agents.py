@@ -37,7 +37,6 @@ from qstep.golden.agents_fast import Trace
 from qstep.golden.contract import Agents, check_world
 from qstep.mdp.memory import WorldTable
 from qstep.mdp.tiled import TiledWorld
-from qstep.spec.agents import Algorithm
 from qstep.spec.checks import integer
 from qstep.spec.config import Config
 from qstep.spec.memory_map import CONTEXT, COUNTERS, INDEX, NUMBERS, PLACE, Fields, Region
@@ -267,12 +266,10 @@ class LinkAgents(Driver, Agents):
         """Return the indexes of the values of a lane's tables, in the order of :attr:`table`."""
         acting = self._acting
         owners = 1 if acting.shared_table else self.config.lane_agents
-        is_double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
-        tables = 2 if is_double else self.config.planes
         return [
             table_index(agent, table, state, action)
             for agent in range(owners)
-            for table in range(tables)
+            for table in range(self.config.agent_tables)
             for state in range(self.config.states)
             for action in range(self.config.actions)
         ]

@@ -407,4 +407,4 @@ def _lanes(world: AgentsWorld, agents: int, shared_table: bool) -> int:
     """Return the fewest lanes of hardware with room for the agents, or 1 if there is no such number."""
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
-    return 1 if shared_table or isinstance(world, _TILED) else next(fitting, 1)
+    return 1 if shared_table or isinstance(world, TiledEnv) else next(fitting, 1)

@@ -130,8 +130,9 @@ class Config:
         Agents that act on the device; without them, the host acts and streams transitions.
     lanes : int
         Lanes of hardware that make the agents' steps in parallel, 1..128 (docs/farm.md), with up to 16
-        agents each, the same number in every lane. Several lanes need a world that is a table, and
-        agents with tables of their own. The number of lanes does not change what agents learn.
+        agents each, the same number in every lane. Several lanes need a world that is a table or seen
+        through tiles, and agents with tables of their own. The number of lanes does not change what
+        agents learn.
     coefficient_bits : int
         f, fractional bits of alpha and of alpha times gamma, 15..24. They have 16 bits in all, so more
         fractional bits make a small learning rate and its discount more exact, and the greatest alpha
@@ -227,7 +228,7 @@ class Config:
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
             raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
-        if not acting.is_table:
+        if not (acting.is_table or acting.is_tiled):
             raise ConfigError(f"{lanes}; it must be 1 where acting.world is {acting.world!r}")
         if acting.shared_table:
             raise ConfigError(f"{lanes}; it must be 1 where acting.shared_table is true")
@@ -252,6 +253,12 @@ class Config:
     def lane_agents(self) -> int:
         """Agents of each lane, 0 without agents; the first ones are in lane 0."""
         return 0 if self.acting is None else self.acting.agents // self.lanes
+
+    @property
+    def agent_tables(self) -> int:
+        """Tables of an agent: the two of Double Q-learning, or one for each plane."""
+        is_double = self.acting is not None and self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
+        return 2 if is_double else self.planes
 
     @property
     def lane_clock_hz(self) -> int:

@@ -16,7 +16,6 @@ from qstep_fpga.families.base import NETLIST
 from qstep_fpga.netlist import (
     files_around,
     identity,
-    parameters,
     read,
     read_board,
     refine,
@@ -24,11 +23,9 @@ from qstep_fpga.netlist import (
     stage,
 )
 from qstep_fpga.pin_wrapper import WRAPPER, around_device
-from qstep_rtl.farm import island_parameters
+from qstep_rtl.island import ISLAND, ISLAND_FILE
 
-__all__ = ["ISLAND", "synthesise_farm"]
-
-ISLAND = "qs_island"
+__all__ = ["synthesise_farm"]
 
 # Without these LUTs of five and more inputs are pairs: nextpnr names what it makes of them anew, and
 # they are no faster here.
@@ -64,14 +61,9 @@ def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: 
     """
     family = FAMILIES[board.family]
     build = identity(board, config)
-    values = island_parameters(config)
-    forgotten = " ".join(f"-unset {name}" for name in values)
     scripts = {
-        WRAPPER: [
-            *read_board(board, config, options=f"--blackboxed-module {ISLAND}"),
-            f"setparam {forgotten} t:{ISLAND}",
-        ],
-        ISLAND: [read(ISLAND, options=parameters(values), config=config)],
+        WRAPPER: read_board(board, config, options=f"--blackboxed-module {ISLAND}"),
+        ISLAND: [read(ISLAND, ISLAND_FILE, config=config)],
     }
     parts = [build, str(scripts)]  # the identity of the build says the rest
 
