@@ -17,7 +17,10 @@ from qstep_fpga.pins import led_bits, led_out, pins_text, ports
 
 STREAMING = ["icebreaker", "tang-nano-20k", "tang-nano-9k", "ulx3s-12f", "ulx3s-85f"]
 FARMS = ["tang-nano-20k-farm", "tang-nano-9k-farm", "ulx3s-12f-farm", "ulx3s-85f-farm"]
-PLANES = ["ulx3s-12f-cartpole", "ulx3s-85f-cartpole", "ulx3s-85f-cartpole-farm"]
+PLANES = [
+    *("tang-nano-20k-cartpole", "ulx3s-12f-cartpole"),
+    *("ulx3s-85f-cartpole", "ulx3s-85f-cartpole-farm"),
+]
 BOARDS = [load(name) for name in names()]
 TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_text("utf-8")
 
