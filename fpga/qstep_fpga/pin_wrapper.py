@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Instance, IOPort, Module, Signal, Value
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import Flow, In, Out
 
 from qstep.errors import BuildError
 from qstep.spec.config import Config
@@ -163,24 +163,32 @@ def _add_world(m: Module, config: Config, pins: _Ports, control: BoardControl) -
     """Add the handshake with a world at the board's pins; return the device's connections to it."""
     members = pins_of(config)
     wires = {name: Signal(member.shape, name=name) for name, member in members.items()}
-    ways = {name: "io" if member.flow == In else "oi" for name, member in members.items()}
-    bits = led_bits(config)
+    words: dict[Flow, list[str]] = {Out: [], In: []}
+    for word in led_bits(config):
+        if not word.endswith("_valid"):
+            words[members[word].flow].append(word)
+    inside = {flow: Cat(wires[word] for word in own) for flow, own in words.items()}
+    outside = {
+        flow: Cat(pins[f"{word}{bit}"] for word in own for bit in range(len(wires[word])))
+        for flow, own in words.items()
+    }
     m.submodules.u_pins = Instance(
         "qs_pins",
-        p_StateBits=len(wires["action_state"]),
-        p_ActionBits=config.action_bits,
-        p_Width=config.format.width,
+        p_ActionBits=len(inside[Out]),
+        p_AnswerBits=len(inside[In]),
         i_clk_i=control.clk,
         i_rst_i=control.reset,
-        **{f"{ways[word][1]}_{word}": wires[word] for word in bits},
-        **{
-            f"{ways[word][0]}_pin_{word}_{ways[word][0]}": Cat(
-                pins[f"{word}{bit}"] for bit in range(width)
-            )
-            for word, width in bits.items()
-        },
+        i_action_valid_i=wires["action_valid"],
+        i_action_i=inside[Out],
+        o_answer_valid_o=wires["answer_valid"],
+        o_answer_o=inside[In],
+        o_pin_action_valid_o=pins["action_valid0"],
+        o_pin_action_o=outside[Out],
+        i_pin_answer_valid_i=pins["answer_valid0"],
+        i_pin_answer_i=outside[In],
     )
-    return {f"{ways[name][0]}_{name}": wire for name, wire in wires.items()}
+    ways = {name: "i" if member.flow == In else "o" for name, member in members.items()}
+    return {f"{ways[name]}_{name}": wire for name, wire in wires.items()}
 
 
 def _ports(board: Board) -> _Ports:

@@ -25,6 +25,7 @@ from qstep_rtl.deadline import Deadline
 from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.pins import PinWorld, connect_pins, pins_of
+from qstep_rtl.tile_coder import check_no_hash, states_of
 from qstep_rtl.tiled_world import WRITE_CLOCKS, TiledWorldCircuit, check_tiles
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
@@ -66,6 +67,8 @@ def check_room(config: Config) -> None:
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
             "table need a world that is a table or a circuit"
         )
+    if acting.is_at_pins and acting.tiles is not None:
+        check_no_hash(acting.tiles)
     if acting.is_tiled:
         check_tiles(acting.integer_world)
         config.format.quantise(acting.integer_world.reward)
@@ -176,8 +179,7 @@ class Agents(Component):
         world = acting.integer_world
         m.submodules.world = circuit = TiledWorldCircuit(world, world.tiles)
         rows, start_rows = (
-            Cat(Cat(row, C(0, config.state_bits - len(row))) for row in planes)
-            for planes in (circuit.rows, circuit.start_rows)
+            states_of(config, planes) for planes in (circuit.rows, circuit.start_rows)
         )
 
         # An access to a state lasts until its agent may ask. It begins with a register, because it comes

@@ -3,7 +3,7 @@
 Function    An action is sent once, at its agent's first request for the outcome, and again in a new
             job. One answer to it is accepted and kept until the agent asks again. docs/live-worlds.md.
 Latency     One clock from a request to `action_valid`; an answer is available in the clock after it
-            came.
+            came, or CODER_CLOCKS later where it is seen through tiles.
 Throughput  One action and one answer per clock.
 Reset       As for a new job: no action has been sent, and there is no answer.
 Hazards     none: an agent asks again 16 clocks later at the earliest.
@@ -12,12 +12,14 @@ Invariants  none
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Signal, Value, signed
+from amaranth.hdl import Array, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Member, Out
 
 from qstep.spec.config import Config
+from qstep_rtl.motions import later
+from qstep_rtl.tile_coder import CODER_CLOCKS, TileCoder, number_shapes, states_of
 from qstep_rtl.world_port import AGENT_BITS, ANSWER_CLOCKS, WorldSignature
 
 __all__ = ["PinWorld", "connect_pins", "pins_of"]
@@ -30,29 +32,37 @@ def pins_of(config: Config) -> dict[str, Member]:
     ----------
     action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
         For one clock: an agent's action and its state. With several planes a state is the row in each,
-        the first one lowest.
+        the first one lowest. Where the world is seen through tiles there is no `action_state`.
     answer_valid, answer_ready : In(1), Out(1)
         An answer is accepted in a clock in which both are 1.
     answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
         The agent, and the outcome of its action; the reward is raw.
     start_state : In
         The start state of an episode, sampled when an agent begins and when an episode has ended.
+    observation : In
+        Instead of these two where the world is seen through tiles: the numbers of an observation, the
+        first one lowest. That of an answer is what the agent sees after its action or, if its episode
+        has ended, at the start of the next. An agent without an answer begins with what is there.
     """
-    if config.acting is None or not config.acting.is_at_pins:
+    acting = config.acting
+    if acting is None or not acting.is_at_pins:
         return {}
     state = config.planes * config.state_bits
+    seen = (
+        None if acting.tiles is None else sum(shape.width for shape in number_shapes(acting.tiles))
+    )
     return {
         "action_valid": Out(1),
         "action_agent": Out(AGENT_BITS),
-        "action_state": Out(state),
+        **({"action_state": Out(state)} if seen is None else {}),
         "action": Out(config.action_bits),
         "answer_valid": In(1),
         "answer_ready": Out(1),
         "answer_agent": In(AGENT_BITS),
         "answer_reward": In(signed(config.format.width)),
-        "answer_next_state": In(state),
+        **({"answer_next_state": In(state)} if seen is None else {"observation": In(seen)}),
         "answer_terminated": In(1),
-        "start_state": In(state),
+        **({"start_state": In(state)} if seen is None else {}),
     }
 
 
@@ -83,7 +93,7 @@ class PinWorld(Component):
 
     def __init__(self, config: Config) -> None:
         assert config.acting is not None
-        self._config, self._agents = config, config.acting.agents
+        self._config, self._agents, self._tiles = config, config.acting.agents, config.acting.tiles
         members = {"world": In(WorldSignature(config)), "run": In(1)}
         super().__init__({**members, **pins_of(config)})
 
@@ -93,13 +103,13 @@ class PinWorld(Component):
         answer = data.StructLayout(
             {
                 "reward": signed(self._config.format.width),
-                "next_state": len(self.answer_next_state),
+                "next_state": len(world.next_state),
                 "terminated": 1,
             }
         )
-        said, there = (
+        said, there, taken = (
             Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
-            for name in ("said", "there")
+            for name in ("said", "there", "taken")
         )
         m.submodules.answers = answers = Memory(shape=answer, depth=max(2, self._agents), init=[])
         read, write = answers.read_port(), answers.write_port()
@@ -116,7 +126,6 @@ class PinWorld(Component):
             given.eq(given << 1 | is_answered),
             self.action_valid.eq(is_first),
             self.action_agent.eq(world.agent),
-            self.action_state.eq(world.state),
             self.action.eq(world.action),
         ]
         m.d.comb += [
@@ -124,28 +133,42 @@ class PinWorld(Component):
             world.reward.eq(late[-1].reward),
             world.next_state.eq(late[-1].next_state),
             world.terminated.eq(late[-1].terminated),
-            world.start_state.eq(self.start_state),
         ]
         with m.If(world.valid):
             m.d.sync += said[world.agent].eq(~is_answered)
         with m.If(is_answered):
-            m.d.sync += there[world.agent].eq(0)
+            m.d.sync += [there[world.agent].eq(0), taken[world.agent].eq(0)]
 
-        # An answer comes.
+        # An answer comes, and what it sees through tiles some clocks later.
+        accepted = self.answer_valid & self.answer_ready
+        m.d.comb += self.answer_ready.eq(
+            (self.answer_agent < self._agents) & said[self.answer_agent] & ~taken[self.answer_agent]
+        )
+        with m.If(accepted):
+            m.d.sync += taken[self.answer_agent].eq(1)
+        if self._tiles is None:
+            m.d.sync += self.action_state.eq(world.state)
+            clocks, is_there = 0, accepted
+            next_state, start_state = self.answer_next_state, self.start_state
+        else:
+            clocks, is_there = CODER_CLOCKS, Signal()
+            m.submodules.coder = coder = TileCoder(self._tiles)
+            coming = Signal(clocks)
+            next_state = states_of(self._config, coder.rows)
+            start_state = Mux(given[-1], late[-1].next_state, next_state)
+            m.d.comb += [coder.numbers.as_value().eq(self.observation), is_there.eq(coming[-1])]
+            m.d.sync += coming.eq(Mux(self.run, 0, coming << 1 | accepted))
+        agent = later(m, self.answer_agent, clocks)
         m.d.comb += [
-            self.answer_ready.eq(
-                (self.answer_agent < self._agents)
-                & said[self.answer_agent]
-                & ~there[self.answer_agent]
-            ),
-            write.addr.eq(self.answer_agent),
-            write.data.reward.eq(self.answer_reward),
-            write.data.next_state.eq(self.answer_next_state),
-            write.data.terminated.eq(self.answer_terminated),
-            write.en.eq(self.answer_valid & self.answer_ready),
+            world.start_state.eq(start_state),
+            write.addr.eq(agent),
+            write.data.reward.eq(later(m, self.answer_reward, clocks)),
+            write.data.next_state.eq(next_state),
+            write.data.terminated.eq(later(m, self.answer_terminated, clocks)),
+            write.en.eq(is_there),
         ]
-        with m.If(write.en):
-            m.d.sync += there[self.answer_agent].eq(1)
+        with m.If(is_there):
+            m.d.sync += there[agent].eq(1)
         with m.If(self.run):
-            m.d.sync += [each.eq(0) for each in (*said, *there)]
+            m.d.sync += [each.eq(0) for each in (*said, *there, *taken)]
         return m

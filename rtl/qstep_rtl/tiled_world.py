@@ -31,11 +31,17 @@ from qstep_rtl.motions import (
     ORIGINS,
     START_FIELDS,
     Outcomes,
-    exceeds,
     later,
     starts,
     state_shapes,
-    times,
+)
+from qstep_rtl.tile_coder import (
+    UNIT_CLOCKS,
+    check_no_hash,
+    index_of,
+    rows_layout,
+    unit_of,
+    words_of,
 )
 
 __all__ = ["WRITE_CLOCKS", "TiledWorldCircuit", "check_tiles"]
@@ -49,7 +55,6 @@ _MOST_EDGES = 64
 _AGENTS = 16
 _DRAW_BITS = 16
 _ANSWER_CLOCKS = 3
-_UNIT_CLOCKS = 4
 _ACT_CLOCKS = 5
 """Clocks from a request to the clock in which it is known whether the agent goes on."""
 
@@ -83,7 +88,7 @@ class TiledWorldCircuit(Component):
 
     def __init__(self, world: IntegerWorld, tiles: Tiles) -> None:
         self._world, self._tiles = world, tiles
-        rows = data.ArrayLayout(ceil_log2(tiles.rows), tiles.planes)
+        rows = rows_layout(tiles)
         super().__init__(
             {
                 "agent": In(ceil_log2(_AGENTS)),
@@ -140,12 +145,13 @@ class TiledWorldCircuit(Component):
         agent, asked = later(m, self.agent), later(m, self.action)
         units = []
         for k, (_, above) in enumerate(moved):
-            seen = [self._unit(m, k, value >> shifts[k]) for value in above.values]
-            seen_later = Outcomes(seen, above.clocks + _UNIT_CLOCKS)
+            own = tiles.coordinates[k]
+            seen = [unit_of(m, own, tiles.tilings, value >> shifts[k]) for value in above.values]
+            seen_later = Outcomes(seen, above.clocks + UNIT_CLOCKS)
             units.append(
                 later(m, self._kept(m, f"seen{k}", seen_later, acted, writes, agent, asked))
             )
-        self._answer(m, self.rows, lambda k, offset: self._index(units[k], offset))
+        self._answer(m, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
         ended = self._kept(m, "end", ends, acted, writes, agent, asked)
         m.d.comb += self.terminated.eq(later(m, ended, _ANSWER_CLOCKS - 1))
 
@@ -153,7 +159,8 @@ class TiledWorldCircuit(Component):
         places = [self._start_units(k) for k in range(len(went))]
 
         def start_index(k: int, offset: int) -> Value:
-            return self._start_index(m, k, [self._index(unit, offset) for unit in places[k]])
+            indices = [index_of(unit, offset, tiles.tilings) for unit in places[k]]
+            return self._start_index(m, k, indices)
 
         self._answer(m, self.start_rows, start_index)
         return m
@@ -182,38 +189,10 @@ class TiledWorldCircuit(Component):
         ]
         return read.data[0 if len(values) == 1 else action]
 
-    def _unit(self, m: Module, k: int, above: Value) -> Value:
-        """Return the position in units of 1/T of a tile, four clocks later."""
-        own = self._tiles.coordinates[k]
-        most = own.tiles * self._tiles.tilings
-        # Where the product is out of range follows from its operand, in parallel with the multiplier.
-        least = -(-(most << own.shift) // own.scale)
-        below, beyond = later(m, above < 0, 3), later(m, exceeds(above, least - 1), 3)
-        unit = later(m, later(m, above) * own.scale, 2) >> own.shift
-        low = unit[: (most - 1).bit_length()]
-        return later(m, Mux(below, 0, Mux(beyond, most, low)))
-
     def _answer(self, m: Module, rows: data.View, index: Callable[[int, int], Value]) -> None:
-        """Drive rows one clock after the indices of coordinates, which are shifted by so many units.
-
-        One addition, if two coordinates are tiled together, is left to the clock of the answer.
-        """
-        tiles = self._tiles
-        plane = 0
-        for group in tiles.groups:
-            for t in range(tiles.tilings):
-                word: Value = Const(0)
-                factor = 1
-                for d, k in reversed(list(enumerate(group))):
-                    shifted = index(k, t * (2 * d + 1) % tiles.tilings)
-                    word = word + later(m, times(shifted, factor))
-                    factor *= tiles.coordinates[k].tiles + 1
-                m.d.comb += rows[plane].eq(word)
-                plane += 1
-
-    def _index(self, unit: Value | int, offset: int) -> Value | int:
-        """Return the index of the tile at a position."""
-        return (unit + offset) >> ceil_log2(self._tiles.tilings)
+        """Drive rows one clock after the indices of coordinates, which are shifted by so many units."""
+        words = words_of(m, self._tiles, index)
+        m.d.comb += [row.eq(word) for row, word in zip(rows, words, strict=True)]
 
     def _start_units(self, k: int) -> list[int]:
         """Return the position of a number of a start state, for each value of its field of the draw."""
@@ -234,11 +213,7 @@ class TiledWorldCircuit(Component):
 def check_tiles(world: IntegerWorld) -> None:
     """Raise ConfigError unless hardware can have a world with its tiles."""
     tiles = world.tiles
-    if tiles.hashes:
-        raise ConfigError(
-            f"acting.tiles.rows is {tiles.rows} and a tiling has {tiles.most_rows}; hardware does not "
-            "hash them: leave rows out, and use fewer tiles or smaller groups if they are too many"
-        )
+    check_no_hash(tiles)
     for k, (_, width) in enumerate(START_FIELDS[world.env_id]):
         first, last = (_start_unit(world, tiles, k, field) for field in (0, (1 << width) - 1))
         if last - first > _MOST_EDGES:

@@ -161,9 +161,13 @@ def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
             {"acting": Acting(clock_hz=1_000_000)},
             "acting.clock_hz is 1000000; on a bus agents have its",
         ),
+        (
+            {"acting": Acting(world="pins", tiles=Tiles([0], [1], 3, 1))},
+            r"acting.tiles is Tiles\(.*; on a bus the world gives the rows: leave it out",
+        ),
         ({"acting": Acting(agents=17)}, "acting has 17 agents; hardware has 1 to 16"),
     ],
-    ids=["lanes", "live", "clock", "room"],
+    ids=["lanes", "live", "clock", "tiles", "room"],
 )
 def test_what_no_bus_can_have_is_refused(
     changes: dict[str, Any], message: str, tmp_path: Path

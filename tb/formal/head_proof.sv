@@ -12,7 +12,7 @@
 
 module head_proof #(
     parameter int unsigned Lanes = 5,
-    parameter int unsigned IndexMask = 30'h00c7c7ff
+    parameter int unsigned IndexMask = 30'h03c7c7ff
 ) (
     input logic clk,
     input logic rst,
@@ -235,10 +235,10 @@ module head_proof #(
       Read_A : assert (!agents__done || agents__write || agents__read == came_q[35:4]);
       Busy_A : assert (!(run_q || (serves_q && what_q == Run)) || agents__busy);
     end
-    All_C : cover (clock_q == 7'd71 && agents__done && agents__lane == ALL);
-    Run_C : cover (clock_q == 7'd71 && at.done && serves_q && what_q == Run && steps_q == '1);
+    All_C : cover (clock_q == 7'd73 && agents__done && agents__lane == ALL);
+    Run_C : cover (clock_q == 7'd73 && at.done && serves_q && what_q == Run && steps_q == '1);
     Read_C :
-    cover (clock_q == 7'd115 && agents__done && !agents__write && agents__read == 32'h12345678 &&
+    cover (clock_q == 7'd117 && agents__done && !agents__write && agents__read == 32'h12345678 &&
            agents__lane == 8'd3);
   end
 

@@ -79,9 +79,9 @@ _LINK = (
     Proof(
         "head",
         "the head of a chain sends each request once, to lane k behind k zeros, and gives the "
-        "word that comes back: 5 lanes, indices of 18 bits",
+        "word that comes back: 5 lanes, indices of 20 bits",
         _files("chain_head.v head_proof"),
-        *(2, 116),
+        *(2, 118),
     ),
     Proof(
         "node",

@@ -193,8 +193,9 @@ def test_each_bit_of_a_world_at_pins_has_a_pin_of_the_header(name: str, number: 
         assert re.search(rf"wire width 1 {flow} \d+ +\\{port}\n", module)
         lines = [line for line in constraints.splitlines() if at in line]
         assert any(port in line.split('"') + line.split() for line in lines)
-    bits = " ".join(f"\\answer_next_state{bit} [0]" for bit in (2, 1, 0))
-    assert f"connect \\pin_answer_next_state_i {{ {bits} }}" in module
+    words = {"start_state": 3, "answer_terminated": 1, "answer_next_state": 3}
+    bits = [f"\\{word}{bit} [0]" for word, width in words.items() for bit in reversed(range(width))]
+    assert f"connect \\pin_answer_i {{ {' '.join(bits)} \\answer_reward" in module
 
 
 def test_families_differ_in_clocks_that_are_told_in_limits_of_blocks_and_in_plls() -> None:

@@ -18,8 +18,10 @@ from qstep.spec.agents import Acting
 from qstep.spec.config import Config
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentSettings
+from qstep.spec.tiles import Tiles
 from qstep_rtl import sources
 from qstep_rtl.generate import generate
+from qstep_rtl.tile_coder import CODER_CLOCKS
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
@@ -33,16 +35,26 @@ LATENCY = (18, 33)
 LED_LATENCY = (21, 36)
 """Likewise, at a board's pins."""
 
+TILES = Tiles([-400, 30], [420, 400], tiles=[4, 3], tilings=2, units=1)
+"""Of the numbers of `numbers` in the bench, some of which are outside."""
+
 
 def around(
-    agents: int, folder: Path, pins: Path = LED_PINS, *, at_board: bool = False, planes: int = 1
+    agents: int,
+    folder: Path,
+    pins: Path = LED_PINS,
+    *,
+    at_board: bool = False,
+    planes: int = 1,
+    tiles: Tiles | None = None,
 ) -> tuple[Config, SimPort]:
     """Return a device with a world at its own pins, or at those of a board."""
-    acting = Acting(agents=agents, world="pins", deadline=5000)
-    config = Config(8, 4, acting=acting, planes=planes)
+    acting = Acting(agents=agents, world="pins", deadline=5000, tiles=tiles)
+    config = Config(8 if tiles is None else tiles.rows, 4, acting=acting, planes=planes)
     generate(config, folder)
     text = BENCH.read_text(encoding="utf-8").replace("Agents = 3", f"Agents = {agents}")
     text = text.replace("Planes = 1", f"Planes = {planes}")
+    text = text.replace("Tiled = 0", f"Tiled = {tiles is not None:d}")
     bench = folder / BENCH.name
     bench.write_text(text.replace("AtBoard = 0", f"AtBoard = {at_board:d}"), encoding="utf-8")
     files = [*sources.rtl_files(config), folder / "qstep_device.v", pins, bench]
@@ -90,6 +102,43 @@ def test_agents_learn_at_the_pins_from_the_row_in_each_plane(
             assert differing(device, model) == []
 
 
+@pytest.mark.parametrize(
+    ("agents", "at_board"),
+    [
+        pytest.param(1, False, marks=pytest.mark.slow, id="one"),
+        pytest.param(3, False, id="three"),
+        pytest.param(1, True, marks=pytest.mark.slow, id="board"),
+    ],
+)
+def test_agents_learn_at_the_pins_from_observations(
+    agents: int, at_board: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config, port = around(agents, tmp_path, at_board=at_board, planes=TILES.planes, tiles=TILES)
+    assert config.acting is not None
+    settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
+    live = replace(config, acting=replace(config.acting, world="live"))
+    model = LiveModel(live, settings)
+
+    def rows(state: int) -> tuple[int, ...]:
+        return TILES.of((120 * state - 410, 9 * state**2))
+
+    states = [0] * agents
+    for agent in range(agents):
+        model.begin(rows(0), agent)
+    with LinkAgents(port, config, 0, settings) as device:
+        for steps in (300, 1, 2):
+            device.run(steps)
+            for agent in steps * list(range(agents)):
+                state = (states[agent] + model.states[agent].action + 1) % 8
+                states[agent] = state % 7  # from 7 an agent goes on in 0
+                reward = state * config.format.resolution
+                model.act(reward, rows(states[agent]), state == 7, agent)
+            assert differing(device, model) == []
+            if steps == 300:
+                least, most = LED_LATENCY if at_board else LATENCY
+                assert shown_latency(capfd) == (least + CODER_CLOCKS, most + CODER_CLOCKS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "error"),
@@ -120,6 +169,11 @@ def learn(
     with LinkAgents(port, config, 0, settings) as device:
         run_alike(device, model, 300)
         # before the first action of a second job, which answers nothing
-        said = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)
-        assert tuple(map(int, said[-1])) == latency
+        assert shown_latency(capfd) == latency
         run_alike(device, model, 1, 2)
+
+
+def shown_latency(capfd: pytest.CaptureFixture[str]) -> tuple[int, int]:
+    """Return the last latency that the bench has shown."""
+    least, most = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)[-1]
+    return int(least), int(most)

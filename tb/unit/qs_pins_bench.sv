@@ -5,8 +5,9 @@
 //             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
 //             acts through qs_pins, each phase of the handshake comes some clocks late, and the pins of an answer
 //             are noise while there is none. Prints the least and most clocks from an answer to the agent's next
-//             action whenever one of them changes. With two planes a state's second
-//             row is the first one inverted.
+//             action whenever one of them changes. With two planes a state's second row is the first one inverted.
+//             Where the device sees tiles, an answer has two numbers instead, those of the state from which the
+//             agent goes on.
 // Handshake   as pins.py, and qs_pins, have it
 // Reset       Nobody waits.
 // Invariants  AnswerIsTaken_A, ActionStays_A, RowsAgree_A
@@ -15,7 +16,9 @@ module qs_pins_bench #(
     parameter int unsigned Agents = 3,
     parameter int unsigned Planes = 1,  // 1 or 2
     parameter bit AtBoard = 0,  // with one agent
-    localparam int unsigned StateBits = 3 * Planes
+    parameter bit Tiled = 0,
+    localparam int unsigned StateBits = 3 * Planes,
+    localparam int unsigned NumberBits = 10  // as the tiles of test_pin_worlds have it
 ) (
     input logic clk,
     input logic rst,
@@ -33,7 +36,9 @@ module qs_pins_bench #(
   logic action_valid, answer_valid, answer_ready, answer_terminated;
   logic [3:0] action_agent, answer_agent;
   logic [StateBits-1:0] action_state, answer_next_state, start_state;
-  logic [ 1:0] action;
+  logic [2*NumberBits-1:0] observation;
+  logic [2:0] acts_in;  // the state in which the agent acts
+  logic [1:0] action;
   logic [15:0] answer_reward;
 
   qstep_device u_device (
@@ -41,6 +46,23 @@ module qs_pins_bench #(
       .build     ('0),
       .*
   );
+
+  if (Tiled) begin : gen_tiled
+    logic [2:0] state_q[Agents];
+
+    assign acts_in = state_q[action_agent];
+
+    always_ff @(posedge clk) begin
+      if (answer_valid && answer_ready) state_q[answer_agent] <= goes_on(answer_next_state[2:0]);
+      if (rst) for (int n = 0; n < Agents; n++) state_q[n] <= '0;
+    end
+  end else begin : gen_rows
+    assign acts_in = action_state[2:0];
+
+    always_ff @(posedge clk) begin
+      if (!rst && action_valid) RowsAgree_A : assert (action_state == rows(acts_in));
+    end
+  end
 
   logic [15:0] noise_q;
   always_ff @(posedge clk) begin
@@ -53,38 +75,55 @@ module qs_pins_bench #(
     return StateBits'({~state, state});
   endfunction
 
-  always_ff @(posedge clk) begin
-    if (!rst && action_valid) RowsAgree_A : assert (action_state == rows(action_state[2:0]));
-  end
+  // The state from which an agent goes on that has reached another.
+  function automatic logic [2:0] goes_on(logic [2:0] state);
+    return state == 3'd7 ? '0 : state;
+  endfunction
+
+  // The numbers of a state.
+  function automatic logic [2*NumberBits-1:0] numbers(logic [2:0] state);
+    int first, second;
+    first  = 120 * int'(state) - 410;
+    second = 9 * int'(state) * int'(state);
+    return {second[NumberBits-1:0], first[NumberBits-1:0]};
+  endfunction
 
   // At the pins this clock: whose answer is there, who acts, and whose answer's latency does not count.
   logic answered, acted, forgotten;
   logic [3:0] answered_agent, acted_agent;
 
   if (AtBoard) begin : gen_board
+    // The words of an answer, without those that the device does not have.
+    localparam int unsigned AnswerBits = 17 + 2 * StateBits + 2 * NumberBits;
+
     logic said, answered_q;
-    logic [StateBits-1:0] said_state;
-    logic [2:0] next_q;
+    logic [2:0] next_q, said_in;
     logic [1:0] said_action;
     logic [5:0] pause_q;
     logic there_q;
+    logic [AnswerBits-1:0] noise, answer;
+
+    assign noise = AnswerBits'({8{noise_q}});
+    assign answer = {
+      numbers(there_q ? goes_on(next_q) : '0),
+      rows('0),
+      there_q ? {next_q == 3'd7, rows(next_q), 16'(next_q)} : noise[16+StateBits:0]
+    };
 
     qs_pins #(
-        .StateBits (StateBits),
-        .ActionBits(2),
-        .Width     (16)
+        .ActionBits(5),
+        .AnswerBits(AnswerBits)
     ) u_pins (
-        .clk_i                  (clk),
-        .rst_i                  (rst),
-        .pin_action_valid_o     (said),
-        .pin_action_state_o     (said_state),
-        .pin_action_o           (said_action),
-        .pin_answer_valid_i     (answered_q),
-        .pin_answer_reward_i    (there_q ? 16'(next_q) : noise_q),
-        .pin_answer_next_state_i(there_q ? rows(next_q) : noise_q[StateBits-1:0]),
-        .pin_answer_terminated_i(there_q ? next_q == 3'd7 : noise_q[3]),
-        .pin_start_state_i      (rows('0)),
-        .*
+        .clk_i(clk),
+        .rst_i(rst),
+        .action_valid_i(action_valid),
+        .action_i({acts_in, action}),
+        .answer_valid_o(answer_valid),
+        .answer_o({observation, start_state, answer_terminated, answer_next_state, answer_reward}),
+        .pin_action_valid_o(said),
+        .pin_action_o({said_in, said_action}),
+        .pin_answer_valid_i(answered_q),
+        .pin_answer_i(answer)
     );
 
     assign answer_agent = '0;
@@ -97,7 +136,7 @@ module qs_pins_bench #(
         pause_q <= pause_q - 1'b1;
       end else if (said && !there_q) begin
         there_q <= 1'b1;
-        next_q  <= said_state[2:0] + 3'(said_action) + 1'b1;
+        next_q  <= said_in + 3'(said_action) + 1'b1;
         pause_q <= 6'(noise_q[3:0]);
       end else if (there_q && !answered_q) begin
         answered_q <= 1'b1;
@@ -116,13 +155,13 @@ module qs_pins_bench #(
 
     // An action stays at the pins until it is answered.
     logic said_q, before_q;
-    logic [StateBits+1:0] word_q;
+    logic [4:0] word_q;
     always_ff @(posedge clk) begin
       said_q   <= said;
       before_q <= answered_q;
-      word_q   <= {said_state, said_action};
+      word_q   <= {said_in, said_action};
       if (!rst && said_q && !answered_q) begin
-        ActionStays_A : assert (said && word_q == {said_state, said_action});
+        ActionStays_A : assert (said && word_q == {said_in, said_action});
       end
     end
 
@@ -151,13 +190,14 @@ module qs_pins_bench #(
     assign answer_terminated = next_q[answer_agent] == 3'd7;
     assign answer_reward = answer_valid ? 16'(next_q[answer_agent]) : noise_q;
     assign start_state = rows({3{rst}});  // under reset it does not matter
+    assign observation = numbers(answer_valid ? goes_on(next_q[answer_agent]) : '0);
 
     always_ff @(posedge clk) begin
       for (int n = 0; n < Agents; n++) if (left_q[n] != '0) left_q[n] <= left_q[n] - 1'b1;
       if (answer_valid && answer_ready) waits_q[answer_agent] <= 1'b0;
       if (action_valid) begin
         waits_q[action_agent] <= 1'b1;
-        next_q[action_agent]  <= action_state[2:0] + 3'(action) + 1'b1;
+        next_q[action_agent]  <= acts_in + 3'(action) + 1'b1;
         left_q[action_agent]  <= noise_q[4:0];
       end
       if (rst) begin

@@ -107,7 +107,8 @@ class Acting:
         Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
     tiles : Tiles, optional
         Of CartPole or Mountain Car; by default the world's own. Where the world is ``live``, the device
-        gets the rows, and these are the tiles from which its host takes them. No other world has any.
+        gets the rows, and these are the tiles from which its host takes them. At ``pins`` the device
+        gets the numbers of an observation, and takes the rows itself. No other world has any.
     """
 
     agents: int
@@ -161,7 +162,7 @@ class Acting:
             known = INTEGER_WORLDS[world]
             given = known.tiles if tiles is None else instance("acting.tiles", tiles, Tiles)
             assign(self, tiles=replace(known, tiles=given).tiles)
-        elif tiles is not None and not self.is_live:
+        elif tiles is not None and not (self.is_live or self.is_at_pins):
             raise ConfigError(
                 f"acting.tiles is {shown(tiles)}; it must be left out where acting.world is {world!r}"
             )

@@ -1,0 +1,137 @@
+"""Tile coding in hardware: from the numbers of an observation to its row in each plane.
+
+Function    :meth:`qstep.spec.tiles.Tiles.of`, bit for bit, for tiles that hash no rows.
+Latency     CODER_CLOCKS
+Throughput  One observation per clock.
+Reset       none
+Hazards     none
+Invariants  none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from amaranth.hdl import C, Cat, Const, Module, Mux, Shape, Value, signed
+from amaranth.lib import data
+from amaranth.lib.wiring import Component, In, Out
+from amaranth.utils import ceil_log2
+
+from qstep.errors import ConfigError
+from qstep.spec.config import Config
+from qstep.spec.tiles import Coordinate, Tiles
+from qstep_rtl.motions import exceeds, later, times
+
+__all__ = [
+    "CODER_CLOCKS",
+    "UNIT_CLOCKS",
+    "TileCoder",
+    "check_no_hash",
+    "index_of",
+    "number_shapes",
+    "rows_layout",
+    "states_of",
+    "unit_of",
+    "words_of",
+]
+
+UNIT_CLOCKS = 4
+"""Clocks from a number above its bound to its position."""
+
+CODER_CLOCKS = UNIT_CLOCKS + 2
+"""Clocks from an observation to its rows."""
+
+
+class TileCoder(Component):
+    """The rows of observations.
+
+    Parameters
+    ----------
+    tiles : Tiles
+
+    Attributes
+    ----------
+    numbers : In
+        The numbers of an observation in raw units, with the shapes of :func:`number_shapes`.
+    rows : Out
+        The row in each plane, CODER_CLOCKS later.
+    """
+
+    def __init__(self, tiles: Tiles) -> None:
+        self._tiles = tiles
+        numbers = {f"number{k}": shape for k, shape in enumerate(number_shapes(tiles))}
+        super().__init__(
+            {"numbers": In(data.StructLayout(numbers)), "rows": Out(rows_layout(tiles))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        tiles = self._tiles
+        units = [
+            unit_of(m, own, tiles.tilings, later(m, self.numbers[f"number{k}"] - own.low))
+            for k, own in enumerate(tiles.coordinates)
+        ]
+        words = words_of(m, tiles, lambda k, offset: index_of(units[k], offset, tiles.tilings))
+        m.d.comb += [row.eq(word) for row, word in zip(self.rows, words, strict=True)]
+        return m
+
+
+def rows_layout(tiles: Tiles) -> data.ArrayLayout:
+    """Return the layout of the row in each plane, the first one lowest."""
+    return data.ArrayLayout(ceil_log2(tiles.rows), tiles.planes)
+
+
+def states_of(config: Config, rows: Iterable[Value]) -> Value:
+    """Return rows as a state of agents: the row in each plane, with the bits of a state."""
+    return Cat(Cat(row, C(0, config.state_bits - len(row))) for row in rows)
+
+
+def number_shapes(tiles: Tiles) -> list[Shape]:
+    """Return the shape of each number of an observation: the narrowest one that holds both bounds."""
+    return [
+        signed(1 + max(abs(bound + (bound < 0)).bit_length() for bound in (own.low, own.high)))
+        for own in tiles.coordinates
+    ]
+
+
+def check_no_hash(tiles: Tiles) -> None:
+    """Raise ConfigError if tiles hash their rows."""
+    if tiles.hashes:
+        raise ConfigError(
+            f"acting.tiles.rows is {tiles.rows} and a tiling has {tiles.most_rows}; hardware does not "
+            "hash them: leave rows out, and use fewer tiles or smaller groups if they are too many"
+        )
+
+
+def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
+    """Return a position in units of 1/T of a tile, UNIT_CLOCKS after the number `above` the bound."""
+    most = own.tiles * tilings
+    # Where the product is out of range follows from its operand, in parallel with the multiplier.
+    least = -(-(most << own.shift) // own.scale)
+    below, beyond = later(m, above < 0, 3), later(m, exceeds(above, least - 1), 3)
+    unit = later(m, later(m, above) * own.scale, 2) >> own.shift
+    low = unit[: (most - 1).bit_length()]
+    return later(m, Mux(below, 0, Mux(beyond, most, low)))
+
+
+def index_of(unit: Value | int, offset: int, tilings: int) -> Value | int:
+    """Return the index of the tile at a position."""
+    return (unit + offset) >> ceil_log2(tilings)
+
+
+def words_of(m: Module, tiles: Tiles, index: Callable[[int, int], Value]) -> list[Value]:
+    """Return the row in each plane one clock after the indices of coordinates, shifted by some units.
+
+    One addition, if two coordinates are tiled together, is left to the clock of the rows.
+    """
+    words = []
+    for group in tiles.groups:
+        for t in range(tiles.tilings):
+            word: Value = Const(0)
+            factor = 1
+            for d, k in reversed(list(enumerate(group))):
+                shifted = index(k, t * (2 * d + 1) % tiles.tilings)
+                word = word + later(m, times(shifted, factor))
+                factor *= tiles.coordinates[k].tiles + 1
+            words.append(word)
+    return words
