@@ -37,7 +37,7 @@ def check(module: ModuleType, tiles: Tiles) -> None:
     def number(k: int) -> int:
         own = tiles.coordinates[k]
         near = rng.choice((own.low, own.high, *ends[k])) + rng.randint(-2, 2)
-        value = rng.choice((near, rng.randint(*ends[k])))
+        value: int = rng.choice((near, rng.randint(*ends[k])))
         return max(ends[k][0], min(ends[k][1], value))
 
     async def bench(ctx: Any) -> None:
