@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tb.uvm.lane_items import Batch
 
 from qstep import Config, Hyperparameters, Rounding, Transitions
-from qstep.spec.fixed import greatest_coefficient
+from qstep.spec.fixed import COEFFICIENT_BITS, COEFFICIENT_WIDTH, greatest_coefficient
 from qstep_rtl.timing import write_stage
 
 __all__ = [
@@ -216,6 +216,28 @@ def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
                 ),
                 hyper=Hyperparameters(alpha, gamma, mode, seed=int(rng.integers(1 << 63))),
             )
+        if config.coefficient_bits > COEFFICIENT_BITS:
+            yield _half_batch(rng, config, mode)
+
+
+def _half_batch(rng: Generator, config: Config, mode: Rounding) -> Batch:
+    """Return updates of zeros by one and a half, up or down, which small alphas hardly ever give."""
+    state, action = (x.ravel() for x in np.indices((min(config.states, 4), config.actions)))
+    alpha = 1 << (COEFFICIENT_WIDTH - 1)  # times 2^-f
+    reward = 3 << (config.coefficient_bits - COEFFICIENT_WIDTH)
+    return Batch(
+        f"halves-{mode.value}",
+        _transitions(
+            config,
+            state=state,
+            action=action,
+            reward_raw=rng.choice([-reward, reward], len(state)),
+            next_state=state,
+            terminated=True,
+        ),
+        hyper=Hyperparameters(alpha / (1 << config.coefficient_bits), 0.0, mode),
+        table=np.zeros((config.states, config.actions), np.int32),
+    )
 
 
 def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
