@@ -4,7 +4,7 @@
 
 Without a file, the files that differ from the last commit are checked. Of the tests of ``make test``,
 those are chosen whose simulation or proof reads a SystemVerilog file, or that plant a fault in it, and
-those that import a Python file, the closest first. At the end, those that are left are listed.
+those that import a Python file, the closest first. At the end, the tests that did not run are listed.
 """
 
 import argparse

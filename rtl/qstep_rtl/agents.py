@@ -26,7 +26,7 @@ from qstep_rtl.existing_agents import existing_agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.pins import PinWorld, connect_pins, pins_of
 from qstep_rtl.tile_coder import check_no_hash, states_of
-from qstep_rtl.tiled_world import WRITE_CLOCKS, TiledWorldCircuit, check_tiles
+from qstep_rtl.tiled_world import WRITE_CLOCKS, TiledWorldCircuit, check_starts
 from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 
 __all__ = ["Agents", "check_room", "lane_parameters"]
@@ -67,10 +67,10 @@ def check_room(config: Config) -> None:
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
             "table need a world that is a table or a circuit"
         )
-    if acting.is_at_pins and acting.tiles is not None:
+    if acting.tiles is not None and not acting.is_live:
         check_no_hash(acting.tiles)
     if acting.is_tiled:
-        check_tiles(acting.integer_world)
+        check_starts(acting.integer_world)
         config.format.quantise(acting.integer_world.reward)
     elif config.planes > 1 and not (acting.is_live or acting.is_at_pins):
         worlds = " or ".join(map(repr, (*INTEGER_WORLDS, "live", "pins")))

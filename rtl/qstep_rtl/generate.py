@@ -18,8 +18,8 @@ from qstep_rtl import sources
 from qstep_rtl.agents import check_room
 from qstep_rtl.device import ByteDevice, UartDevice
 from qstep_rtl.generated_top import GeneratedTop
-from qstep_rtl.invariants import GENERATED
-from qstep_rtl.island import ISLAND_FILE, island_verilog
+from qstep_rtl.invariants import as_verilog
+from qstep_rtl.island import ISLAND_FILE, island_files
 
 __all__ = ["MANIFEST_NAME", "Manifest", "generate", "generated_files"]
 
@@ -112,24 +112,22 @@ def generate(config: Config, folder: Path) -> Manifest:
     tops, texts = {}, {}
     for name, kind in _TOPS.items():
         top = GeneratedTop(kind(config))
-        text = verilog.convert(
-            top, name=name, platform=GENERATED, emit_src=False, strip_internal_attrs=True
-        )
-        texts[f"{name}.v"] = text.encode()
+        texts[f"{name}.v"] = as_verilog(top, name)
         tops[name] = {"file": f"{name}.v", "ports": _ports(top)}
-    islands = {ISLAND_FILE: island_verilog(config).encode()} if config.lanes > 1 else {}
+    islands = island_files(config)
+    generated = {name: text.encode() for name, text in {**texts, **islands}.items()}
 
     written_by_hand = {path.name: path.read_bytes() for path in sources.rtl_files(config)}
     others = (*sources.includes(), *sources.circuit(config))
     included = {path.name: path.read_bytes() for path in others}
-    texts |= islands
     manifest = Manifest(
         config=config.to_dict(),
         digest=config.digest,
         tops=tops,
         sources=[*written_by_hand, *islands],
         files={
-            name: _sha256(content) for name, content in (texts | written_by_hand | included).items()
+            name: _sha256(content)
+            for name, content in (generated | written_by_hand | included).items()
         },
         versions={
             "amaranth": metadata.version("amaranth"),
@@ -137,6 +135,6 @@ def generate(config: Config, folder: Path) -> Manifest:
         },
     )
     make_folder(folder)
-    for name, content in {**texts, MANIFEST_NAME: manifest.to_json().encode()}.items():
+    for name, content in {**generated, MANIFEST_NAME: manifest.to_json().encode()}.items():
         write_atomically(folder / name, content)
     return manifest

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from amaranth.back import verilog
 from amaranth.hdl import Assert, Module, ValueLike
+from amaranth.lib.wiring import Component
 
-__all__ = ["GENERATED", "invariant"]
+__all__ = ["GENERATED", "as_verilog", "invariant"]
 
 
 class _Generated:
@@ -12,7 +14,15 @@ class _Generated:
 
 
 GENERATED = _Generated()
-"""The platform of :func:`qstep_rtl.generate.generate`; a simulation elaborates without a platform."""
+"""The platform of :func:`as_verilog`; a simulation elaborates without a platform."""
+
+
+def as_verilog(block: Component, name: str) -> str:
+    """Return the Verilog of a block as a module of a name, without its invariants."""
+    text: str = verilog.convert(
+        block, name=name, platform=GENERATED, emit_src=False, strip_internal_attrs=True
+    )
+    return text
 
 
 def invariant(m: Module, platform: object, holds: ValueLike, text: str) -> None:

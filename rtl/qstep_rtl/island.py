@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Instance, Module
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.spec.config import Config
 from qstep_rtl.agents import Agents
 from qstep_rtl.chain_head import DOWN, UP, index_mask
-from qstep_rtl.invariants import GENERATED
+from qstep_rtl.invariants import as_verilog
 
-__all__ = ["ISLAND", "ISLAND_FILE", "Island", "island_verilog"]
+__all__ = ["ISLAND", "ISLAND_FILE", "Island", "island_files"]
 
 ISLAND = "qs_island"
 """The name of the module."""
 
 ISLAND_FILE = f"{ISLAND}.v"
+"""The generated file that holds it."""
 
 
 class Island(Component):
@@ -96,13 +96,6 @@ class Island(Component):
         return m
 
 
-def island_verilog(config: Config) -> str:
-    """Return the Verilog of the islands of a farm; `config` has several lanes."""
-    text: str = verilog.convert(
-        Island(config),
-        name=ISLAND,
-        platform=GENERATED,
-        emit_src=False,
-        strip_internal_attrs=True,
-    )
-    return text
+def island_files(config: Config) -> dict[str, str]:
+    """Return the Verilog of a farm's islands by the name of its file; nothing without several lanes."""
+    return {ISLAND_FILE: as_verilog(Island(config), ISLAND)} if config.lanes > 1 else {}

@@ -47,23 +47,25 @@ def pins_of(config: Config) -> dict[str, Member]:
     acting = config.acting
     if acting is None or not acting.is_at_pins:
         return {}
-    state = config.planes * config.state_bits
-    seen = (
-        None if acting.tiles is None else sum(shape.width for shape in number_shapes(acting.tiles))
-    )
-    return {
+    state, seen, left_out = config.planes * config.state_bits, 0, {"observation"}
+    if acting.tiles is not None:
+        seen = sum(shape.width for shape in number_shapes(acting.tiles))
+        left_out = {"action_state", "answer_next_state", "start_state"}
+    pins = {
         "action_valid": Out(1),
         "action_agent": Out(AGENT_BITS),
-        **({"action_state": Out(state)} if seen is None else {}),
+        "action_state": Out(state),
         "action": Out(config.action_bits),
         "answer_valid": In(1),
         "answer_ready": Out(1),
         "answer_agent": In(AGENT_BITS),
         "answer_reward": In(signed(config.format.width)),
-        **({"answer_next_state": In(state)} if seen is None else {"observation": In(seen)}),
+        "answer_next_state": In(state),
+        "observation": In(seen),
         "answer_terminated": In(1),
-        **({"start_state": In(state)} if seen is None else {}),
+        "start_state": In(state),
     }
+    return {name: member for name, member in pins.items() if name not in left_out}
 
 
 def connect_pins(m: Module, config: Config, outer: Component, inner: Component) -> None:
@@ -107,10 +109,12 @@ class PinWorld(Component):
                 "terminated": 1,
             }
         )
-        said, there, taken = (
-            Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
-            for name in ("said", "there", "taken")
-        )
+
+        def flags(name: str) -> Array:
+            return Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
+
+        said, there = flags("said"), flags("there")
+        taken = there if self._tiles is None else flags("taken")  # before it is there
         m.submodules.answers = answers = Memory(shape=answer, depth=max(2, self._agents), init=[])
         read, write = answers.read_port(), answers.write_port()
 

@@ -27,12 +27,12 @@ __all__ = [
     "UNIT_CLOCKS",
     "TileCoder",
     "check_no_hash",
+    "drive_rows",
     "index_of",
     "number_shapes",
     "rows_layout",
     "states_of",
     "unit_of",
-    "words_of",
 ]
 
 UNIT_CLOCKS = 4
@@ -71,8 +71,7 @@ class TileCoder(Component):
             unit_of(m, own, tiles.tilings, later(m, self.numbers[f"number{k}"] - own.low))
             for k, own in enumerate(tiles.coordinates)
         ]
-        words = words_of(m, tiles, lambda k, offset: index_of(units[k], offset, tiles.tilings))
-        m.d.comb += [row.eq(word) for row, word in zip(self.rows, words, strict=True)]
+        drive_rows(m, tiles, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
         return m
 
 
@@ -119,12 +118,14 @@ def index_of(unit: Value | int, offset: int, tilings: int) -> Value | int:
     return (unit + offset) >> ceil_log2(tilings)
 
 
-def words_of(m: Module, tiles: Tiles, index: Callable[[int, int], Value]) -> list[Value]:
-    """Return the row in each plane one clock after the indices of coordinates, shifted by some units.
+def drive_rows(
+    m: Module, tiles: Tiles, rows: data.View, index: Callable[[int, int], Value]
+) -> None:
+    """Drive the row in each plane one clock after the indices of coordinates, shifted by some units.
 
     One addition, if two coordinates are tiled together, is left to the clock of the rows.
     """
-    words = []
+    planes = iter(rows)
     for group in tiles.groups:
         for t in range(tiles.tilings):
             word: Value = Const(0)
@@ -133,5 +134,4 @@ def words_of(m: Module, tiles: Tiles, index: Callable[[int, int], Value]) -> lis
                 shifted = index(k, t * (2 * d + 1) % tiles.tilings)
                 word = word + later(m, times(shifted, factor))
                 factor *= tiles.coordinates[k].tiles + 1
-            words.append(word)
-    return words
+            m.d.comb += next(planes).eq(word)

@@ -14,7 +14,6 @@ Invariants  none
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -37,14 +36,13 @@ from qstep_rtl.motions import (
 )
 from qstep_rtl.tile_coder import (
     UNIT_CLOCKS,
-    check_no_hash,
+    drive_rows,
     index_of,
     rows_layout,
     unit_of,
-    words_of,
 )
 
-__all__ = ["WRITE_CLOCKS", "TiledWorldCircuit", "check_tiles"]
+__all__ = ["WRITE_CLOCKS", "TiledWorldCircuit", "check_starts"]
 
 WRITE_CLOCKS = 12
 """Clocks from a write of a state until its agent may ask."""
@@ -151,7 +149,7 @@ class TiledWorldCircuit(Component):
             units.append(
                 later(m, self._kept(m, f"seen{k}", seen_later, acted, writes, agent, asked))
             )
-        self._answer(m, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
+        drive_rows(m, tiles, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
         ended = self._kept(m, "end", ends, acted, writes, agent, asked)
         m.d.comb += self.terminated.eq(later(m, ended, _ANSWER_CLOCKS - 1))
 
@@ -162,7 +160,7 @@ class TiledWorldCircuit(Component):
             indices = [index_of(unit, offset, tiles.tilings) for unit in places[k]]
             return self._start_index(m, k, indices)
 
-        self._answer(m, self.start_rows, start_index)
+        drive_rows(m, tiles, self.start_rows, start_index)
         return m
 
     def _kept(
@@ -189,11 +187,6 @@ class TiledWorldCircuit(Component):
         ]
         return read.data[0 if len(values) == 1 else action]
 
-    def _answer(self, m: Module, rows: data.View, index: Callable[[int, int], Value]) -> None:
-        """Drive rows one clock after the indices of coordinates, which are shifted by so many units."""
-        words = words_of(m, self._tiles, index)
-        m.d.comb += [row.eq(word) for row, word in zip(rows, words, strict=True)]
-
     def _start_units(self, k: int) -> list[int]:
         """Return the position of a number of a start state, for each value of its field of the draw."""
         _, width = START_FIELDS[self._world.env_id][k]
@@ -210,10 +203,9 @@ class TiledWorldCircuit(Component):
         return later(m, chosen)
 
 
-def check_tiles(world: IntegerWorld) -> None:
-    """Raise ConfigError unless hardware can have a world with its tiles."""
+def check_starts(world: IntegerWorld) -> None:
+    """Raise ConfigError if too many of a world's tiles begin or end among its start states."""
     tiles = world.tiles
-    check_no_hash(tiles)
     for k, (_, width) in enumerate(START_FIELDS[world.env_id]):
         first, last = (_start_unit(world, tiles, k, field) for field in (0, (1 << width) - 1))
         if last - first > _MOST_EDGES:

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Instance, Module, Signal
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.spec.config import Config
 from qstep_rtl.agents import check_room
 from qstep_rtl.device import LINK, ByteDevice, UartDevice
-from qstep_rtl.invariants import GENERATED
-from qstep_rtl.island import island_verilog
+from qstep_rtl.invariants import as_verilog
+from qstep_rtl.island import island_files
 
 __all__ = ["CLOCKS", "SimulatedTop", "simulated"]
 
@@ -99,11 +98,5 @@ def simulated(config: Config, *, uart: bool = False) -> str:
     """
     check_room(config)
     device = (UartDevice if uart else ByteDevice)(config, sleeps=True)
-    text: str = verilog.convert(
-        SimulatedTop(device),
-        name="qstep_top" if uart else "qstep_device",
-        platform=GENERATED,
-        emit_src=False,
-        strip_internal_attrs=True,
-    )
-    return text + (island_verilog(config) if config.lanes > 1 else "")
+    text = as_verilog(SimulatedTop(device), "qstep_top" if uart else "qstep_device")
+    return "".join([text, *island_files(config).values()])

@@ -49,9 +49,10 @@ endmodule
 
 
 def write_top(config: Config, folder: Path, more: str = "") -> None:
-    """Write the generated top, which is made only once, with `more` appended, and the islands."""
+    """Write the generated files, which are made only once, with `more` appended to the top."""
     for name in generated_files(config, "qstep_top"):
-        (folder / name).write_text(generated(config)[Path(name).stem] + more, encoding="utf-8")
+        text = generated(config)[Path(name).stem]
+        (folder / name).write_text(text + more * (name == "qstep_top.v"), encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ module qs_pins_bench #(
   logic [3:0] answered_agent, acted_agent;
 
   if (AtBoard) begin : gen_board
-    // The words of an answer, without those that the device does not have.
+    // A board sends all words of an answer here; the device ignores those for which it has no port.
     localparam int unsigned AnswerBits = 17 + 2 * StateBits + 2 * NumberBits;
 
     logic said, answered_q;

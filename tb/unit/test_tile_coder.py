@@ -29,7 +29,7 @@ def check(module: ModuleType, tiles: Tiles) -> None:
     """Give the coder an observation in each clock: the bounds, their neighbours, and any others."""
     coder = module.TileCoder(tiles)
     rng = random.Random(3)
-    ends = []
+    ends: list[tuple[int, int]] = []
     for shape in module.number_shapes(tiles):
         half = 1 << (shape.width - 1)
         ends.append((-half, half - 1))

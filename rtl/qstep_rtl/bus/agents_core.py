@@ -10,7 +10,6 @@ Invariants  none
 
 from __future__ import annotations
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib.wiring import Component, In, Out
 
@@ -18,7 +17,7 @@ from qstep.spec.agents import Acting
 from qstep.spec.config import Config
 from qstep_rtl.agents import Agents
 from qstep_rtl.handle_agents import AgentsSignature
-from qstep_rtl.invariants import GENERATED
+from qstep_rtl.invariants import as_verilog
 from qstep_rtl.pins import connect_pins, pins_of
 
 __all__ = ["CORE", "agents_core", "record_bytes", "stream_planes"]
@@ -66,7 +65,4 @@ def record_bytes(config: Config) -> int:
 
 def agents_core(config: Config) -> str:
     """Return the Verilog of the agents; it needs the sources of :func:`qstep_rtl.sources.rtl_files`."""
-    text: str = verilog.convert(
-        _Core(config), name=CORE, platform=GENERATED, emit_src=False, strip_internal_attrs=True
-    )
-    return text
+    return as_verilog(_Core(config), CORE)
