@@ -229,6 +229,9 @@ class SacConfig(NetworkConfig):
         Steps for which such a random action is held, 1 or more: a car in a valley needs several.
     tau : float
         How far the target critics move towards the critics at each update, 0..1.
+    policy_frequency : int
+        Updates of the critics between those of the policy and the temperature, which then take as many
+        steps on one batch; 1 or more.
     temperature : float
         Weight of the entropy, the first one if it is learnt; above 0.
     learn_temperature : bool
@@ -246,13 +249,14 @@ class SacConfig(NetworkConfig):
     learning_starts: int = 5_000
     action_hold: int = 1
     tau: float = 0.005
+    policy_frequency: int = 2
     temperature: float = 1.0
     learn_temperature: bool = True
 
     def __post_init__(self) -> None:
         NetworkConfig.__post_init__(self)
         sizes = ("batch_size", "gradient_steps", "buffer_size", "learning_starts", "action_hold")
-        self._check(integer, *sizes, low=1, high=_MOST)
+        self._check(integer, *sizes, "policy_frequency", low=1, high=_MOST)
         self._check(real, "tau")
         self._check(_finite, "critic_learning_rate", "temperature")
         self._check(boolean, "learn_temperature")

@@ -190,16 +190,19 @@ class Sac(VectorLearner):
     def _learn(self) -> None:
         config, size = self.config, self.config.batch_size
         batches = self.replay.uniform(self.generator)
-        shape = (config.gradient_steps, 2, size, self.spaces.actions)
+        frequency = config.policy_frequency
+        shape = (config.gradient_steps, 1 + frequency, size, self.spaces.actions)
         noise = self._on_device(self.generator.standard_normal(shape, np.float32))
         seen = self._on_device(batches.seen)[..., :-1]
         action, reward, discount = map(self._on_device, batches[1:4])
         for k in range(config.gradient_steps):
             before, after = torch.split(seen[k], size)
             self._learn_values(before, action[k], reward[k], discount[k], after, noise[k, 0])
-            self._learn_actions(before, noise[k, 1])
+            if self.updates % frequency == 0:
+                for drawn in noise[k, 1:]:
+                    self._learn_actions(before, drawn)
             self._moving.lerp_(self._trained["critics"].flat, config.tau)
-        self.updates += config.gradient_steps
+            self.updates += 1
 
     def _learn_values(
         self,
