@@ -11,7 +11,7 @@ module qstep_axi_bench;
 
   localparam EPSILON_ONE = 1 << 24;  // every action is drawn
 
-  integer agent, word, state, action, slot, table_number, plane;
+  integer agent, word, state, action, slot, table_number, plane, number;
   reg [8*RECORD_BYTES-1:0] answer;
   reg [5:0] taken[0:AGENTS-1];
 
@@ -20,6 +20,12 @@ module qstep_axi_bench;
       write(REG_WORD_REGION, {29'b0, region});
       write(REG_WORD_INDEX, {2'b0, index});
     end
+  endtask
+
+  // Where agents see tiles, the lowest observation stands for row 0 of each plane.
+  task observe;
+    for (number = 0; number < NUMBERS; number = number + 1)
+      answer[128+32*number+:32] = 32'h8000_0000;
   endtask
 
   initial begin
@@ -64,19 +70,27 @@ module qstep_axi_bench;
       for (word = 0; word < 1 << STARTS_START_BIT; word = word + 1) write(REG_WORD, 0);
     end
 
-    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on.
-    for (plane = 0; plane < PLANES; plane = plane + 1)
+    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on; or where the
+    // first observation says.
+    for (plane = 0; NUMBERS == 0 && plane < PLANES; plane = plane + 1)
       write(REG_START_STATE, plane << 16 | plane & 1);
+    if (NUMBERS != 0) begin
+      answer = 0;
+      answer[113] = 1;  // not an answer: where agents begin
+      observe;
+      send(answer);
+    end
     write(REG_STEPS, 1);
     write(REG_STEPS_HIGH, 0);
     write(REG_CONTROL, 1);  // run
-    // With the world at the streams, each action leads to row 1 of each plane, with a reward.
+    // With the world at the streams, each action leads to row 1 of each plane, or back, with a reward.
     for (agent = 0; AT_PINS && agent < AGENTS; agent = agent + 1) begin
       receive;
       found = received[63:32];
       check("state", received[31:0], 0);
-      answer = {32'd0, REWARD, 32'd1, received[31:0]};
-      for (plane = 1; plane < PLANES; plane = plane + 1) begin
+      answer = {32'd0, REWARD, NUMBERS == 0 ? 32'd1 : 32'd0, received[31:0]};
+      observe;
+      for (plane = 1; NUMBERS == 0 && plane < PLANES; plane = plane + 1) begin
         found = received[112+16*plane+:16];
         check("row of plane", plane, plane & 1);
         answer[112+16*plane+:16] = 1;
@@ -95,7 +109,7 @@ module qstep_axi_bench;
       // Alpha is 1/2 and the table was 0. With two tables, one of them has learned.
       for (plane = 0; AT_PINS && !SHARED && plane < PLANES; plane = plane + 1) begin
         select(TABLE, plane << TABLE_TABLE_NUMBER_BIT | agent << TABLE_AGENT_BIT |
-               (plane & 1) << TABLE_STATE_BIT | taken[agent]);
+               (NUMBERS == 0 ? plane & 1 : 0) << TABLE_STATE_BIT | taken[agent]);
         read(REG_WORD);
         if (TABLES > PLANES && found == 0) begin
           select(TABLE, 1 << TABLE_TABLE_NUMBER_BIT | agent << TABLE_AGENT_BIT | taken[agent]);

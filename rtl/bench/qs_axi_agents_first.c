@@ -12,6 +12,9 @@
 
 #define EPSILON_ONE (1u << 24)  // every action is drawn
 
+#define LOWEST (1u << 31)  // of an observation's numbers; where agents see tiles, it stands for row 0 of each plane
+#define FIRST (2u << 16)  // in the fourth word: not an answer, but the observation with which agents begin
+
 // Write consecutive words of a memory; zeros if there are none to copy.
 static void store(const struct qstep_bus *bus, int region, uint32_t index, const uint32_t *words, int count) {
     bus->write(AT(word_region), region);
@@ -55,17 +58,25 @@ const char *qstep_first(const struct qstep_bus *bus) {
     }
     prepare(bus);
 
-    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on.
-    for (uint32_t plane = 0; plane < QSTEP_PLANES; plane++) bus->write(AT(start_state), plane << 16 | (plane & 1));
+    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on; or where the
+    // first observation says.
+    for (uint32_t plane = 0; !QSTEP_NUMBERS && plane < QSTEP_PLANES; plane++)
+        bus->write(AT(start_state), plane << 16 | (plane & 1));
+    if (QSTEP_NUMBERS) {
+        uint32_t first[QSTEP_RECORD_BYTES / 4] = {0, 0, 0, FIRST};
+        for (int n = 0; n < QSTEP_NUMBERS; n++) first[4 + n] = LOWEST;
+        bus->send(first);
+    }
     bus->write(AT(steps), 1);
     bus->write(AT(steps_high), 0);
     bus->write(AT(control), 1);  // run
-    // With the world at the streams, each action leads to row 1 of each plane, with a reward.
+    // With the world at the streams, each action leads to row 1 of each plane, or back, with a reward.
     for (int n = 0; QSTEP_AT_PINS && n < QSTEP_AGENTS; n++) {
         uint32_t action[QSTEP_RECORD_BYTES / 4];
         bus->receive(action);
-        uint32_t answer[QSTEP_RECORD_BYTES / 4] = {action[0], 1, QSTEP_REWARD, 0};
-        for (int plane = 1; plane < QSTEP_PLANES; plane++) {
+        uint32_t answer[QSTEP_RECORD_BYTES / 4] = {action[0], !QSTEP_NUMBERS, QSTEP_REWARD, 0};
+        for (int number = 0; number < QSTEP_NUMBERS; number++) answer[4 + number] = LOWEST;
+        for (int plane = 1; !QSTEP_NUMBERS && plane < QSTEP_PLANES; plane++) {
             const int word = 4 + (plane - 1) / 2, bit = (plane - 1) % 2 * 16;
             if ((action[word] >> bit & 0xFFFF) != (uint32_t)(plane & 1)) return "an agent does not start in its rows";
             answer[word] |= 1u << bit;

@@ -5,8 +5,8 @@
 //             qs_agents_regs.rdl describes, and two streams of records (qs_bus_live). Golden model: ActingModel in
 //             qstep.golden.agents.
 // Timing      From the beat that completes an answer to the first beat of the agent's next action: 22 to 37 clocks
-//             with 4 actions and Q-learning, 18 to 33 of which are the agents' (docs/live-worlds.md), and the
-//             beats of other agents' actions in front of it.
+//             with 4 actions and Q-learning, 18 to 33 of which are the agents' (docs/live-worlds.md), 6 more with
+//             tiles, and the beats of other agents' actions in front of it.
 // Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits as long as it must. One
 //             control access at a time. Without a world outside, the streams are silent.
 // Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job, forgets actions, answers
@@ -24,7 +24,8 @@ module qs_axi_agents #(
     parameter int unsigned Width = 16,
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned Agents = 16,
-    parameter int unsigned Planes = 1,  // with a world outside; otherwise 1
+    parameter int unsigned Planes = 1,  // with a world outside that sends rows; otherwise 1
+    parameter int unsigned Numbers = 0,  // of an observation, if such a world sends those
     parameter bit AtPins = 1,  // the world is outside
     parameter int unsigned StreamBytes = 4,  // of a beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported
@@ -162,6 +163,7 @@ module qs_axi_agents #(
   // --- The agents, and their world ----------------------------------------------------------------------
   localparam int unsigned RowBits = $clog2(States);
   localparam int unsigned StateBits = Planes * RowBits;
+  localparam int unsigned SeenBits = Numbers == 0 ? 1 : 32 * Numbers;
   localparam int unsigned ActionBits = $clog2(Actions);
 
   logic action_valid, answer_valid, answer_ready, answer_terminated;
@@ -169,6 +171,7 @@ module qs_axi_agents #(
   logic [StateBits-1:0] action_state, answer_next_state;
   logic [ActionBits-1:0] action;
   logic [Width-1:0] answer_reward;
+  logic [SeenBits-1:0] observation;
   logic [Planes-1:0][RowBits-1:0] start_state;
   logic [RowBits-1:0] start_row;
 
@@ -212,11 +215,14 @@ module qs_axi_agents #(
       .answer_reward,
       .answer_next_state,
       .answer_terminated,
+      .observation,
       .start_state
   );
 
   if (AtPins) begin : gen_outside
-    localparam int unsigned RecordBytes = 1 << $clog2(14 + 2 * Planes);
+    localparam int unsigned RecordBytes = 1 << $clog2(
+        Numbers == 0 ? 14 + 2 * Planes : 16 + 4 * Numbers
+    );
 
     logic in_valid, in_last, in_cut, out_valid, out_ready;
     logic [8*RecordBytes-1:0] in_data, out_data;
@@ -244,6 +250,7 @@ module qs_axi_agents #(
         .Width      (Width),
         .Agents     (Agents),
         .Planes     (Planes),
+        .Numbers    (Numbers),
         .RecordBytes(RecordBytes)
     ) u_live (
         .clk_i,
@@ -266,7 +273,8 @@ module qs_axi_agents #(
         .answer_agent_o     (answer_agent),
         .answer_reward_o    (answer_reward),
         .answer_next_state_o(answer_next_state),
-        .answer_terminated_o(answer_terminated)
+        .answer_terminated_o(answer_terminated),
+        .observation_o      (observation)
     );
 
     qs_bus_spread #(
@@ -301,7 +309,7 @@ module qs_axi_agents #(
     assign to_regs.cut.value.incr = 1'b0;
 
     assign answer_valid = 1'b0;
-    assign {answer_agent, answer_reward, answer_next_state, answer_terminated} = '0;
+    assign {answer_agent, answer_reward, answer_next_state, answer_terminated, observation} = '0;
 
     logic unused;
     assign unused = ^{s_axis_tvalid, s_axis_tdata, s_axis_tlast, m_axis_tready, answer_ready,

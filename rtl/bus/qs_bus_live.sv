@@ -4,8 +4,10 @@
 // Function    An action is a record: bytes 0..3 agent, 4..7 state, 8..11 action. An answer likewise: 0..3 agent,
 //             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). With several
 //             planes the state in these bytes is the row of plane 0; the rows of the others follow from byte 16,
-//             two bytes each, and the rest is 0. An answer is dropped if a field is out of range, if it is cut
-//             off, or if its agent's action has not been sent or already has an answer.
+//             two bytes each, and the rest is 0. Where the agents see tiles, records have no states; the numbers of
+//             an observation follow from byte 16, four bytes each. A record like an answer with 2 for terminated is
+//             the observation with which agents begin. An answer is dropped if a field is out of range, if it is
+//             cut off, or if its agent's action has not been sent or already has an answer.
 // Timing      An answer reaches the agent in the clock after its record; an action can be taken in the clock
 //             after it was made. One of each per clock.
 // Handshake   Answers are always accepted. Actions stay until they are taken. forget_i for one clock: a job
@@ -19,15 +21,17 @@
 `include "qs_assert.svh"
 
 module qs_bus_live #(
-    parameter  int unsigned States      = 32,                // as qs_agents
-    parameter  int unsigned Actions     = 4,
-    parameter  int unsigned Width       = 16,
-    parameter  int unsigned Agents      = 16,                // 1..16
-    parameter  int unsigned Planes      = 1,                 // 1..16
-    parameter  int unsigned RecordBytes = 16,                // at least 14 + 2 Planes
-    localparam int unsigned RowBits     = $clog2(States),
-    localparam int unsigned StateBits   = Planes * RowBits,
-    localparam int unsigned ActionBits  = $clog2(Actions)
+    parameter int unsigned States = 32,  // as qs_agents
+    parameter int unsigned Actions = 4,
+    parameter int unsigned Width = 16,
+    parameter int unsigned Agents = 16,  // 1..16
+    parameter int unsigned Planes = 1,  // 1..16
+    parameter int unsigned Numbers = 0,  // of an observation; 0 if answers have states
+    parameter int unsigned RecordBytes = 16,  // at least 14 + 2 Planes, or 16 + 4 Numbers
+    localparam int unsigned RowBits = $clog2(States),
+    localparam int unsigned StateBits = Planes * RowBits,
+    localparam int unsigned SeenBits = Numbers == 0 ? 1 : 32 * Numbers,
+    localparam int unsigned ActionBits = $clog2(Actions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -49,27 +53,29 @@ module qs_bus_live #(
     input logic [ StateBits-1:0] action_state_i,
     input logic [ActionBits-1:0] action_i,
 
-    output logic                 answer_valid_o,
-    input  logic                 answer_ready_i,
-    output logic [          3:0] answer_agent_o,
-    output logic [    Width-1:0] answer_reward_o,
+    output logic answer_valid_o,
+    input logic answer_ready_i,
+    output logic [3:0] answer_agent_o,
+    output logic [Width-1:0] answer_reward_o,
     output logic [StateBits-1:0] answer_next_state_o,
-    output logic                 answer_terminated_o
+    output logic answer_terminated_o,
+    output logic [SeenBits-1:0] observation_o  // of the answer; the first one while forget_i is 1
 );
 
   // --- Answers --------------------------------------------------------------------------------------
-  logic have_q, cut_q, legal_q, legal;
+  logic have_q, cut_q, legal_q, legal, first_q, is_first;
   logic [15:0] out_q;  // agents whose action has been sent
   logic [31:0] reward;
   logic [Planes-1:0][RowBits-1:0] next_state;
 
-  assign reward = in_data_i[95:64];
+  assign reward   = in_data_i[95:64];
+  assign is_first = Numbers != 0 && in_data_i[127:112] == 16'd2;
 
   always_comb begin
-    legal = in_data_i[31:0] < Agents && in_data_i[63:32] < States &&
-        reward == 32'($signed(reward[Width-1:0])) && in_data_i[127:96] >> 17 == '0 &&
-        in_data_i[111:96] == '0 && !in_cut_i;
-    legal &= in_data_i >> 112 + 16 * Planes == '0;
+    legal = in_data_i[31:0] < Agents && reward == 32'($signed(reward[Width-1:0])) &&
+        in_data_i[111:96] == '0 && (in_data_i[127:113] == '0 || is_first) && !in_cut_i;
+    legal &= in_data_i >> (Numbers != 0 ? 128 + 32 * Numbers : 112 + 16 * Planes) == '0;
+    legal &= in_data_i[63:32] < (Numbers != 0 ? 1 : States);
     next_state[0] = in_data_i[32+:RowBits];
     for (int unsigned t = 1; t < Planes; t++) begin
       legal &= 32'(in_data_i[112+16*t+:16]) < States;
@@ -81,16 +87,28 @@ module qs_bus_live #(
     have_q <= in_valid_i && !rst_i;
     cut_q <= in_cut_i;
     legal_q <= legal;
+    first_q <= is_first;
     {answer_terminated_o, answer_reward_o, answer_next_state_o, answer_agent_o} <= {
       in_data_i[112], reward[Width-1:0], next_state, in_data_i[3:0]
     };
   end
 
   logic answered;
-  assign answer_valid_o = have_q && legal_q && out_q[answer_agent_o];
+  assign answer_valid_o = have_q && legal_q && !first_q && out_q[answer_agent_o];
   assign answered = answer_valid_o && answer_ready_i;
   assign cut_o = have_q && cut_q;
-  assign refused_o = have_q && !cut_q && !answered;
+  assign refused_o = have_q && !cut_q && !answered && !(legal_q && first_q);
+
+  if (Numbers != 0) begin : gen_numbers
+    logic [SeenBits-1:0] seen_q, begin_q;
+    always_ff @(posedge clk_i) begin
+      seen_q <= in_data_i[128+:SeenBits];
+      if (in_valid_i && legal && is_first) begin_q <= in_data_i[128+:SeenBits];
+    end
+    assign observation_o = forget_i ? begin_q : seen_q;
+  end else begin : gen_states
+    assign observation_o = '0;
+  end
 
   // --- Actions --------------------------------------------------------------------------------------
   logic room, taken;

@@ -42,7 +42,7 @@ def pins_of(config: Config) -> dict[str, Member]:
     observation : In
         Instead of these two where the world is seen through tiles: the numbers of an observation, the
         first one lowest. That of an answer is what the agent sees after its action or, if its episode
-        has ended, at the start of the next. An agent without an answer begins with what is there.
+        has ended, at the start of the next. Agents begin with what is there when the job begins.
     """
     acting = config.acting
     if acting is None or not acting.is_at_pins:
@@ -159,7 +159,10 @@ class PinWorld(Component):
             m.submodules.coder = coder = TileCoder(self._tiles)
             coming = Signal(clocks)
             next_state = states_of(self._config, coder.rows)
-            start_state = Mux(given[-1], late[-1].next_state, next_state)
+            first = Signal.like(next_state)
+            start_state = Mux(given[-1], late[-1].next_state, first)
+            with m.If(later(m, self.run, clocks)):
+                m.d.sync += first.eq(next_state)
             m.d.comb += [coder.numbers.as_value().eq(self.observation), is_there.eq(coming[-1])]
             m.d.sync += coming.eq(Mux(self.run, 0, coming << 1 | accepted))
         agent = later(m, self.answer_agent, clocks)

@@ -10,6 +10,7 @@ from tb.bus.axi_agents_tests import AgentsPort
 from tb.bus.axi_runs import axi_planes
 from tb.bus.first_in_c import first_in_c
 
+from qstep import Config
 from qstep.device import registers
 from qstep.device.live import LiveModel
 from qstep.spec.memory_map import PLACE
@@ -24,10 +25,10 @@ _LATENCY = {2: (22, 37), 10: (24, 41), 16: (24, 41)}
 
 
 class Answer(NamedTuple):
-    """An answer; the reward is raw."""
+    """An answer; the reward is raw. `seen` is a row in each plane, or the numbers of an observation."""
 
     agent: int
-    rows: Rows
+    seen: Rows
     reward: int
     reserved: int = 0
     terminated: int = 0
@@ -38,7 +39,7 @@ class PlanesPort(AgentsPort):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
-        self.config = axi_planes(int(dut.Planes.value))
+        self.config = self.built(dut)
         self.record = record_bytes(self.config)
         acting = self.config.acting
         assert acting is not None
@@ -46,20 +47,29 @@ class PlanesPort(AgentsPort):
         self.live = LiveModel(live, self.settings)
         self.start_rows: Rows = ()
 
-    def rows(self) -> Rows:
+    @staticmethod
+    def built(dut: Any) -> Config:
+        """Return the configuration that the simulation was built for."""
+        return axi_planes(int(dut.Planes.value))
+
+    def seen(self) -> Rows:
         """Return a random row in each plane."""
         return tuple(random.randrange(self.config.states) for _ in range(self.config.planes))
 
-    async def start_in(self, rows: Rows) -> None:
+    def rows(self, seen: Rows, ends: bool) -> Rows:
+        """Return the rows from which an agent goes on after such an answer."""
+        return self.start_rows if ends else seen
+
+    async def start_in(self, seen: Rows) -> None:
         """Let episodes start in these rows."""
-        for plane, row in enumerate(rows):
+        for plane, row in enumerate(seen):
             await self.write("start_state", value=row, plane=plane)
             assert await self.field("start_state", "plane") == plane
-        self.start_rows = rows
+        self.start_rows = seen
 
     async def begin_with_model(self) -> None:
         """Choose start rows, in which every agent begins."""
-        await self.start_in(self.rows())
+        await self.start_in(self.seen())
         for agent in range(self.agents):
             self.live.begin(self.start_rows, agent)
 
@@ -85,10 +95,10 @@ class PlanesPort(AgentsPort):
     async def reply(self, agent: int) -> None:
         """Answer an agent, in the model too."""
         reward = random.randint(self.config.format.minimum, self.config.format.maximum)
-        ends, rows = random.random() < 0.15, self.rows()
-        await self.source.send(self.packed(Answer(agent, rows, reward, terminated=int(ends))))
+        ends, seen = random.random() < 0.15, self.seen()
+        await self.source.send(self.packed(Answer(agent, seen, reward, terminated=int(ends))))
         resolution = self.config.format.resolution
-        self.live.act(reward * resolution, self.start_rows if ends else rows, ends, agent)
+        self.live.act(reward * resolution, self.rows(seen, ends), ends, agent)
 
     async def world(self) -> None:
         waiting: list[int] = []
@@ -113,6 +123,57 @@ class PlanesPort(AgentsPort):
         rows = tuple(PLACE.unpack(read(PLACE.region, index))["state"] for index in indexes)
         return replace(super().state(agent, read), state=rows)
 
+    async def learn(self) -> None:
+        """Run jobs with stalls on every channel, and compare everything with the model."""
+        await self.begin_with_model()
+        cocotb.start_soon(self.world())
+        made = 0
+        for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
+            self.stall(stalls)
+            self.wait = wait
+            await self.run(steps)
+            made += steps * self.agents
+            await self.start_in(self.seen())
+        self.stall(0)
+        await self.check(self.live)
+        names = ("answers", "actions", "refused", "cut", "errors")
+        assert [await self.read(name) for name in names] == [made, made, 0, 0, 0]
+
+    async def latency(self) -> tuple[int, int]:
+        """Return the least and most clocks from an answer to its agent's next action."""
+        await self.begin_with_model()
+
+        async def one_after_the_other() -> None:
+            waiting = [await self.acted() for _ in range(self.agents)]
+            while True:
+                await self.clocks(random.randrange(40))
+                await self.reply(waiting.pop(0))
+                waiting.append(await self.acted())
+
+        cocotb.start_soon(one_after_the_other())
+        await self.begin(300)
+        said = await self.latencies(200)
+        return min(said), max(said)
+
+    async def drop(self, good: Answer, bad: list[Answer]) -> None:
+        """Send answers that are refused, and parts of a good one, and compare with the model."""
+        await self.begin_with_model()
+        await self.begin(20)
+        waiting = [await self.acted() for _ in range(self.agents)]
+        for answer in bad:
+            await self.source.send(self.packed(answer))
+        await self.source.send(self.packed(good, padding=1))
+        ends = range(size := int(self.dut.StreamBytes.value), self.record, size)
+        for end in ends:
+            await self.source.send(self.packed(good)[:end])
+        for agent in waiting:
+            await self.reply(agent)
+        cocotb.start_soon(self.world())
+        await self.idle()
+        await self.check(self.live)
+        assert await self.read("refused") == len(bad) + 1
+        assert await self.read("cut") == len(ends)
+
 
 @cocotb.test()
 async def first_job_in_c_passes(dut: Any) -> None:
@@ -122,20 +183,7 @@ async def first_job_in_c_passes(dut: Any) -> None:
 
 @cocotb.test()
 async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any) -> None:
-    port = await PlanesPort.started(dut)
-    await port.begin_with_model()
-    cocotb.start_soon(port.world())
-    made = 0
-    for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
-        port.stall(stalls)
-        port.wait = wait
-        await port.run(steps)
-        made += steps * port.agents
-        await port.start_in(port.rows())
-    port.stall(0)
-    await port.check(port.live)
-    counts = [await port.read(name) for name in ("answers", "actions", "refused", "cut", "errors")]
-    assert counts == [made, made, 0, 0, 0]
+    await (await PlanesPort.started(dut)).learn()
 
 
 @cocotb.test()
@@ -156,43 +204,16 @@ async def a_start_row_that_is_not_there_stands_for_0_and_a_plane_for_none(dut: A
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def an_action_follows_its_answer_as_fast_as_the_page_says(dut: Any) -> None:
     port = await PlanesPort.started(dut)
-    await port.begin_with_model()
-
-    async def one_after_the_other() -> None:
-        waiting = [await port.acted() for _ in range(port.agents)]
-        while True:
-            await port.clocks(random.randrange(40))
-            await port.reply(waiting.pop(0))
-            waiting.append(await port.acted())
-
-    cocotb.start_soon(one_after_the_other())
-    await port.begin(300)
-    said = await port.latencies(200)
-    assert (min(said), max(said)) == _LATENCY[port.config.planes]
+    assert await port.latency() == _LATENCY[port.config.planes]
 
 
 @cocotb.test()
 async def answers_out_of_range_or_cut_off_are_dropped_and_counted(dut: Any) -> None:
     port = await PlanesPort.started(dut)
-    await port.begin_with_model()
-    await port.begin(20)
-    waiting = [await port.acted() for _ in range(port.agents)]
     good = Answer(0, (1,) * port.config.planes, 5)
     bad = [good._replace(reserved=1), good._replace(terminated=2), good._replace(agent=port.agents)]
     for plane in range(port.config.planes):
         for row in (port.config.states, 1 << 15):
-            rows = (*good.rows[:plane], row, *good.rows[plane + 1 :])
-            bad.append(good._replace(rows=rows))
-    for answer in bad:
-        await port.source.send(port.packed(answer))
-    await port.source.send(port.packed(good, padding=1))
-    ends = range(size := int(dut.StreamBytes.value), port.record, size)
-    for end in ends:
-        await port.source.send(port.packed(good)[:end])
-    for agent in waiting:
-        await port.reply(agent)
-    cocotb.start_soon(port.world())
-    await port.idle()
-    await port.check(port.live)
-    assert await port.read("refused") == len(bad) + 1
-    assert await port.read("cut") == len(ends)
+            rows = (*good.seen[:plane], row, *good.seen[plane + 1 :])
+            bad.append(good._replace(seen=rows))
+    await port.drop(good, bad)

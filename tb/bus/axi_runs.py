@@ -11,7 +11,8 @@ from tools.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
 from qstep import Acting, Algorithm, Config
 from qstep._io.files import write_atomically
-from qstep_rtl.bus.agents_core import CORE, agents_core, stream_planes
+from qstep.spec.tiles import Tiles
+from qstep_rtl.bus.agents_core import CORE, agents_core, stream_numbers, stream_planes
 from qstep_rtl.bus.registers import AGENTS, LANE, write_block
 from qstep_rtl.sources import source
 
@@ -19,6 +20,7 @@ __all__ = [
     "AXI_AGENTS",
     "AXI_BEATS",
     "AXI_LANES",
+    "AXI_SENSORS",
     "AXI_SHARED",
     "MORE_AXI_LANES",
     "MOST_ACTIONS",
@@ -100,6 +102,16 @@ def axi_planes(planes: int) -> Config:
     return Config(5, 3, acting=acting, planes=planes)
 
 
+_TILES = Tiles([-(1 << 31), 30], [420, 400], tiles=[4, 3], tilings=2, units=1)
+
+AXI_SENSORS = Config(
+    *(_TILES.rows, 3),
+    acting=Acting(agents=2, world="pins", deadline=100_000, tiles=_TILES),
+    planes=_TILES.planes,
+)
+"""Agents that see two numbers through tiles; their world is the test."""
+
+
 @cache
 def _agents_sources(config: Config) -> tuple[Path, ...]:
     """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
@@ -119,6 +131,7 @@ _AGENT_TESTS = {
     "axi_acting_tests": (_ACTING, 4),
     "axi_reset_tests": (AXI_SHARED[0], 4),
     "axi_planes_tests": (axi_planes(2), 4),
+    "axi_sensors_tests": (AXI_SENSORS, 4),
 }
 """The agents of each module of tests, and the bytes of a beat."""
 
@@ -140,6 +153,7 @@ def axi_agents_run(
         "Actions": config.actions,
         "Agents": acting.agents,
         "Planes": stream_planes(config),
+        "Numbers": stream_numbers(config),
         "AtPins": int(not acting.is_table),
         "StreamBytes": stream_bytes or size,
     }

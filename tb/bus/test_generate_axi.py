@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tb.bus.axi_runs import AXI_SENSORS
 from tb.generated_bench import run_bench
 
 from qstep import Acting, Config
@@ -123,10 +124,11 @@ def test_two_agents_have_as_many_tables_each_as_their_learner_asks(
         (CONFIG, 8),
         (Config(4, 3, "Q4.4", acting=Acting(2, "double-q", world="pins")), 4),
         (Config(4, 3, acting=Acting(2, world="pins"), planes=10), 16),
+        (AXI_SENSORS, 8),
         (Config(4, 3, acting=Acting(3, shared_table=True, outcomes=2, starts=2)), 16),
         (CAR, 4),
     ],
-    ids=["lane", "pins", "pins-planes", "table", "planes"],
+    ids=["lane", "pins", "pins-planes", "pins-tiles", "table", "planes"],
 )
 def test_bench_passes(config: Config, stream_bytes: int, tmp_path: Path) -> None:
     generate_axi(config, tmp_path, stream_bytes)
@@ -161,13 +163,9 @@ def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
             {"acting": Acting(clock_hz=1_000_000)},
             "acting.clock_hz is 1000000; on a bus agents have its",
         ),
-        (
-            {"acting": Acting(world="pins", tiles=Tiles([0], [1], 3, 1))},
-            r"acting.tiles is Tiles\(.*; on a bus the world gives the rows: leave it out",
-        ),
         ({"acting": Acting(agents=17)}, "acting has 17 agents; hardware has 1 to 16"),
     ],
-    ids=["lanes", "live", "clock", "tiles", "room"],
+    ids=["lanes", "live", "clock", "room"],
 )
 def test_what_no_bus_can_have_is_refused(
     changes: dict[str, Any], message: str, tmp_path: Path

@@ -38,6 +38,11 @@ def test_agents_on_axi_with_two_planes_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_planes_tests"), test=only))
 
 
+@pytest.mark.bench("tb.bus.axi_sensors_tests", "qs_axi_agents qs_acting")
+def test_agents_on_axi_that_see_tiles_match_the_model(only: str) -> None:
+    run(replace(axi_agents_run("axi_sensors_tests"), test=only))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("planes", "stream_bytes"), [(10, 8), (16, 16)])
 def test_agents_on_axi_with_many_planes_match_the_model(planes: int, stream_bytes: int) -> None:
@@ -97,7 +102,12 @@ def test_lane_on_axi_matches_the_model_for_long(parameters: dict[str, int], seed
         pytest.param("axi_lane_tests", marks=pytest.mark.slow),
         *(
             pytest.param(tests, marks=pytest.mark.release)
-            for tests in ("axi_agents_tests", "axi_edges_tests", "axi_planes_tests")
+            for tests in (
+                "axi_agents_tests",
+                "axi_edges_tests",
+                "axi_planes_tests",
+                "axi_sensors_tests",
+            )
         ),
     ],
 )

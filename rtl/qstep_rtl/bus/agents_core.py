@@ -10,19 +10,23 @@ Invariants  none
 
 from __future__ import annotations
 
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import Cat, ClockDomain, Module, Mux, Shape, Value
 from amaranth.lib.wiring import Component, In, Out
 
 from qstep.spec.agents import Acting
 from qstep.spec.config import Config
+from qstep.spec.tiles import Tiles
 from qstep_rtl.agents import Agents
 from qstep_rtl.handle_agents import AgentsSignature
 from qstep_rtl.invariants import as_verilog
 from qstep_rtl.pins import connect_pins, pins_of
+from qstep_rtl.tile_coder import number_shapes
 
-__all__ = ["CORE", "agents_core", "record_bytes", "stream_planes"]
+__all__ = ["CORE", "agents_core", "record_bytes", "stream_numbers", "stream_planes", "stream_tiles"]
 
 CORE = "qstep_agents"
+
+_NUMBER_BITS = 32
 
 
 class _Core(Component):
@@ -38,7 +42,7 @@ class _Core(Component):
             acting=Acting(world="pins"),
             planes=stream_planes(config),
         )
-        pins = pins_of(at_pins)
+        pins = pins_of(at_pins) | {"observation": In(max(1, _NUMBER_BITS * stream_numbers(config)))}
         super().__init__({"clk": In(1), "rst": In(1), **host, **pins})
 
     def elaborate(self, platform: object) -> Module:
@@ -50,17 +54,47 @@ class _Core(Component):
             inner, outer = getattr(core.agents, name), getattr(self, name)
             m.d.comb += inner.eq(outer) if member.flow == Out else outer.eq(inner)
         connect_pins(m, self._config, self, core)
+        if (tiles := stream_tiles(self._config)) is not None:
+            numbers = (
+                _clipped(self.observation.word_select(k, _NUMBER_BITS), shape)
+                for k, shape in enumerate(number_shapes(tiles))
+            )
+            m.d.comb += core.observation.eq(Cat(*numbers))  # instead of its words
         return m
 
 
+def _clipped(word: Value, shape: Shape) -> Value:
+    """Return the number of a shape that is nearest to a word."""
+    number, sign = word.as_signed(), word[-1]
+    above = number[shape.width - 1 : -1]
+    fits = Mux(sign, above.all(), ~above.any())
+    end = Cat((~sign).replicate(shape.width - 1), sign)
+    return Mux(fits, number[: shape.width], end)
+
+
+def stream_tiles(config: Config) -> Tiles | None:
+    """Return the tiles through which agents see the observations at the streams."""
+    acting = config.acting
+    return acting.tiles if acting is not None and acting.is_at_pins else None
+
+
 def stream_planes(config: Config) -> int:
-    """Return the rows of a state at the streams: 1 where the world is inside."""
-    return config.planes if config.acting is not None and config.acting.is_at_pins else 1
+    """Return the rows of a state at the streams: 1 where no states pass them."""
+    outside = config.acting is not None and config.acting.is_at_pins
+    return config.planes if outside and stream_tiles(config) is None else 1
+
+
+def stream_numbers(config: Config) -> int:
+    """Return the numbers of an observation at the streams: 0 where none pass them."""
+    tiles = stream_tiles(config)
+    return 0 if tiles is None else len(tiles.coordinates)
 
 
 def record_bytes(config: Config) -> int:
-    """Return the bytes of a record, the least power of two that holds a row in each plane."""
-    return 1 << (13 + 2 * stream_planes(config)).bit_length()
+    """Return the bytes of a record, the least power of two that holds all rows or numbers."""
+    numbers = stream_numbers(config)
+    used = 16 + 4 * numbers if numbers else 14 + 2 * stream_planes(config)
+    return 1 << (used - 1).bit_length()
 
 
 def agents_core(config: Config) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from qstep._io.files import make_folder, write_atomically
 from qstep.errors import ConfigError
-from qstep.spec.checks import integer, shown
+from qstep.spec.checks import integer
 from qstep.spec.config import Config
 from qstep_rtl import sources
 from qstep_rtl.agents import check_room
-from qstep_rtl.bus.agents_core import CORE, agents_core, stream_planes
+from qstep_rtl.bus.agents_core import CORE, agents_core, stream_numbers, stream_planes
 from qstep_rtl.bus.registers import ADDRESS_BITS, AGENTS, LANE, write_block, write_documents
 from qstep_rtl.bus.start import start_files
 from qstep_rtl.generate import MANIFEST_NAME, Manifest
@@ -50,10 +50,6 @@ def check_bus(config: Config) -> None:
         raise ConfigError(f"lanes is {config.lanes}; on a bus it must be 1")
     if acting.is_live:
         raise ConfigError("acting.world is 'live'; on a bus a world outside is 'pins'")
-    if acting.is_at_pins and acting.tiles is not None:
-        raise ConfigError(
-            f"acting.tiles is {shown(acting.tiles)}; on a bus the world gives the rows: leave it out"
-        )
     if acting.clock_hz is not None:
         raise ConfigError(
             f"acting.clock_hz is {acting.clock_hz}; on a bus agents have its clock: leave it out"
@@ -103,6 +99,7 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
         kind = {
             "Agents": acting.agents,
             "Planes": stream_planes(config),
+            "Numbers": stream_numbers(config),
             "AtPins": int(acting.is_at_pins),
         }
     parameters = {

@@ -12,7 +12,7 @@ from qstep.spec.config import Config
 from qstep.spec.fixed import COEFFICIENT_WIDTH, coefficients
 from qstep.spec.memory_map import INDEX, LIMIT
 from qstep_rtl import sources
-from qstep_rtl.bus.agents_core import record_bytes, stream_planes
+from qstep_rtl.bus.agents_core import record_bytes, stream_numbers
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
 __all__ = ["BENCH", "CONFIG", "FIRST", "INSTANCE", "start_files"]
@@ -60,7 +60,8 @@ def _constants(config: Config) -> dict[str, int]:
     return constants | {
         "AGENTS": acting.agents,
         "TABLES": 2 if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING else config.planes,
-        "PLANES": stream_planes(config),
+        "PLANES": config.planes if acting.is_at_pins else 1,
+        "NUMBERS": stream_numbers(config),
         "SHARED": int(acting.shared_table),
         "AT_PINS": int(acting.is_at_pins),
         "OUTCOMES": acting.outcomes if acting.is_table else 0,
