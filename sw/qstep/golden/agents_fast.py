@@ -69,7 +69,7 @@ _COLUMN_TYPES = tuple(
 class CompiledAgents(Agents):
     """Agents whose states and counters are in arrays; `agent` is the type of these records.
 
-    :attr:`table` is a live view, not a copy.
+    A row takes `row_entries` entries in memory. :attr:`table` is a live view, not a copy.
     """
 
     def __init__(
@@ -78,13 +78,15 @@ class CompiledAgents(Agents):
         world: WorldTable | TiledWorld,
         settings: Sequence[AgentSettings],
         agent: np.dtype[Any],
+        row_entries: int,
     ) -> None:
         super().__init__(config, world, settings)
-        self._table: NDArray[np.int32] = np.zeros(config.table_shape, np.int32)
+        self._entries = np.zeros((*config.table_shape[:-1], row_entries), np.int32)
+        self._table: NDArray[np.int32] = self._entries[..., : config.actions]
         self._settings = np.zeros(self._acting.agents, SETTINGS)
         self._agents = np.zeros(self._acting.agents, agent)
         alone = not self._acting.shared_table or self._acting.agents == 1
-        self._stride = self._table.size // self._acting.agents if alone else 0
+        self._stride = self._entries.size // self._acting.agents if alone else 0
         self._put_settings(settings, self._first_states(settings))
 
     @property
@@ -135,7 +137,7 @@ class FastActingModel(CompiledAgents):
     ) -> None:
         instance("world", world, WorldTable, ", which World.table(config) returns")
         check_world(config, world)
-        super().__init__(config, world, settings, AGENT)
+        super().__init__(config, world, settings, AGENT, config.actions)
         acting = self._acting
         self._blocks = _parts_of_run(acting.agents, acting.agents > 1 and not acting.shared_table)
         number_format, bits = config.format, config.coefficient_bits
@@ -168,7 +170,7 @@ class FastActingModel(CompiledAgents):
         )
         for first, end, blocks in self._blocks:
             run(
-                self._table.reshape(-1)[first * self._stride :],
+                self._entries.reshape(-1)[first * self._stride :],
                 self._stride,
                 self._rules,
                 self._agents[first:end],

@@ -11,7 +11,7 @@ from qstep.errors import ConfigError
 from qstep.golden.agents_fast import CompiledAgents
 from qstep.golden.agents_kernel import AGENT, ALGORITHMS
 from qstep.golden.contract import check_world
-from qstep.golden.tiled_kernel import KINDS, Rules, Scratch, TileTables, run
+from qstep.golden.tiled_kernel import KINDS, Rules, Scratch, TileTables, row_entries, run
 from qstep.mdp.tiled import TiledWorld
 from qstep.spec.checks import instance, integer
 from qstep.spec.config import Config
@@ -51,7 +51,8 @@ class FastTiledModel(CompiledAgents):
         numbers, tiles = world.world.limits, world.world.tiles
         fields = {name: AGENT[name] for name in AGENT.names or ()}
         fields["state"] = np.dtype((np.int64, len(numbers)))
-        super().__init__(config, world, settings, np.dtype([*fields.items()], align=True))
+        agent = np.dtype([*fields.items()], align=True)
+        super().__init__(config, world, settings, agent, row_entries(config.actions))
         number_format, bits = config.format, config.coefficient_bits
         bias = config.rounding.bias(bits)
         kind = np.int32 if number_format.width <= _NARROW else np.int64
@@ -87,7 +88,7 @@ class FastTiledModel(CompiledAgents):
         if trace:
             raise ConfigError("trace is True; agents in a world seen through tiles leave none")
         run(
-            self._table.reshape(-1),
+            self._entries.reshape(-1),
             self._stride,
             *self._constant,
             self._agents,

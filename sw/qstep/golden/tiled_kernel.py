@@ -1,8 +1,8 @@
 """The loop of :mod:`qstep.golden.tiled_fast`: the steps of agents in an integer world, compiled.
 
 One loop is compiled per world, algorithm, number of actions, shape of the tiles and width of sums, so
-that the loops over planes and actions unroll. The draws of a batch of steps are made in advance, in
-vector instructions.
+that the loops over planes and actions unroll. A row is read as one vector, and the draws of a batch of
+steps are made in advance, in vector instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba.extending import overload
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from qstep._io.compiled import compiled
@@ -30,13 +32,19 @@ from qstep.spec.integer_worlds import CART_POLE, MOUNTAIN_CAR, State
 from qstep.spec.random import WEYL
 from qstep.spec.tiles import Tiles, hashed
 
-__all__ = ["KINDS", "Rules", "Scratch", "TileTables", "run"]
+__all__ = ["KINDS", "Rules", "Scratch", "TileTables", "row_entries", "run"]
 
 _SARSA, _EXPECTED = (ALGORITHMS.index(own) for own in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA))
 _BATCH = 32
 """Steps whose draws are made in advance."""
 _M16 = np.uint32((1 << 16) - 1)
 _M32 = (1 << 32) - 1
+
+
+def row_entries(actions: int) -> int:
+    """Return the entries that a row takes in memory: a power of two, to be read as one vector."""
+    return 1 << (actions - 1).bit_length()
+
 
 _Columns = tuple[NDArray[np.int32], ...]
 
@@ -78,7 +86,7 @@ class TileTables(NamedTuple):
         G, D and T zeros: the numbers are part of the types.
     hashing : ndarray of bool, shape (G,)
         Whether the numbers of each group are hashed.
-    rows, stride, actions : int
+    rows, stride, width : int
         Rows into which numbers are hashed, entries per plane, and entries per row.
     """
 
@@ -95,11 +103,12 @@ class TileTables(NamedTuple):
     hashing: NDArray[np.bool_]
     rows: int
     stride: int
-    actions: int
+    width: int
 
     @classmethod
     def of(cls, tiles: Tiles, states: int, actions: int) -> Self:
         """Return the tables of `tiles` for planes of `states` rows and `actions` actions."""
+        width = row_entries(actions)
         low, _, most, scale, shift = np.array(tiles.coordinates, np.int64).T.copy()
         most *= tiles.tilings
         depth = max(map(len, tiles.groups))
@@ -116,8 +125,8 @@ class TileTables(NamedTuple):
                 units = np.arange(most[pick[g, d]] + 1)
                 part = (units[:, None] + t * (2 * d + 1) % len(t)) // len(t) * radix
                 if not hashing[g]:
-                    part *= actions
-                    part += (g * len(t) + t) * states * actions if d == 0 else 0
+                    part *= width
+                    part += (g * len(t) + t) * states * width if d == 0 else 0
                 start[g, d] = sum(map(np.size, parts))
                 parts.append(part)
         return cls(
@@ -133,8 +142,8 @@ class TileTables(NamedTuple):
             tilings=(0,) * tiles.tilings,
             hashing=hashing,
             rows=tiles.rows,
-            stride=states * actions,
-            actions=actions,
+            stride=states * width,
+            width=width,
         )
 
 
@@ -234,7 +243,7 @@ def _(array, like):  # type: ignore[no-untyped-def]
 def _locate(tiles, seen, units, entries):  # type: ignore[no-untyped-def]
     """Write the first entry of the row in each plane."""
     low, scale, shift, most, pick, part, start = tiles[:7]
-    groups, depth, tilings, hashing, rows, stride, actions = tiles[7:]
+    groups, depth, tilings, hashing, rows, stride, width = tiles[7:]
     for c in range(len(seen)):
         u = ((seen[c] - low[c]) * scale[c]) >> shift[c]
         units[c] = min(max(u, 0), most[c]) * len(tilings)
@@ -249,7 +258,7 @@ def _locate(tiles, seen, units, entries):  # type: ignore[no-untyped-def]
         if hashing[g]:
             for t in range(len(tilings)):
                 row = _hashed(entries[first + t], (t * WEYL) & _M32, rows)
-                entries[first + t] = (first + t) * stride + row * actions
+                entries[first + t] = (first + t) * stride + row * width
 
 
 @compiled
@@ -260,13 +269,38 @@ def _sum(w, entries, planes, action, kind):  # type: ignore[no-untyped-def]
     return total
 
 
+@intrinsic
+def _sums(context, w, entries, planes, row, zero):  # type: ignore[no-untyped-def]
+    """Return the sums of all actions, of the type of `zero`: a vector addition for each plane."""
+    result = types.UniTuple(zero, row.count)
+
+    def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
+        weights, places = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip((w, entries), values, strict=False)
+        )
+        word, wide = ir.IntType(32), context.get_value_type(zero)
+        read, added = (ir.VectorType(kind, row_entries(row.count)) for kind in (word, wide))
+        total = ir.Constant(added, None)
+        for p in range(planes.count):
+            place = builder.load(builder.gep(places, [ir.Constant(word, p)]))
+            start = builder.bitcast(builder.gep(weights, [place]), read.as_pointer())
+            term = builder.load(start, align=4)
+            total = builder.add(total, term if wide == word else builder.sext(term, added))
+        sums = [builder.extract_element(total, ir.Constant(word, a)) for a in range(row.count)]
+        return context.make_tuple(builder, result, sums)
+
+    return result(w, entries, planes, row, zero), generate
+
+
 @compiled
 def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
     """Return the greatest sum, the lowest action with it, and the total of all sums."""
-    best, lowest = _sum(w, entries, planes, 0, kind), np.int32(0)
+    sums = _sums(w, entries, planes, row, kind(0))
+    best, lowest = sums[0], np.int32(0)
     total = np.int64(best)
     for action in range(1, len(row)):
-        value = _sum(w, entries, planes, action, kind)
+        value = sums[action]
         lowest = np.int32(action) if value > best else lowest
         best = max(value, best)
         total += value
