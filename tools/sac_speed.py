@@ -63,6 +63,7 @@ def main(units: int = 256, threads: int = 2, turns: int = 9) -> None:
     for name in _SYSTEMS:
         ours, its = spawn.Pipe()
         spawn.Process(target=_work, args=(name, units, threads, its), daemon=True).start()
+        its.close()  # then a process that dies ends this one
         ours.recv()
         pipes.append(ours)
     rounds = []

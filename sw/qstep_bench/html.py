@@ -28,6 +28,7 @@ _FORMAT = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 body {{{{ background: {{background}}; color: {{foreground}}; margin: 2em }}}}
+body {{{{ font-family: system-ui, sans-serif }}}}
 img {{{{ width: 100%; max-width: 72em }}}}
 pre {{{{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace }}}}
 {{stylesheet}}

@@ -190,6 +190,9 @@ def test_the_table_has_backends_cores_and_lines_by_their_rates(quick_report: Ben
     assert set(rows) == forms | {"made-up core"} | {f"{baud:,} baud" for baud in BAUDS}
     rates = [rate for rate, _ in rows.values()]
     assert rates == sorted(rates, reverse=True)
+    _, ranking = draw(only).subfigs[0].axes
+    assert [label.get_text() for label in ranking.get_yticklabels()] == list(rows)
+    assert len(ranking.patches) == len(rows)
     assert rows["3,000,000 baud"][1] == 3.0
     # 10 bits a byte, 3 and a bit bytes a transition.
     to_device = only.hardware["gridworld"].lines[0].to_device

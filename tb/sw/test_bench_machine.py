@@ -11,7 +11,6 @@ import pytest
 
 from qstep_bench.machine import cpu_model, gpus, machine, versions
 from qstep_bench.measure import number, short
-from qstep_bench.plot import apart
 
 
 def test_machine_and_versions_are_known() -> None:
@@ -68,15 +67,3 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
 )
 def test_rates_are_written_short(value: float, text: str) -> None:
     assert short(value) == text
-
-
-@pytest.mark.parametrize(
-    ("places", "moved"),
-    [
-        pytest.param([0.9, 0.1, 0.5], [0.9, 0.1, 0.5], id="far-apart"),
-        pytest.param([0.5, 0.5], [0.45, 0.55], id="two-in-one-place"),
-        pytest.param([0.52, 0.5, 0.58, 0.9], [0.5333, 0.4333, 0.6333, 0.9], id="a-crowd"),
-    ],
-)
-def test_labels_are_moved_apart_in_their_order(places: list[float], moved: list[float]) -> None:
-    assert apart(places, 0.1) == pytest.approx(moved, abs=1e-3)

@@ -13,8 +13,9 @@ from qstep.golden.agents_fast import FastActingModel
 from qstep.golden.tiled_fast import FastTiledModel
 from qstep.learn.plan import Budget, planned, usual_settings
 from qstep.spec.epsilon import Epsilon
-from qstep.spec.integer_worlds import INTEGER_WORLDS
+from qstep.spec.integer_worlds import CART_POLE, MOUNTAIN_CAR, IntegerWorld
 from qstep.spec.settings import AgentSettings
+from qstep.spec.tiles import Tiles
 from qstep_bench.acting_yardstick import ActingYardstick, VectorYardstick
 from qstep_bench.checks import WrongTableError
 from qstep_bench.measure import Benchmark, Form
@@ -22,13 +23,15 @@ from qstep_bench.tiled_yardstick import TiledYardstick
 
 __all__ = ["ActingTask", "benchmark"]
 
-_TASKS = (
+_EIGHT_PLANES = Tiles.from_dict({**MOUNTAIN_CAR.tiles.to_dict(), "tilings": 8})
+_TASKS: tuple[tuple[str, str | IntegerWorld, int, str], ...] = (
     ("grid", "gridworld", 1, "c"),
     ("grid16", "gridworld", 16, "vector"),
     ("taxi", "Taxi-v3", 1, "c"),
     ("taxi16", "Taxi-v3", 16, "vector"),
-    ("pole", "CartPole-v1", 8, "tiled"),
-    ("car", "MountainCar-v0", 8, "tiled"),
+    ("pole", CART_POLE, 8, "tiled"),
+    ("car", MOUNTAIN_CAR, 8, "tiled"),
+    ("car8", replace(MOUNTAIN_CAR, tiles=_EIGHT_PLANES), 8, "tiled"),
 )
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
@@ -49,16 +52,16 @@ class ActingTask:
 
     Parameters
     ----------
-    world : str
-        Name of a built-in world, or id of a Gymnasium environment.
+    world : str or IntegerWorld
+        Name of a built-in world, id of a Gymnasium environment, or a world seen through tiles.
     agents : int
     """
 
-    def __init__(self, world: str, agents: int) -> None:
+    def __init__(self, world: str | IntegerWorld, agents: int) -> None:
         settings: Any = AgentSettings()
         self._model: Callable[..., _Model] = FastActingModel
-        if world in INTEGER_WORLDS:
-            settings = replace(usual_settings(world), epsilon=Epsilon(0.1))
+        if isinstance(world, IntegerWorld):
+            settings = replace(usual_settings(world.env_id), epsilon=Epsilon(0.1))
             self._model = FastTiledModel
         plan = planned(world, budget=Budget(1), agents=agents, settings=settings)
         self._what: Any = plan.config, plan.loaded, plan.settings
@@ -106,7 +109,9 @@ def benchmark(device: str) -> Benchmark:
     """Return Q-learning in the grid world and in Taxi, with 1 and 16 agents; none uses PyTorch."""
     forms = []
     for name, world, agents, in_c in _TASKS:
-        where = f"{world}, {agents} agent{'s' * (agents > 1)}"
+        planes = f", {world.tiles.planes} planes" if isinstance(world, IntegerWorld) else ""
+        named = world.env_id if isinstance(world, IntegerWorld) else world
+        where = f"{named}{planes}, {agents} agent{'s' * (agents > 1)}"
         task = cache(partial(ActingTask, world, agents))
         run, check = partial(_run, task), partial(_check, task)
         c, model = f"{name}-c", f"{name}-model"
