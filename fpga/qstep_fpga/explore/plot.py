@@ -77,9 +77,10 @@ def draw(exploration: Exploration) -> Figure:
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
     most = max(len(result.fmax_mhz) for result in results)
+    bars = f"Bars: lowest to highest clock of {most} placement seeds. " if most > 1 else ""
     figure.supxlabel(
-        f"Bars: lowest to highest clock of {most} placement seed{'s' * (most > 1)}. Estimates of "
-        "place and route; nothing was measured on a board.",
+        f"{bars}Estimates of place and route; nothing was measured on a board. The table has the "
+        "block RAMs and multipliers.",
         fontsize="small",
         color="dimgray",
     )
