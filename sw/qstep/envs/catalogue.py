@@ -281,6 +281,7 @@ ENVIRONMENTS = (
                 "final_learning_rate": 0.0,
                 "gradient_steps": 4,
                 "tau": 0.01,
+                "policy_frequency": 1,
                 "temperature": 0.1,
                 "learn_temperature": False,
                 "num_envs": 8,
