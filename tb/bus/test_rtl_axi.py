@@ -33,11 +33,13 @@ def test_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_agents_tests"), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_planes_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_with_two_planes_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_planes_tests"), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_sensors_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_that_see_tiles_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_sensors_tests"), test=only))

@@ -225,8 +225,15 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in systems.NAMES if name not in ("farm", "pqn-run")]
-)  # which have test files of their own, since one of their forms needs JAX
+    "name",
+    [
+        pytest.param(
+            name, marks=pytest.mark.slow if name == "acting" else ()
+        )  # compiles fourteen loops
+        for name in systems.NAMES
+        if name not in ("farm", "pqn-run")  # have test files of their own: a form needs JAX
+    ],
+)
 def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: str) -> None:
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -42,10 +42,8 @@ def test_lane_is_both_models_after_105000_transitions() -> None:
     assert len(np.unique(plain.table)) > 90
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "rounding"),
-    [("q-learning", 0), pytest.param("double-q", 2, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "rounding"), [("q-learning", 0), ("double-q", 2)])
 def test_agents_are_both_models_after_104000_steps(algorithm: str, rounding: int) -> None:
     acting = Acting(agents=16, algorithm=algorithm, outcomes=2, starts=2)
     config = Config(20, 3, rounding=list(Rounding)[rounding], acting=acting, coefficient_bits=BITS)

@@ -261,7 +261,10 @@ def test_planes_that_hardware_cannot_have_are_refused(
         generate(replace(config, **changed), tmp_path)
 
 
-@pytest.mark.parametrize("options", [[], ["--bus", "axi"]], ids=["link", "axi"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param([], marks=pytest.mark.slow, id="link"), pytest.param(["--bus", "axi"], id="axi")],
+)
 def test_flat_files_are_plain_verilog_that_other_tools_read(
     options: list[str], tmp_path: Path
 ) -> None:
