@@ -13,7 +13,7 @@ def _name(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
-OFTEN = OWNING[:2]
+OFTEN = OWNING[:1]
 RARELY = [pytest.param(run, marks=pytest.mark.slow) for run in ACTING if run not in OFTEN]
 
 

@@ -40,6 +40,7 @@ def test_bench_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
     assert re.search(str(fault.seen), str(caught.value))
 
 
+@pytest.mark.slow
 def test_the_unchanged_rtl_passes_where_the_mutants_fail() -> None:
     run(SUITES["LaneSuite-1"]())
     run(SUITES["LaneSuite-2"]())
