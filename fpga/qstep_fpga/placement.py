@@ -20,6 +20,7 @@ from typing import Any
 from qstep._io import cache
 from qstep._io.files import write_atomically
 from qstep._io.workers import Workers, in_parallel
+from qstep.errors import BuildError
 from qstep.spec.config import Config
 from qstep_fpga import tools
 from qstep_fpga.board import Board
@@ -123,7 +124,10 @@ def place(design: Design, seed: int) -> Placement:
     def make(folder: Path) -> Path:
         shutil.copy(design.netlist, folder / NETLIST)
         (folder / CONSTRAINTS).write_text(pins, encoding="utf-8")
-        tools.run(command, folder)
+        try:
+            tools.run(command, folder)
+        except BuildError as cause:
+            raise BuildError(f"seed {seed}: {cause}") from cause
         kept = folder / "placement.zip"
         with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in (REPORT, PLACED):

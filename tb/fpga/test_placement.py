@@ -8,6 +8,7 @@ import pytest
 from tb.fpga.placements import BOARD, netlist, placement
 
 from qstep._io.workers import Here
+from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import load
 from qstep_fpga.families.base import CONSTRAINTS, PLACED, REPORT
@@ -37,6 +38,18 @@ def test_a_finished_placement_is_not_made_again(placer: list[int], tmp_path: Pat
     assert place(design, 1) == first
     assert place(design, 2).fmax_mhz == 22.0
     assert placer == [1, 2]
+
+
+def test_the_error_of_a_placement_names_its_seed(
+    placer: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(command: list[str], folder: Path) -> None:
+        raise BuildError("nextpnr failed with status 1:\nERROR: no way")
+
+    monkeypatch.setattr(tools, "run", fail)
+    design = Design(BOARD, netlist(tmp_path, SB_LUT4=1), 24_000_000)
+    with pytest.raises(BuildError, match=r"^seed 7: nextpnr failed with status 1:\nERROR: no way$"):
+        place(design, 7)
 
 
 @pytest.mark.parametrize("damage", ["shortened", "changed"])

@@ -155,7 +155,7 @@ def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
     try:
         return place(candidate.design, seed)
     except BuildError as cause:
-        return Refused(str(candidate.point), f"seed {seed}: {_brief(cause)}")
+        return Refused(str(candidate.point), _brief(cause))
 
 
 def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
