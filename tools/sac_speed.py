@@ -24,8 +24,9 @@ def _ours(units: int) -> Callable[[int], object]:
 
     run = NetworkRun("Pendulum-v1", "sac", hidden=(units, units), learning_starts=_START)
     run.open(None)
-    learner = run.learner
-    return lambda steps: [learner.step() for _ in range(steps)]
+    return lambda steps: [
+        run.learner.step() for _ in range(steps)
+    ]  # keeps the run, and its threads
 
 
 def _theirs(units: int) -> Callable[[int], object]:
@@ -46,7 +47,7 @@ def _work(name: str, units: int, threads: int, pipe: Connection) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    train = _SYSTEMS[name](units)  # ours then keeps to one thread
+    train = _SYSTEMS[name](units)  # ours then keeps to one thread, if the network is small
     train(_START + 50)
     pipe.send("ready")
     while True:
@@ -71,7 +72,7 @@ def main(units: int = 256, threads: int = 2, turns: int = 9) -> None:
         for pipe in pipes:
             pipe.send(_STEPS)
             rounds.append(pipe.recv())
-    print(f"{units} units; Stable-Baselines3 with {threads} threads, QStep with 1; steps a second")
+    print(f"{units} units, {threads} threads; steps a second")
     for kind, what in enumerate(("by the clock", "of processor time")):
         own, their = ([_STEPS / spent[kind] for spent in rounds[which::2]] for which in (0, 1))
         ratios = [mine / other for mine, other in zip(own, their, strict=True)]

@@ -257,3 +257,13 @@ def test_plain_form_has_no_checkpoint_and_says_why() -> None:
     run = run_of("cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), evaluate_every=10)
     with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
         _ = run.checkpoint
+
+
+@pytest.mark.parametrize(("units", "threads"), [(128, 1), (129, 2)])
+def test_only_small_networks_are_kept_to_one_thread(units: int, threads: int) -> None:
+    torch.set_num_threads(2)  # the fixture sets it back
+    run = make(replace(CONFIG, hidden=(16, units)))
+    run.open(None)
+    assert torch.get_num_threads() == threads
+    run.close()
+    assert torch.get_num_threads() == 2

@@ -42,6 +42,9 @@ _THOUSAND = 1000
 _KEPT = "kept."
 """Prefix of the names of the kept network's tensors in a checkpoint."""
 
+_SMALL = 128
+"""Units of a layer up to which one thread is as fast as two."""
+
 _CLOCKS = ("seconds", "processor_s", "learning_s")
 
 
@@ -161,8 +164,9 @@ class NetworkRun:
         self.seconds = self.processor_s = self.learning_s = 0.0
 
     def open(self, checkpoint: Checkpoint | None) -> None:
-        """Keep PyTorch to one thread until :meth:`close`; restore the checkpoint, if there is one."""
-        self._held.enter_context(one_thread())
+        """Restore a checkpoint; a small network has one thread until :meth:`close`."""
+        if max(self.config.hidden) <= _SMALL:
+            self._held.enter_context(one_thread())
         if checkpoint is not None:
             self.restore(checkpoint)
 

@@ -44,7 +44,7 @@ def synchronise(device: torch.device) -> None:
 def one_thread() -> Iterator[None]:
     """Let PyTorch use one thread of the CPU in this block.
 
-    With networks of a few thousand parameters, two threads wait for each other longer than they work.
+    With small layers, two threads wait for each other longer than they work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
