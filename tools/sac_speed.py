@@ -24,9 +24,8 @@ def _ours(units: int) -> Callable[[int], object]:
 
     run = NetworkRun("Pendulum-v1", "sac", hidden=(units, units), learning_starts=_START)
     run.open(None)
-    return lambda steps: [
-        run.learner.step() for _ in range(steps)
-    ]  # keeps the run, and its threads
+    # Threads are those of the run as long as it is kept.
+    return lambda steps: [run.learner.step() for _ in range(steps)]
 
 
 def _theirs(units: int) -> Callable[[int], object]:

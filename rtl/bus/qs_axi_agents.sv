@@ -4,9 +4,9 @@
 // Function    docs/buses.md. Agents (qstep_agents, generated from a configuration) behind registers, which
 //             qs_agents_regs.rdl describes, and two streams of records (qs_bus_live). Golden model: ActingModel in
 //             qstep.golden.agents.
-// Timing      From the beat that completes an answer to the first beat of the agent's next action: 22 to 37 clocks
-//             with 4 actions and Q-learning, 18 to 33 of which are the agents' (docs/live-worlds.md), 6 more with
-//             tiles, and the beats of other agents' actions in front of it.
+// Timing      An agent's next action begins 22 to 37 clocks after the last beat of its answer with 4 actions and
+//             Q-learning; the agents take 18 to 33 of them (docs/live-worlds.md). Tiles add 6 clocks, and actions of
+//             other agents that are ahead in the queue add their beats.
 // Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits as long as it must. One
 //             control access at a time. Without a world outside, the streams are silent.
 // Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job, forgets actions, answers

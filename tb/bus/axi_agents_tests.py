@@ -5,7 +5,7 @@ Plusarg: ``+report=PATH`` has the coverage written as JSON.
 
 import random
 import struct
-from collections.abc import Hashable, Iterable
+from collections.abc import AsyncIterator, Hashable, Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any, Self
@@ -223,6 +223,20 @@ class AgentsPort(AxiPort):
             if self.sink.empty():
                 await self.answer(*waiting.pop(random.randrange(len(waiting))))
 
+    async def jobs_with_stalls(self) -> AsyncIterator[int]:
+        """Run jobs with stalls on every channel; yield the steps of each, then compare the counts."""
+        cocotb.start_soon(self.world())
+        made = 0
+        for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
+            self.stall(stalls)
+            self.wait = wait
+            await self.run(steps)
+            made += steps * self.agents
+            yield steps
+        self.stall(0)
+        names = ("answers", "actions", "refused", "cut", "errors")
+        assert [await self.read(name) for name in names] == [made, made, 0, 0, 0]
+
 
 @cocotb.test()
 async def first_job_in_c_passes(dut: Any) -> None:
@@ -262,18 +276,9 @@ async def accesses_that_are_refused_change_nothing_and_the_others_stay_in_order(
 async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any) -> None:
     port = await AgentsPort.started(dut)
     model = port.model()
-    cocotb.start_soon(port.world())
-    made = 0
-    for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
-        port.stall(stalls)
-        port.wait = wait
-        await port.run(steps)
+    async for steps in port.jobs_with_stalls():
         model.run(steps)
-        made += steps * port.agents
-    port.stall(0)
     await port.check(model)
-    counts = [await port.read(name) for name in ("answers", "actions", "refused", "cut", "errors")]
-    assert counts == [made, made, 0, 0, 0]
 
 
 @cocotb.test()

@@ -227,9 +227,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(
-            name, marks=pytest.mark.slow if name == "acting" else ()
-        )  # compiles fourteen loops
+        pytest.param(name, marks=pytest.mark.slow if name == "acting" else ())  # fourteen loops
         for name in systems.NAMES
         if name not in ("farm", "pqn-run")  # have test files of their own: a form needs JAX
     ],
