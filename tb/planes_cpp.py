@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.golden.planes import Choices, Requests
-from qstep.golden.planes_header import HEADER, config_header
-from qstep.spec.planes import PlanesConfig
+from qstep.spec.planes import CPP_HEADER, PlanesConfig, config_header
 from qstep_sim import verilator
 
 # No contraction: a fused multiply-add rounds once where the recording rounds twice.
@@ -31,7 +30,7 @@ class CppPlanes:
     """The header with a configuration, compiled into `folder`; without a compiler, ToolMissingError."""
 
     def __init__(
-        self, name: str, config: PlanesConfig, folder: Path, header: Path = HEADER
+        self, name: str, config: PlanesConfig, folder: Path, header: Path = CPP_HEADER
     ) -> None:
         # Libraries of one process share inline variables, so that names of configurations must differ.
         self.config = config

@@ -11,7 +11,7 @@ from tb.formal.blocks import BLOCKS, block
 from tb.formal.proofs import PROOFS
 from tb.planted import Fault, plant_file, tables
 
-from qstep.golden.planes_header import HEADER
+from qstep.spec.planes import CPP_HEADER
 from qstep_rtl import sources
 
 
@@ -26,7 +26,7 @@ def source(file: str) -> Path:
     """Return a file of hardware, bench or C++ by its name; a generated block is written first."""
     if file in BLOCKS:
         return block(file)
-    return next(path for folder in (RTL, TB, HEADER.parent) for path in folder.rglob(file))
+    return next(path for folder in (RTL, TB, CPP_HEADER.parent) for path in folder.rglob(file))
 
 
 @pytest.mark.unit

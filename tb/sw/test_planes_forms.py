@@ -17,9 +17,8 @@ from qstep.errors import TableError, TransitionError
 from qstep.golden.evaluation_queue import EvaluationQueue, Rewards
 from qstep.golden.planes import Choices, PlanesModel, Requests
 from qstep.golden.planes_fast import FastPlanesModel
-from qstep.golden.planes_header import HEADER
 from qstep.spec.fixed import QFormat
-from qstep.spec.planes import PlanesConfig
+from qstep.spec.planes import CPP_HEADER, PlanesConfig
 
 SMALL = PlanesConfig(groups=2, planes=2, rows=4, actions=3, epsilon=0.1)
 
@@ -169,9 +168,9 @@ def differs(form: CppPlanes) -> bool:
     "fault", [None, *faults("test_planes_forms")], ids=lambda fault: getattr(fault, "name", "none")
 )
 def test_a_fault_planted_in_the_header_is_found(fault: Fault | None, tmp_path: Path) -> None:
-    header, name = HEADER, "faultless"
+    header, name = CPP_HEADER, "faultless"
     if fault is not None:
-        header = plant_file(tmp_path, HEADER, fault.old, fault.new)
+        header = plant_file(tmp_path, CPP_HEADER, fault.old, fault.new)
         name = f"fault{crc32(fault.name.encode())}"
     form = CppPlanes(name, replace(SMALL, floor=True, format=QFormat(4, 4)), tmp_path, header)
     assert differs(form) == (fault is not None)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from tb.sw.command_line import invoke
 
-from qstep.golden.planes_header import config_header
 from qstep.spec.fixed import QFormat
-from qstep.spec.planes import PRESETS
+from qstep.spec.planes import PRESETS, config_header
 from qstep_sim import verilator
 
 ROOT = Path(__file__).parents[2]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from qstep._io import files
-from qstep._io.run_folder import run_folder
+from qstep._io.checkpoint import run_folder
 from qstep.errors import FileFormatError, RunFolderError
 
 HOLDER = """
 import os, signal, sys
 from pathlib import Path
-from qstep._io.run_folder import run_folder
+from qstep._io.checkpoint import run_folder
 with run_folder(Path(sys.argv[1]), False, False) as file:
     print(os.getpid(), flush=True)
     sys.stdin.read()

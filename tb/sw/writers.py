@@ -17,11 +17,10 @@ from tb.sw.made_up_board import made_up_build
 
 from qstep import Acting, Algorithm, Config, Hyperparameters, World
 from qstep._io import cache
-from qstep._io.checkpoint import Checkpoint, save_checkpoint
+from qstep._io.checkpoint import Checkpoint, run_folder, save_checkpoint
 from qstep._io.files import write_atomically
 from qstep._io.npz import load_arrays
 from qstep._io.pictures import write_pictures
-from qstep._io.run_folder import run_folder
 from qstep._io.workers import Threads
 from qstep.errors import FileFormatError
 from qstep.golden.agents_fast import Trace

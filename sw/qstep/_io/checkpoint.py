@@ -6,6 +6,7 @@ file that was truncated or changed is refused. At every moment the old or the ne
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -18,15 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.files import write_atomically
+from qstep._io.files import locked, make_folder, write_atomically
 from qstep._io.npz import decoded
-from qstep.errors import CheckpointError
+from qstep.errors import CheckpointError, FileFormatError, RunFolderError
 
 __all__ = [
     "Checkpoint",
     "check_identity",
     "check_parts",
     "read_checkpoint",
+    "run_folder",
     "save_checkpoint",
 ]
 
@@ -185,3 +187,60 @@ def _what(part: Any, any_length: bool) -> str:
     if any_length:
         shape[:1] = ["n"]
     return f"{part.dtype} of shape [{', '.join(shape)}]"
+
+
+@contextlib.contextmanager
+def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
+    """Create the folder of a run, and keep other runs out of it until the end.
+
+    A folder that stays empty is removed again.
+
+    Parameters
+    ----------
+    folder : Path
+    resume, overwrite : bool
+        Whether an existing run is resumed, or may be replaced.
+
+    Yields
+    ------
+    Path
+        The checkpoint: if that file exists, the folder holds a run.
+
+    Raises
+    ------
+    RunFolderError
+        Another process, which the message names, is running there; or the folder holds a run and
+        neither `resume` nor `overwrite`, or both, are given.
+    FileFormatError
+        The folder cannot be created or written.
+    """
+    if resume and overwrite:
+        raise RunFolderError(
+            "--resume continues a run and --overwrite replaces it; give one of them"
+        )
+    absent = [place for place in (folder, *folder.parents) if not place.exists()]
+    make_folder(folder)
+    try:
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(locked(folder / "lock"))
+            except BlockingIOError as holder:
+                raise RunFolderError(
+                    f"{folder}: {holder} is working on a run there; wait until it ends, or use "
+                    "--out to choose another folder"
+                ) from holder
+            except OSError as cause:
+                raise FileFormatError(
+                    f"{folder}: cannot be written: {cause.strerror or cause}"
+                ) from cause
+            file = folder / "checkpoint.npz"
+            if file.exists() and not (resume or overwrite):
+                raise RunFolderError(
+                    f"{folder} already contains a run; use --resume to continue it, --overwrite to "
+                    "replace it, or --out to choose another folder"
+                )
+            yield file
+    finally:
+        with contextlib.suppress(OSError):  # it is not empty
+            for place in absent:
+                place.rmdir()

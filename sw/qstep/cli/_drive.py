@@ -14,9 +14,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qstep._io.checkpoint import Checkpoint, check_identity, read_checkpoint, save_checkpoint
+from qstep._io.checkpoint import (
+    Checkpoint,
+    check_identity,
+    read_checkpoint,
+    run_folder,
+    save_checkpoint,
+)
 from qstep._io.pictures import WritePictures, write_pictures
-from qstep._io.run_folder import run_folder
 from qstep.cli._interrupt import command_line, held_back, on_interrupt, say_stopped
 from qstep.cli._options import FILE, FOLDER, Decorator, option, stack
 from qstep.cli._output import JsonOutput, json_option, room_for, run_bar

@@ -12,8 +12,7 @@ from qstep._io.files import write_atomically
 from qstep.cli._options import FILE, config_from, config_options, option, refuse
 from qstep.cli._output import room_for
 from qstep.golden.planes_bench import bench_data
-from qstep.golden.planes_header import HEADER, config_header
-from qstep.spec.planes import PRESETS
+from qstep.spec.planes import CPP_HEADER, PRESETS, config_header
 
 __all__ = ["command"]
 
@@ -132,9 +131,9 @@ def _write_learner(preset: str, folder: Path, flat: bool) -> None:
 
 def _write_cpp(preset: str, folder: Path) -> None:
     """Write the header of the learner and that of a preset, which includes it."""
-    header, own = folder / "qstep" / HEADER.name, folder / f"{preset}.hpp"
+    header, own = folder / "qstep" / CPP_HEADER.name, folder / f"{preset}.hpp"
     with room_for(header, own):
-        write_atomically(header, HEADER.read_bytes())
+        write_atomically(header, CPP_HEADER.read_bytes())
         write_atomically(own, config_header(preset, PRESETS[preset]).encode())
     click.echo(f"{own}  struct qstep::{preset.capitalize()}, to be included")
     click.echo(f"{header}  the learner and its queue, included by it")
