@@ -75,7 +75,8 @@ module qs_agents
     input  logic                         world_terminated_i,
     input  logic        [ StateBits-1:0] world_start_state_i,
 
-    // What became of the request of ActStage - RequestStage clocks ago: the episode continues, or one begins
+    // What became of the request of ActStage - RequestStage clocks ago: the episode continues, or one begins.
+    // The agent's number comes a clock earlier.
     output logic [AgentBits-1:0] world_acting_o,
     output logic                 world_goes_o,
     output logic                 world_restarts_o
@@ -331,7 +332,7 @@ module qs_agents
   logic [StateBits-1:0] answer_state, entry_state, write_state;
   logic [ActionBits-1:0] entry_action, next_action, write_action;
   logic request_explored, row_explores;
-  logic [Planes-1:0] same, place_loads;
+  logic [Planes-1:0] same, select_load_q;
   logic [EpisodeBits-1:0] count_steps;
   logic answer_stays_q, answer_starts_q;  // what row x is
 
@@ -341,8 +342,9 @@ module qs_agents
   end
 
   for (genvar t = 0; t < Planes; t++) begin : gen_place_load
-    assign place_loads[t] = token[Select] && access.load[ContextPlace] &&
-        (Planes == 1 || access.index.in_context.plane == 4'(t));
+    always_ff @(posedge clk_i)
+      select_load_q[t] <= token[Select-1] && access.load[ContextPlace] &&
+          (Planes == 1 || access.index.in_context.plane == 4'(t));
   end
 
   qs_agent_place #(
@@ -365,7 +367,7 @@ module qs_agents
       .request_entry_i      (token[RequestStage] && access.entry),
       .access_state_i       ({Planes{access.index.in_table.state[PlaneBits-1:0]}}),
       .access_action_i      (access.index.in_table.action[ActionBits-1:0]),
-      .select_load_i        (place_loads),
+      .select_load_i        (select_load_q),
       .load_explored_i      (access.data.place.explored),
       .load_action_i        (access.data.place.action[ActionBits-1:0]),
       .load_row_i           (access.data.place.state[PlaneBits-1:0]),
@@ -765,7 +767,7 @@ module qs_agents
   );
 
   // Stages, and parts of an access, that no block needs.
-  assign world_acting_o = agent[ActStage];
+  assign world_acting_o = agent[ActStage-1];
   assign world_goes_o = act_result.chooses && act_result.step && !act_result.terminated;
   assign world_restarts_o = act_result.chooses && !world_goes_o;
 

@@ -4,7 +4,7 @@ Function    Orders (an access, a run, a stop) cross one at a time. Data are stab
             toggles with each order passes a chain of registers. When the bit has come back, the
             order was taken and the word of a read is stable. The end of a job has its own bit.
             ``docs/farm.md``, "A clock of its own".
-Latency     An order takes five clocks of the lanes, and its acknowledgement five of the link.
+Latency     An order takes six clocks of the lanes, and its acknowledgement five of the link.
 Throughput  One order at a time.
 Reset       Resets the lanes, and sends them nothing until they acknowledge it. `busy` is 1 meanwhile.
 Hazards     The bit passes enough registers for the data to arrive: a path from one clock to the
@@ -143,13 +143,15 @@ class Crossing(Component):
 
         # The lanes' side.
         running = Signal(init=1)
+        arrived = Signal()
         takes = Signal()
         m.d.comb += [
             self.reset.eq(seen(resetting, LANES)),
             agents.steps.eq(long),
             *(getattr(agents, name).eq(order[name]) for name in place),
         ]
-        with m.If(asked_there != taken), m.Switch(order.kind):
+        m.d[LANES] += arrived.eq((asked_there != taken) & ~takes)
+        with m.If(arrived), m.Switch(order.kind):
             # A stop that found no job may still be in flight.
             with m.Case(_ACCESS):
                 is_count = ~order.write & (order.region == Region.COUNTERS)

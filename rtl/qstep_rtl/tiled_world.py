@@ -74,8 +74,10 @@ class TiledWorldCircuit(Component):
         Three clocks later: the row in each plane after the step, and whether the episode terminates.
     start_rows : Out
         Three clocks later: the rows of the start state.
-    acting, goes, restarts : In(4), In(1), In(1)
-        Five clocks after the request: the agent; its episode goes on after the step; another begins.
+    acting : In(4)
+        Four clocks after the request: the agent.
+    goes, restarts : In(1), In(1)
+        Five clocks after the request: the agent's episode goes on after the step; another begins.
     index, write, data : In(6), In(1), In(32)
         The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. A write of
         the last number puts that agent where the last writes of all numbers say. `index` stays for a
@@ -121,7 +123,7 @@ class TiledWorldCircuit(Component):
                 m.d.sync += given[k].eq(self.data.as_signed() - origin)
 
         # An agent acts, or goes where the host puts it.
-        acted = later(m, Mux(loads, owner, self.acting))
+        acted = later(m, Mux(loads, owner, later(m, self.acting)))
         writes = later(m, self.goes | self.restarts | loads)
         action, restarts = later(m, self.action, _ACT_CLOCKS), later(m, self.restarts)
         first = starts(m, world, later(m, self.start, _ACT_CLOCKS - 1))
@@ -129,12 +131,13 @@ class TiledWorldCircuit(Component):
         state = [Mux(restarts, start, value) for start, value in zip(first, went, strict=True)]
         moved, ends = MOTIONS[world.env_id](m, state, went, restarts, lows)
         for k, (values, _) in enumerate(moved):
-            after = self._kept(m, f"after{k}", values, acted, writes, self.acting, action)
-            m.d.sync += went[k].eq(Mux(loads, given[k], after))
+            kept = self._kept(m, f"after{k}", values, acted, writes, self.acting)
+            after = data.View(kept.shape(), later(m, kept.as_value()))
+            m.d.sync += went[k].eq(Mux(loads, given[k], _of(after, action)))
 
         # The host reads a state.
         numbers = [
-            self._kept(m, f"state{k}", Outcomes([value], 1), acted, writes, owner)
+            self._kept(m, f"state{k}", Outcomes([value], 1), acted, writes, owner)[0]
             for k, value in enumerate(state)
         ]
         m.d.sync += self.read.eq(later(m, Array(numbers)[number]) + Array(origins)[number])
@@ -146,12 +149,11 @@ class TiledWorldCircuit(Component):
             own = tiles.coordinates[k]
             seen = [unit_of(m, own, tiles.tilings, value >> shifts[k]) for value in above.values]
             seen_later = Outcomes(seen, above.clocks + UNIT_CLOCKS)
-            units.append(
-                later(m, self._kept(m, f"seen{k}", seen_later, acted, writes, agent, asked))
-            )
+            kept = self._kept(m, f"seen{k}", seen_later, acted, writes, agent)
+            units.append(later(m, _of(kept, asked)))
         drive_rows(m, tiles, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
-        ended = self._kept(m, "end", ends, acted, writes, agent, asked)
-        m.d.comb += self.terminated.eq(later(m, ended, _ANSWER_CLOCKS - 1))
+        ended = self._kept(m, "end", ends, acted, writes, agent)
+        m.d.comb += self.terminated.eq(later(m, _of(ended, asked), _ANSWER_CLOCKS - 1))
 
         # The start state. Starts are close together, so few tiles are possible.
         places = [self._start_units(k) for k in range(len(went))]
@@ -171,9 +173,8 @@ class TiledWorldCircuit(Component):
         acted: Value,
         writes: Value,
         agent: Value,
-        action: Value | int = 0,
-    ) -> Value:
-        """Keep the outcomes of the agent that acted if it `writes`; return that of an agent's action."""
+    ) -> data.View[data.ArrayLayout]:
+        """Keep the outcomes of the agent that acted if it `writes`; return those of an agent."""
         values, clocks = outcomes
         shape = data.ArrayLayout(values[0].shape(), len(values))
         memory = Memory(shape=shape, depth=_AGENTS, init=[])
@@ -185,7 +186,7 @@ class TiledWorldCircuit(Component):
             read.addr.eq(agent),
             *(write.data[k].eq(value) for k, value in enumerate(values)),
         ]
-        return read.data[0 if len(values) == 1 else action]
+        return read.data
 
     def _start_units(self, k: int) -> list[int]:
         """Return the position of a number of a start state, for each value of its field of the draw."""
@@ -201,6 +202,12 @@ class TiledWorldCircuit(Component):
             reached = later(m, field >= bisect_left(indices, index))
             chosen = Mux(reached, index, chosen)
         return later(m, chosen)
+
+
+def _of(outcomes: data.View[data.ArrayLayout], action: Value) -> Value:
+    """Return what an action leads to."""
+    value: Value = outcomes[0 if outcomes.shape().length == 1 else action]
+    return value
 
 
 def check_starts(world: IntegerWorld) -> None:

@@ -178,6 +178,7 @@ module crossing_proof (
     Stale_L : assert (is_reset || !stale_q);
 
     Open_L : assert (open_q == (asked != taken));
+    Arrived_L : assert (!u_top.crossing.arrived || asks[4] != taken);
     Rest_L : assert (is_reset || waits || {tells, asks} == {10{asked}});
     Answered_L : assert (is_reset || !waits || open_q || taken_q);
     Stops_L : assert (stops == stops_q);

@@ -67,8 +67,10 @@ class _Agents(AgentsPort):
             return sum(row << bits * plane for plane, row in enumerate(world.rows(state)))
 
         asked: list[tuple[State, State, bool]] = []
+        acting = 0
         while True:
             await self.edge
+            agent, acting = acting, int(dut.world_acting_o.value)
             start = world.start(int(dut.world_start_o.value))
             after, ended = start, False
             if dut.world_valid_o.value:
@@ -85,7 +87,6 @@ class _Agents(AgentsPort):
             dut.world_terminated_i.value = ended
             dut.world_start_state_i.value = packed(start)
             after, start, _ = asked[-1 - _ACT]
-            agent = int(dut.world_acting_o.value)
             if dut.world_restarts_o.value:
                 self.states[agent] = start
             elif dut.world_goes_o.value:

@@ -68,9 +68,10 @@ def check(module: ModuleType, world: IntegerWorld, rotations: int) -> Counter[st
                 if after is not None:
                     assert ctx.get(circuit.terminated) == after[1]
                     assert list(ctx.get(circuit.rows)) == rows(after[0])
+            if clock >= ACT - 1:
+                ctx.set(circuit.acting, asked[clock - ACT + 1][0])
             if clock >= ACT:
                 agent, draw, after = asked[clock - ACT]
-                ctx.set(circuit.acting, agent)
                 if after is None or after[1] or rng.random() < 0.02:
                     ctx.set(circuit.restarts, 1)
                     states[agent] = world.start(draw)
