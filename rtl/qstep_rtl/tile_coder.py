@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from amaranth.hdl import C, Cat, Const, Module, Mux, Shape, Value, signed
+from amaranth.hdl import Array, C, Cat, Const, Module, Mux, Shape, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Component, In, Out
 from amaranth.utils import ceil_log2
@@ -28,10 +28,10 @@ __all__ = [
     "TileCoder",
     "check_no_hash",
     "drive_rows",
-    "index_of",
     "number_shapes",
     "rows_layout",
     "states_of",
+    "tile_at",
     "unit_of",
 ]
 
@@ -40,6 +40,9 @@ UNIT_CLOCKS = 4
 
 CODER_CLOCKS = UNIT_CLOCKS + 2
 """Clocks from an observation to its rows."""
+
+_FEW_TILES = 15
+"""Tiles whose index has four bits, so that a bit of its product with a constant is one look-up table."""
 
 
 class TileCoder(Component):
@@ -71,7 +74,7 @@ class TileCoder(Component):
             unit_of(m, own, tiles.tilings, later(m, self.numbers[f"number{k}"] - own.low))
             for k, own in enumerate(tiles.coordinates)
         ]
-        drive_rows(m, tiles, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
+        drive_rows(m, tiles, self.rows, lambda k, *moved: tile_at(tiles, k, units[k], *moved))
         return m
 
 
@@ -113,15 +116,25 @@ def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
     return later(m, Mux(below, 0, Mux(beyond, most, low)))
 
 
-def index_of(unit: Value | int, offset: int, tilings: int) -> Value | int:
-    """Return the index of the tile at a position."""
-    return (unit + offset) >> ceil_log2(tilings)
+def tile_at(tiles: Tiles, k: int, unit: Value, offset: int, factor: int) -> Value:
+    """Return the index of the tile at a position of number k, shifted by `offset`, times a factor.
+
+    With few tiles it is looked up, without an adder. The shift moves some positions to the next tile.
+    """
+    last, low = tiles.coordinates[k].tiles, ceil_log2(tiles.tilings)
+    if last > _FEW_TILES:
+        return times((unit + offset) >> low, factor)
+    own, following = (
+        Array(Const(factor * min(n, last)) for n in range(first, first + last + 1))[unit[low:]]
+        for first in (0, 1)
+    )
+    return Mux(unit[:low] >= tiles.tilings - offset, following, own)
 
 
 def drive_rows(
-    m: Module, tiles: Tiles, rows: data.View, index: Callable[[int, int], Value]
+    m: Module, tiles: Tiles, rows: data.View, tile: Callable[[int, int, int], Value]
 ) -> None:
-    """Drive the row in each plane one clock after the indices of coordinates, shifted by some units.
+    """Drive the row in each plane one clock after the tiles: see :func:`tile_at`.
 
     One addition, if two coordinates are tiled together, is left to the clock of the rows.
     """
@@ -131,7 +144,6 @@ def drive_rows(
             word: Value = Const(0)
             factor = 1
             for d, k in reversed(list(enumerate(group))):
-                shifted = index(k, t * (2 * d + 1) % tiles.tilings)
-                word = word + later(m, times(shifted, factor))
+                word = word + later(m, tile(k, t * (2 * d + 1) % tiles.tilings, factor))
                 factor *= tiles.coordinates[k].tiles + 1
             m.d.comb += next(planes).eq(word)

@@ -33,12 +33,13 @@ from qstep_rtl.motions import (
     later,
     starts,
     state_shapes,
+    times,
 )
 from qstep_rtl.tile_coder import (
     UNIT_CLOCKS,
     drive_rows,
-    index_of,
     rows_layout,
+    tile_at,
     unit_of,
 )
 
@@ -151,18 +152,18 @@ class TiledWorldCircuit(Component):
             seen_later = Outcomes(seen, above.clocks + UNIT_CLOCKS)
             kept = self._kept(m, f"seen{k}", seen_later, acted, writes, agent)
             units.append(later(m, _of(kept, asked)))
-        drive_rows(m, tiles, self.rows, lambda k, offset: index_of(units[k], offset, tiles.tilings))
+        drive_rows(m, tiles, self.rows, lambda k, *moved: tile_at(tiles, k, units[k], *moved))
         ended = self._kept(m, "end", ends, acted, writes, agent)
         m.d.comb += self.terminated.eq(later(m, _of(ended, asked), _ANSWER_CLOCKS - 1))
 
         # The start state. Starts are close together, so few tiles are possible.
         places = [self._start_units(k) for k in range(len(went))]
 
-        def start_index(k: int, offset: int) -> Value:
-            indices = [index_of(unit, offset, tiles.tilings) for unit in places[k]]
-            return self._start_index(m, k, indices)
+        def start_tile(k: int, offset: int, factor: int) -> Value:
+            indices = [(unit + offset) // tiles.tilings for unit in places[k]]
+            return times(self._start_index(m, k, indices), factor)
 
-        drive_rows(m, tiles, self.start_rows, start_index)
+        drive_rows(m, tiles, self.start_rows, start_tile)
         return m
 
     def _kept(
