@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from qstep_fpga.families.ecp5.islands.around import Lane, Original
 from qstep_fpga.families.ecp5.islands.sites import Site
 from qstep_fpga.families.ecp5.islands.timing import between, with_lanes
@@ -82,21 +84,22 @@ def wires(cells: Mapping[str, Any]) -> dict[str, dict[str, list[int]]]:
     return {name: one["connections"] for name, one in cells.items()}
 
 
-def test_the_slowest_lane_counts_if_what_is_between_lanes_is_faster() -> None:
+@pytest.mark.parametrize("clock", ["u.lanes_clk", "pll.lanes_out"])
+def test_the_slowest_lane_counts_if_what_is_between_lanes_is_faster(clock: str) -> None:
     other = {"from": "posedge a", "to": "posedge b", "path": []}
-    worst = {"from": "posedge u.lanes_clk", "to": "posedge u.lanes_clk", "path": []}
+    worst = {"from": f"posedge {clock}", "to": f"posedge {clock}", "path": []}
     report = {
-        "fmax": {"a": {"achieved": 50.0}, "u.lanes_clk": {"achieved": 250.0, "constraint": 210}},
+        "fmax": {"a": {"achieved": 50.0}, clock: {"achieved": 250.0, "constraint": 210}},
         "critical_paths": [other, worst],
     }
     fast = [{**PATH[0], "delay": 1.0}]
     found = with_lanes(report, [lane("one", fast), lane("two", PATH)])
     assert found["fmax"] == {
         "a": {"achieved": 50.0},
-        "u.lanes_clk": {"achieved": 200.0, "constraint": 210},
+        clock: {"achieved": 200.0, "constraint": 210},
     }
     (path, left) = found["critical_paths"]
     assert left == other
-    assert path["to"] == "posedge u.lanes_clk"
+    assert path["to"] == f"posedge {clock}"
     assert [step["to"]["cell"] for step in path["path"]] == ["two.q", "two.in_q"]
     assert with_lanes(report, [lane("one", fast)]) == report

@@ -17,6 +17,7 @@ from qstep._io.workers import Workers
 from qstep.errors import BuildError
 from qstep_fpga import tools
 from qstep_fpga.board import Board
+from qstep_fpga.clocks import is_of_lanes
 from qstep_fpga.families import FAMILIES
 from qstep_fpga.families.base import CONSTRAINTS, NETLIST, PLACED, REPORT
 from qstep_fpga.families.ecp5.family import nextpnr
@@ -39,7 +40,6 @@ from qstep_fpga.families.ecp5.islands.sites import Site
 from qstep_fpga.families.ecp5.islands.ties import tied
 from qstep_fpga.families.ecp5.islands.timing import between, with_lanes
 from qstep_fpga.families.ecp5.limits import highest_clocks, timing_model
-from qstep_fpga.pin_wrapper import LANES_CLOCK
 from qstep_fpga.placement import Placement
 
 __all__ = ["Farm", "copy_lanes", "needs_of"]
@@ -210,7 +210,7 @@ def _route(
     constraints = ""
     if link_hz is not None:  # pragma: no cover: whole boards alone, which take minutes
         # A packed netlist does not tell the rates of the PLL's outputs.
-        (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and LANES_CLOCK in n)
+        (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and is_of_lanes(n))
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
         words += ["--lpf", CONSTRAINTS]
     paths = [lane.original.path for lane in lanes]

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from qstep_fpga.clocks import is_of_lanes
 from qstep_fpga.families.ecp5.islands.around import Lane, Original
 from qstep_fpga.families.ecp5.islands.routes import GLOBAL
-from qstep_fpga.pin_wrapper import LANES_CLOCK
 
 __all__ = ["between", "with_lanes"]
 
@@ -102,7 +102,7 @@ def with_lanes(report: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
     """
     slowest = max(lanes, key=lambda lane: _delay_ns(lane.original.path))
     fmax_mhz = 1e3 / _delay_ns(slowest.original.path)
-    clock = max(report["fmax"], key=lambda name: LANES_CLOCK in name)
+    clock = max(report["fmax"], key=is_of_lanes)
     if fmax_mhz >= report["fmax"][clock]["achieved"]:
         return dict(report)
     others = [
