@@ -10,7 +10,8 @@ Invariants  none
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from amaranth.hdl import Array, C, Cat, Const, Module, Mux, Shape, Value, signed
 from amaranth.lib import data
@@ -74,7 +75,7 @@ class TileCoder(Component):
             unit_of(m, own, tiles.tilings, later(m, self.numbers[f"number{k}"] - own.low))
             for k, own in enumerate(tiles.coordinates)
         ]
-        drive_rows(m, tiles, self.rows, lambda k, *moved: tile_at(tiles, k, units[k], *moved))
+        drive_rows(m, tiles, self.rows, partial(tile_at, tiles, units))
         return m
 
 
@@ -116,12 +117,12 @@ def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
     return later(m, Mux(below, 0, Mux(beyond, most, low)))
 
 
-def tile_at(tiles: Tiles, k: int, unit: Value, offset: int, factor: int) -> Value:
-    """Return the index of the tile at a position of number k, shifted by `offset`, times a factor.
+def tile_at(tiles: Tiles, units: Sequence[Value], k: int, offset: int, factor: int) -> Value:
+    """Return the index of the tile at the position of number k, shifted by `offset`, times a factor.
 
     With few tiles it is looked up, without an adder. The shift moves some positions to the next tile.
     """
-    last, low = tiles.coordinates[k].tiles, ceil_log2(tiles.tilings)
+    unit, last, low = units[k], tiles.coordinates[k].tiles, ceil_log2(tiles.tilings)
     if last > _FEW_TILES:
         return times((unit + offset) >> low, factor)
     own, following = (

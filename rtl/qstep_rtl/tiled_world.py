@@ -14,6 +14,7 @@ Invariants  none
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import partial
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -152,7 +153,7 @@ class TiledWorldCircuit(Component):
             seen_later = Outcomes(seen, above.clocks + UNIT_CLOCKS)
             kept = self._kept(m, f"seen{k}", seen_later, acted, writes, agent)
             units.append(later(m, _of(kept, asked)))
-        drive_rows(m, tiles, self.rows, lambda k, *moved: tile_at(tiles, k, units[k], *moved))
+        drive_rows(m, tiles, self.rows, partial(tile_at, tiles, units))
         ended = self._kept(m, "end", ends, acted, writes, agent)
         m.d.comb += self.terminated.eq(later(m, _of(ended, asked), _ANSWER_CLOCKS - 1))
 

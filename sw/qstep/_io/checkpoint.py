@@ -1,4 +1,6 @@
-"""Checkpoints: everything that the rest of a run depends on, in one file that is whole or refused.
+"""Checkpoints, and the folder of a run that holds one.
+
+A checkpoint is everything that the rest of a run depends on, in one file that is whole or refused.
 
 The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it. A
 file that was truncated or changed is refused. At every moment the old or the new file is in place.

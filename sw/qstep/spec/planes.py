@@ -1,4 +1,4 @@
-"""`PlanesConfig`: a learner that outside logic asks to choose and to learn, and its published presets.
+"""`PlanesConfig`: a learner that outside logic asks to choose and to learn; its presets, and its C++.
 
 The learner is that of Pythia (Bera et al., MICRO 2021), CHROME (Lu et al., HPCA 2024) and Athena (Bera
 et al., HPCA 2026): small tables indexed by hashes of features, pooled to choose an action.
