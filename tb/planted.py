@@ -18,9 +18,19 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from tb.bench import RTL, TB
 
-__all__ = ["Fault", "faults", "plant", "plant_all", "plant_file", "plant_python", "tables"]
+__all__ = [
+    "Fault",
+    "faults",
+    "plant",
+    "plant_all",
+    "plant_file",
+    "plant_python",
+    "tables",
+    "with_finders",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,18 @@ def tables() -> tuple[Fault, ...]:
 def faults(finder: str) -> tuple[Fault, ...]:
     """Return the faults that a proof, a bench or a test must find."""
     return tuple(fault for fault in tables() if fnmatchcase(finder, fault.finder))
+
+
+def with_finders(finders: Iterable[str]) -> list[object]:
+    """Return each fault of these finders, with its finder first, as parameters of a test.
+
+    CI plants the first one of each finder, a release all of them.
+    """
+    return [
+        pytest.param(finder, fault, marks=pytest.mark.release if number else ())
+        for finder in finders
+        for number, fault in enumerate(faults(finder))
+    ]
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:

@@ -27,12 +27,13 @@ from qstep.spec.config import Config
 from qstep_fpga.board import Board, load
 from qstep_fpga.families.ecp5.islands.build import copy_lanes
 from qstep_fpga.families.ecp5.islands.synthesis import synthesise_farm
-from qstep_fpga.flow import LANE_SEEDS
 from qstep_fpga.pin_wrapper import WRAPPER
 from qstep_fpga.placement import Design, Placement, place
 from qstep_rtl.island import ISLAND
 
 __all__ = ["main"]
+
+_LANE_SEEDS = range(1, 33)
 
 
 def _farm(board: Board, lanes: int) -> Config:
@@ -47,7 +48,7 @@ def _farm(board: Board, lanes: int) -> Config:
 def _copied(board: Board, config: Config, netlist: Path, seeds: range) -> list[Placement]:
     modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
     farm = copy_lanes(
-        *(board, modules, WRAPPER, ISLAND, config.lane_clock_hz, LANE_SEEDS, seeds, Threads(1)),
+        *(board, modules, WRAPPER, ISLAND, config.lane_clock_hz, _LANE_SEEDS, seeds, Threads(1)),
         lambda what: click.echo(f"    {what}", err=True),
         link_hz=config.link.clock_hz,
     )

@@ -23,10 +23,7 @@ from qstep_fpga.report import BuildReport
 from qstep_rtl.crossing import lanes_clock
 from qstep_rtl.island import ISLAND
 
-__all__ = ["LANE_SEEDS", "build"]
-
-LANE_SEEDS = range(1, 33)
-"""A lane that is copied is placed with these until it is as fast as the chip allows."""
+__all__ = ["build"]
 
 
 def build(
@@ -49,7 +46,9 @@ def build(
     config : Config
         The PLL makes its ``link.clock_hz``, and ``acting.clock_hz`` if there is one.
     seeds : sequence of int
-        Placement seeds, at least one; the bitstream comes from the one with the highest clock.
+        Placement seeds, at least one; the bitstream comes from the one with the highest clock. A lane
+        that is copied is placed with eight times as many, 32 at most, until it is as fast as the chip
+        allows.
     workers : Workers
         The workers that place.
     folder : Path
@@ -96,8 +95,9 @@ def build(
     two_clocks = bool(lanes_clock(config))
     if copying:
         modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
+        lane_seeds = range(1, min(8 * len(seeds), 32) + 1)
         farm = copy_lanes(
-            *(board, modules, WRAPPER, ISLAND, lanes_hz, LANE_SEEDS, seeds, workers),
+            *(board, modules, WRAPPER, ISLAND, lanes_hz, lane_seeds, seeds, workers),
             lambda what: progress(what, done, total),
             link_hz=clock_hz if two_clocks else None,
         )

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from examples.litex_soc import write
 from tb.bench import BenchError, Run, run
 
 pytestmark = pytest.mark.flows
@@ -13,6 +12,8 @@ pytestmark = pytest.mark.flows
 def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
     tmp_path: Path,
 ) -> None:
+    from examples.litex_soc import write  # LiteX waits for two seconds wherever it is imported
+
     # A run adds the package itself. The Verilog of LiteX and of the processor is not free of warnings.
     sources = tuple(path for path in write(tmp_path) if path.name != "qs_pkg.sv")
     this = Run("soc", "tb.bus.litex_tests", sources=sources, build_args=("-Wno-fatal",))

@@ -28,6 +28,7 @@ def test_lane_on_axi_matches_the_model(only: str) -> None:
     run(replace(axi_run(AXI_LANES[1]), test=only))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_agents_tests", "qs_axi_agents qs_acting")
 def test_agents_on_axi_match_the_model(only: str) -> None:
     run(replace(axi_agents_run("axi_agents_tests"), test=only))
@@ -46,7 +47,9 @@ def test_agents_on_axi_that_see_tiles_match_the_model(only: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("planes", "stream_bytes"), [(10, 8), (16, 16)])
+@pytest.mark.parametrize(
+    ("planes", "stream_bytes"), [(10, 8), pytest.param(16, 16, marks=pytest.mark.release)]
+)
 def test_agents_on_axi_with_many_planes_match_the_model(planes: int, stream_bytes: int) -> None:
     run(axi_agents_run("axi_planes_tests", config=axi_planes(planes), stream_bytes=stream_bytes))
 

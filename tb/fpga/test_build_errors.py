@@ -205,7 +205,7 @@ def test_lanes_on_ecp5_are_copied_and_not_placed_freely(
         board, config, [4, 5], Threads(1), tmp_path / "out", lambda what, *_: told.append(what)
     )
     modules: dict[str, dict[str, int]] = {"board": {}, "qs_island": {}}
-    assert seen == [modules, "board", "qs_island", rates[0], range(1, 33), [4, 5], rates[1]]
+    assert seen == [modules, "board", "qs_island", rates[0], range(1, 17), [4, 5], rates[1]]
     assert (report.seed, bitstream.read_text()) == (5, "5")
     assert {"band 1, seed 4: 200.0 MHz", "seed 5: 93.0 MHz"} <= set(told)
 

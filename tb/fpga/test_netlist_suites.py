@@ -16,7 +16,7 @@ from qstep_fpga.families import FAMILIES
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]
 
-OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2]), ("ice40", CONFIGS[0]), ("ecp5", OWNING[1])]
+OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2]), ("ecp5", OWNING[1])]
 """For each run of CI; a release has them all."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"

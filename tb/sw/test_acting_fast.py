@@ -74,7 +74,7 @@ def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
     assert fast.counters == plain.counters
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(pairs(), st.integers(0, 60), st.integers(1, 60))
 def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) -> None:
     plain, fast = pair

@@ -60,7 +60,7 @@ KINDS = [
 tables of their own and shared ones, 1 to 16 planes, 1 to 3 lanes."""
 
 OFTEN, LONG = KINDS[0], KINDS[2]
-"""The one that is not only for ``make slow``, and the one of more than a million steps."""
+"""The one for ``make test``, and the one of more than a million steps."""
 
 
 def built(kind: tuple[Any, ...]) -> Config:
@@ -133,9 +133,16 @@ def port() -> Iterator[SimPort]:
     made.close()
 
 
+def marks_of(kind: tuple[Any, ...]) -> pytest.MarkDecorator | tuple[()]:
+    """Return the mark of what is not for ``make test``; 32 agents take minutes to build."""
+    if kind is OFTEN:
+        return ()
+    return pytest.mark.release if kind[3] == 32 else pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=() if kind is OFTEN else pytest.mark.slow) for kind in KINDS],
+    [pytest.param(kind, marks=marks_of(kind)) for kind in KINDS],
     ids=lambda kind: f"{kind[0]}-{kind[1].env_id}-{kind[5]['planes']}-planes-{kind[3]}-agents",
 )
 def test_agents_seen_through_tiles_make_the_steps_of_the_model(kind: tuple[Any, ...]) -> None:

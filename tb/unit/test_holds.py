@@ -110,9 +110,8 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.parametrize(
-    ("loop_depth", "holds"), [pytest.param(2, False, marks=pytest.mark.slow), (3, True)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("loop_depth", "holds"), [(2, False), (3, True)])
 def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bool) -> None:
     config = Config(states=2, actions=64, loop_depth=loop_depth, link=Link(buffer_bytes=512))
     size = RecordLayout.coded(config).size(full=False)

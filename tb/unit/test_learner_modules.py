@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tb.bench import BenchError, run
-from tb.planted import Fault, faults, plant_all
+from tb.planted import Fault, plant_all, with_finders
 from tb.unit.unit_runs import LEARNER_UNITS
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]
@@ -19,17 +19,15 @@ UNITS["qs_planes_shared"] = next(
 
 @pytest.mark.parametrize(
     ("finder", "fault"),
-    [
-        (finder, fault)
-        for finder in (
+    with_finders(
+        (
             "qs_planes",
             "qs_planes_shared",
             "qs_evaluation_queue",
             "qs_feature_hash",
             "qs_learner",
         )
-        for fault in faults(finder)
-    ],
+    ),
     ids=lambda given: given if isinstance(given, str) else given.name,
 )
 def test_a_bench_of_the_learner_finds_the_planted_fault(

@@ -87,11 +87,8 @@ def acted(config: Config) -> PoweredUp:
     return port
 
 
-@pytest.mark.parametrize(
-    "config",
-    [LANES[0], pytest.param(LANES[1], marks=pytest.mark.slow)],
-    ids=lambda config: f"d{config.loop_depth}",
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", LANES, ids=lambda config: f"d{config.loop_depth}")
 def test_a_lane_does_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, learnt(config))
 

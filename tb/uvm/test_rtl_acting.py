@@ -31,7 +31,9 @@ def test_every_algorithm_and_every_rounding_is_covered() -> None:
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ("NoExploration", "bins were never hit: .*choice: explored"),
+        pytest.param(
+            *("NoExploration", "bins were never hit: .*choice: explored"), marks=pytest.mark.slow
+        ),
         ("WrongRewards", "is answered"),
     ],
 )

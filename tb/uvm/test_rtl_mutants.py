@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tb.bench import TB, BenchError, Run, run
-from tb.planted import Fault, faults, plant_all
+from tb.planted import Fault, plant_all, with_finders
 from tb.uvm.acting_runs import OWNING, SHARING
 from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import lane_run
@@ -29,10 +29,12 @@ SUITES: dict[str, Callable[[], Run]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "fault", [fault for name in SUITES for fault in faults(name)], ids=lambda fault: fault.name
+    ("finder", "fault"),
+    with_finders(SUITES),
+    ids=lambda given: given if isinstance(given, str) else given.name,
 )
-def test_bench_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
-    suite = SUITES[fault.finder]()
+def test_bench_finds_the_planted_fault(finder: str, fault: Fault, tmp_path: Path) -> None:
+    suite = SUITES[finder]()
     rtl = plant_all(tmp_path, [fault], suite.sources or [TB / f"uvm/{suite.top}.sv"])
     sources = tuple(tmp_path / source.name for source in suite.sources)
     with pytest.raises(BenchError, match=r"replay: python -m tb\.bench") as caught:
