@@ -1,6 +1,6 @@
-"""FuseSoC generator of ``qstep.core``: the register block of the lane on AXI, by PeakRDL.
+"""FuseSoC generator for ``qstep.core``: PeakRDL's register block for the lane on AXI.
 
-FuseSoC calls it with a YAML file that names the core to write, in the current folder.
+FuseSoC calls it with a YAML file that names the core to write to the current folder.
 """
 
 import sys

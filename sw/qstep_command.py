@@ -1,4 +1,4 @@
-"""Where the command line begins: from here on Ctrl-C is answered, while what is slow is being loaded."""
+"""Entry point of the command line: handles Ctrl-C while the slow modules are still loading."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def main() -> None:
     """Run the command line of QStep."""
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell starts background jobs
+        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores it for background jobs
             signal.signal(number, _leave)
     from qstep.cli import main
 
     try:
         main()
     finally:
-        gc.freeze()  # Python looks through all that is left before it ends: a fifth of a second
-        for number in _SIGNALS:  # the command has said how it ended
+        gc.freeze()  # else Python collects all remaining objects at exit: a fifth of a second
+        for number in _SIGNALS:  # the command has already reported how it ended
             if signal.getsignal(number) is _leave:
                 signal.signal(number, signal.SIG_DFL)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End at once: an exception would end in whatever is being imported."""
+    """Exit at once: an exception would surface in whatever module is being imported."""
     kept = b"the checkpoint is unchanged" if "--resume" in sys.argv else b"nothing is kept"
     try:
         os.write(2, b"stopped; " + kept + b"\n")

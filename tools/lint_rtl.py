@@ -33,9 +33,7 @@ __all__ = [
     "LANE_WRAPPER",
     "LEARNER_CORNERS",
     "NODE_CORNERS",
-    "PARAMETERS_WAIVER",
     "RTL",
-    "SLOTS_WAIVER",
     "WORLD_CORNERS",
     "format_files",
     "lint",
@@ -128,15 +126,6 @@ LEARNER_CORNERS = [
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
 """Parameters of the example of a world."""
 
-SLOTS_WAIVER = "-Wno-PROCASSINIT"
-"""`qs_agent_slots` keeps running through a reset: its registers start as declared."""
-
-PARAMETERS_WAIVER = """`verilator_config
-lint_off -rule WIDTHTRUNC -file "*/qs_agents.sv" -match "*on the Initial value*"
-lint_off -rule WIDTHTRUNC -file "*/qs_acting.sv" -match "*on the Initial value*"
-"""
-"""The generator passes one-bit parameters as 32-bit numbers; Verilator warns at their declaration."""
-
 _PLL = """module pll (
     input  logic clock_in,
     output logic clock_out,
@@ -207,7 +196,7 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
     reset may restart it.
     """
     packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
-    options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
+    options = ["-Wno-UNUSEDPARAM"]
     return lint(top, parameters, rtl, [*packages, source(f"{top}.sv", rtl)], options)
 
 
@@ -239,11 +228,8 @@ def lint_axi_agents(stream_bytes: int, config: Config) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         manifest = generate_axi(config, folder, stream_bytes)
-        (folder / "parameters.vlt").write_text(PARAMETERS_WAIVER, encoding="utf-8")
         files = [folder / source for source in (*manifest.sources, "qstep_axi.sv")]
-        waivers = [RTL / "qstep_generated.vlt", folder / "parameters.vlt"]
-        options = ["-Wno-UNUSEDPARAM", SLOTS_WAIVER]
-        return lint("qstep_axi", {}, folder, [*waivers, *files[1:]], options)
+        return lint("qstep_axi", {}, folder, files[1:], ["-Wno-UNUSEDPARAM"])
 
 
 def lint_board(board: Board) -> str:

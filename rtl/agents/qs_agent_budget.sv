@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many more steps each agent may make: a run of the interleaved lane.
+// The remaining steps of each agent in a run of the interleaved lane.
 //
-// Function    run_i gives every agent run_steps_i steps and replaces earlier budgets; 0 stops all agents. An
-//             agent has a credit of up to 63 steps. When all credits are below 32, each is raised by 32 from the
-//             remaining steps, so no agent is ahead by more than 63, and the slowest never waits. The remaining
-//             steps are counted down bit by bit in 43 clocks, in which an agent makes three steps.
-// Timing      One slot per clock: row_stepped_i counts a step of the agent in RowStage; tree_more_o says, in its
-//             TreeStage, whether it has steps left. A run begins at the next turn of the slots: begins_o is 1
-//             for one turn, in which each agent is in RowStage once.
-// Handshake   run_i for one clock.
-// Reset       No steps are left from the first turn on.
-// Hazards     none: a slot returns after it has been written.
+// Function    run_i gives every agent run_steps_i steps and replaces earlier budgets; 0 stops all agents. Each agent
+//             has a credit of up to 63 steps. When all credits are below 32, each is raised by 32 from the remaining
+//             steps. So no agent gets more than 63 steps ahead, and the slowest never waits. The remaining steps are
+//             decremented bit-serially in 43 clocks, during which an agent makes three steps.
+// Timing      One slot per clock: row_stepped_i is a step of the agent in RowStage; tree_more_o is 1 in TreeStage if
+//             the agent has steps left. A run begins at the next rotation: begins_o is 1 for one rotation, in which
+//             each agent is in RowStage once.
+// Handshake   run_i is a one-clock pulse.
+// Reset       No agent has steps left from the first rotation on.
+// Hazards     none: written before the agent's next read.
 // Invariants  NoStepWithoutBudget_A
-// Resources   6 bits for each agent, a shift register of 43 bits.
+// Resources   6 bits per agent, a 43-bit shift register.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -28,7 +28,7 @@ module qs_agent_budget
     input logic        run_i,
     input logic [47:0] run_steps_i,
 
-    input logic                 turn_i,          // the last clock of a turn of the slots
+    input logic                 turn_i,          // last clock of a rotation
     input logic [AgentBits-1:0] answer_agent_i,
     input logic [AgentBits-1:0] act_agent_i,
     input logic                 act_live_i,
@@ -36,7 +36,7 @@ module qs_agent_budget
     input  logic row_stepped_i,
     output logic begins_o,
     output logic tree_more_o,
-    output logic left_o          // steps may remain that no agent holds yet
+    output logic left_o          // undistributed steps may remain
 );
 
   localparam int unsigned BlockBits = 5;
@@ -49,13 +49,13 @@ module qs_agent_budget
   logic [RemainingBits-1:0] remaining_q;
   logic [BlockBits:0] row_budget, act_budget_q;
 
-  // One pass over the remaining steps, lowest bit first: subtracts 1 if borrow_q is 1, and finds out whether any
-  // bit is 1.
+  // One pass over the remaining steps, lowest bit first: subtracts 1 if borrow_q is 1, and detects whether any bit
+  // is 1.
   logic passes_q, borrow_q, some_q, digit;
   logic [PlaceBits-1:0] place_q;
   assign digit  = remaining_q[0] ^ borrow_q;
 
-  // Not in a turn in which the credits are being changed.
+  // Not in a rotation that is changing the credits.
   assign grants = !asked_q && !begins_o && !grants_q && low_q && tree_low_q && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin

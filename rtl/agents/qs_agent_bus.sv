@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host accesses to settings, contexts, counters and tables of the interleaved lane.
 //
-// Function    Decodes an access and carries it out. A setting is written at once; counters are requested with
-//             access_o.counter_*; contexts and tables are read and written in the slot of their agent, which
-//             token_o follows: token_o[k] is 1 when that slot is in stage k. Map: docs/agents.md.
+// Function    Decodes and performs an access. A setting is written at once; counters are requested through
+//             access_o.counter_*. Contexts and tables are read and written in their agent's slot: token_o[k] is 1
+//             while that slot is in stage k. Map: docs/agents.md.
 // Timing      Up to Length + Slots + 4 clocks; for counters see qs_agent_counters.
-// Handshake   as qs_agents
-// Reset       Aborts an access.
+// Handshake   as in qs_agents
+// Reset       Aborts the access in progress.
 // Hazards     none
 // Invariants  RegionIsLegal_A
 // Resources   40 flip-flops
@@ -28,7 +28,7 @@ module qs_agent_bus
     output logic     bus_done_o,
 
     input logic [AgentBits-1:0] agent_i,        // in SlotStage
-    input logic                 live_i,         // it is an agent
+    input logic                 live_i,         // the slot has an agent
     input logic                 counter_done_i,
 
     output access_t            access_o,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy and algorithm: from the row of a state to the next action, its value, and the target.
+// Policy and algorithm: picks the next action, its value and the target from a state's row.
 //
-// Function    The action is pick_action_i if pick_i is 1 (the agent explores, or the action is known already),
-//             else the lowest one that attains the row's maximum; in Double Q-learning, the maximum of the sum
-//             of both tables' rows. Algorithm selects the target: the row's maximum, the value of the action,
-//             the expectation of the row, or the other table's value of the greedy action of table number_i.
-//             Golden model: _chosen and _target of ActingModel in qstep.golden.agents.
+// Function    The action is pick_action_i if pick_i is 1 (the agent explores, or the action is already known), else
+//             the lowest action that attains the row's maximum. Double Q-learning takes the maximum of the sum of
+//             both tables' rows. Algorithm selects the target: the row's maximum, the value of the action, the row's
+//             expectation, or the other table's value of table number_i's greedy action. Golden model: _chosen and
+//             _target of ActingModel in qstep.golden.agents.
 // Timing      Inputs in stage 0, except threshold_i; action and values in stage select_stage - TreeStage, the
 //             target in stage target_stage - TreeStage. One row per clock.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none of its own
-// Resources   One comparator tree; for Double Q-learning two, and delay lines for both rows.
+// Resources   One comparator tree; for Double Q-learning two trees, and delay lines for both rows.
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), chapter 6; Van Hasselt, "Double Q-learning"
 //             (2010).
 

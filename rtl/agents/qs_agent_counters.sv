@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of all agents: steps, terminations, truncations, sum of returns, saturations.
+// Counters of all agents: steps, terminations, truncations, sum of returns, saturations.
 //
-// Function    Each agent has small counts, which count every step, and 16 words of 16 bits in a block RAM, to
-//             which a sweep adds them: steps (3 words, lowest first), terminations (3), truncations (3), sum
-//             of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the
-//             agent during its sweep; words 1 to 15 read that copy, so all words are of the same moment.
-//             Golden model: AgentCounters in qstep.spec.settings.
-// Timing      An agent is swept in Slots clocks; the next one begins a clock later, when its slot comes, so a
-//             whole sweep takes Slots * (Slots + 1) clocks. Between two sweeps, small counters collect the events.
-// Handshake   read_i or write_i stays 1 until done_o is 1, for one clock.
-// Reset       Starts the sweep; the words are undefined until written.
-// Hazards     A write while its agent makes steps may overwrite what the sweep adds.
+// Function    Each agent has small counters, updated by every step, and 16 words of 16 bits in a block RAM, to which
+//             a sweep adds the small counters: steps (3 words, lowest first), terminations (3), truncations (3), sum
+//             of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the agent
+//             during its sweep. Words 1 to 15 are read from that copy, so all words are from the same moment. Golden
+//             model: AgentCounters in qstep.spec.settings.
+// Timing      The sweep of an agent takes Slots clocks. The next agent's sweep begins one clock later, in its slot,
+//             so a whole sweep takes Slots * (Slots + 1) clocks. Between two sweeps, the small counters collect the
+//             events.
+// Handshake   read_i or write_i stays 1 until done_o, which is 1 for one clock.
+// Reset       Restarts the sweep; words are undefined until written.
+// Hazards     A write while its agent is stepping may lose the counts that the sweep adds.
 // Invariants  SweepIsAligned_A
-// Resources   A block RAM of 256 words, one adder of 16 bits.
+// Resources   A block RAM of 256 words, one 16-bit adder.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -30,7 +31,7 @@ module qs_agent_counters
     input logic clk_i,
     input logic rst_i,
 
-    // Stages Entry and Write, and those before them; see qs_agents_pkg
+    // Stages Entry and Write, and the stage before each; see qs_agents_pkg
     input logic [AgentBits-1:0] before_entry_agent_i,
     input logic                 before_entry_live_i,
     input logic [AgentBits-1:0] entry_agent_i,
@@ -42,7 +43,7 @@ module qs_agent_counters
 
     // Stage Entry
     input logic                    stepped_i,
-    input logic                    terminated_i,  // 0 where stepped_i is; likewise the next two
+    input logic                    terminated_i,  // 0 if stepped_i is 0, like the next two
     input logic                    truncated_i,
     input logic signed [Width-1:0] reward_i,
     // Stage Write
@@ -68,7 +69,7 @@ module qs_agent_counters
     logic signed [ReturnBits-1:0] returns;
   } small_t;
 
-  // The sweep: takes the small counts of the agent in stage Entry, then adds them to its words.
+  // The sweep: takes the small counts of the agent in stage Entry, then adds them to the agent's words.
   logic [SweepBits-1:0] sweep_q;
   logic last, take_q, clear_q, late_take_q, late_clear_q;
   logic [AgentBits-1:0] swept_q, summed_q;
@@ -77,7 +78,7 @@ module qs_agent_counters
   always_ff @(posedge clk_i) begin
     sweep_q <= last ? '0 : sweep_q + 1'b1;
     if (rst_i) sweep_q <= '0;
-    // The agent whose counts were taken comes again one clock before the sweep starts over.
+    // The swept agent's slot returns one clock before the sweep restarts.
     take_q <= last || rst_i;
     clear_q <= sweep_q == SweepBits'(Slots - 2) || rst_i;
     late_take_q <= sweep_q == SweepBits'(WriteDelay - 1);
@@ -85,7 +86,7 @@ module qs_agent_counters
   end
   assign last = sweep_q == SweepBits'(Slots);
 
-  // Small counts: read one stage earlier, as 0 if they have been taken.
+  // Small counts, read one stage earlier; 0 if they have been taken.
   small_t count, counted, taken_q;
   logic [SmallBits-1:0] saturations, saturated, late_q;
 
@@ -133,7 +134,7 @@ module qs_agent_counters
   assign saturated = saturations + SmallBits'(saturated_i);
   always_ff @(posedge clk_i) if (late_take_q) late_q <= saturated;
 
-  // The addend of each word: word n passes in the clocks in which sweep_q is n + 1 (address) to n + 5 (write).
+  // The addend of each word: word n is in flight while sweep_q is n + 1 (address) to n + 5 (write).
   // Sums of returns are sign-extended.
   logic [15:0] mem_word, word_q, addend_q, addend, sum_q;
   logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
@@ -178,11 +179,11 @@ module qs_agent_counters
   assign summing = b_valid_q && b_from_q[0] ? swept_q : summed_q;
 
   always_ff @(posedge clk_i) begin
-    // The agent of the words from word_q on: an agent's last words pass while the next agent is swept.
+    // The agent of the words from word_q on: its last words are in flight while the next agent is swept.
     summed_q <= summing;
     wanted_q <= summing == want_agent_i;
 
-    a_word_q <= sweep_q[3:0];  // one less than its value then
+    a_word_q <= sweep_q[3:0];  // one less than sweep_q in that clock
     r_word_q <= a_word_q;
     r_valid_q <= a_valid;
 
@@ -225,7 +226,7 @@ module qs_agent_counters
     end
   end
 
-  // Reads: the copy of an agent's words is complete when the last word has passed after the first.
+  // Reads: the copy begins with the agent's first word and is complete after its last.
   logic copies, ends, copies_q, copied_q, answered_q;
   assign copies = read_i && want_word_i == '0 && !copied_q;
   assign ends   = d_valid_q && d_word_q == '1;
@@ -233,7 +234,7 @@ module qs_agent_counters
   always_ff @(posedge clk_i) begin
     if (copies_q && d_valid_q) snapshot[d_word_q] <= sum_q;
     data_o <= snapshot[want_word_i];
-    // The first word of the wanted agent is about to be in sum_q.
+    // The requested agent's first word will be in sum_q in the next clock.
     if (copies_q) copies_q <= copies && !ends;
     else copies_q <= copies && c_valid_q && c_word_q == '0 && wanted_q;
     copied_q <= read_i && want_word_i == '0 && (copied_q || (copies_q && ends));

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The world's answer to a slot: what the slot turns out to be, where the agent continues, the end of episodes.
+// The world's answer to a slot: the slot's result, the agent's next state, the end of episodes.
 //
-// Function    Counts the steps of the episode if they have a limit. A step that reaches the limit without
-//             terminating is truncated. The count starts from 0 in each episode. Row x is that of the next
-//             state, of the start state where an episode begins, or of the agent's state (for the value
-//             to cache, and for accesses).
-// Timing      One slot per clock. The count is read in CountStage and written in AnswerStage, with the answer; for
-//             agents that share a table it is written in ActStage, which knows whether the slot acts.
-// Handshake   set_limit_i writes the limit, and answer_load_i the count of the agent in AnswerStage.
-//             answer_stays_i and answer_starts_i drive every bit of row x, so they come from registers.
-// Reset       No limit. The counts are undefined until loaded.
-// Hazards     none: a slot returns after it has been written.
+// Function    Counts the steps of the episode if there is a step limit. A step that reaches the limit without
+//             terminating is truncated. The count restarts at 0 in each episode. State x, whose row is read, is the
+//             next state, the start state if an episode begins, or the agent's state (to cache its value, and for
+//             accesses).
+// Timing      One slot per clock. The count is read in CountStage and written in AnswerStage, with the answer. Agents
+//             that share a table write it in ActStage, when it is known whether the slot acts.
+// Handshake   set_limit_i writes the limit, and answer_load_i the count of the agent in AnswerStage. answer_stays_i
+//             and answer_starts_i drive every bit of x, so they come from registers.
+// Reset       Removes the limit. Counts are undefined until loaded.
+// Hazards     none: written before the agent's next read.
 // Invariants  AnswerInRange_A
-// Resources   16 bits per agent, an adder and a comparator of 16 bits
+// Resources   16 bits per agent, a 16-bit adder and a 16-bit comparator
 // Reference   none
 
 `include "qs_assert.svh"
@@ -25,7 +25,7 @@ module qs_agent_episode
     parameter  int unsigned Width       = 16,                 // 8..32
     parameter  int unsigned Agents      = 16,                 // 1..16
     parameter  bit          SharedTable = 0,
-    parameter  bit          StepLimit   = 1,                  // else steps do not count
+    parameter  bit          StepLimit   = 1,                  // else steps are not counted
     localparam int unsigned PlaneBits   = $clog2(States),
     localparam int unsigned StateBits   = Planes * PlaneBits
 ) (
@@ -42,8 +42,8 @@ module qs_agent_episode
     input logic                   limits_i,
     input logic [EpisodeBits-1:0] last_steps_i,
 
-    input logic                        answer_stays_i,      // row x is that of answer_state_i
-    input logic                        answer_starts_i,     // row x is that of the start state
+    input logic                        answer_stays_i,      // x is answer_state_i
+    input logic                        answer_starts_i,     // x is the start state
     input plan_t                       answer_plan_i,
     input logic        [StateBits-1:0] answer_state_i,
     input logic                        world_ready_i,
@@ -66,7 +66,7 @@ module qs_agent_episode
   assign answer_truncated_o = answer_step && answer_last && !world_terminated_i;
 
   if (StepLimit) begin : gen_limit
-    localparam int unsigned Part = 4;  // bits that are compared in one clock
+    localparam int unsigned Part = 4;  // bits per comparator
     localparam int unsigned Parts = EpisodeBits / Part;
     localparam int unsigned Late = SharedTable ? ActStage - AnswerStage : 0;
 

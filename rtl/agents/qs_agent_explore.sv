@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random part of the policy: whether a slot explores, and with which action.
+// Exploration: whether a slot explores, and with which action.
 //
-// Function    The agent explores if its draw is below the threshold of epsilon; its action is then
-//             (draw * Actions) >> 16. If the value of a known action is wanted, that action is picked instead.
-//             Golden model: ActingModel._chosen in qstep.golden.agents.
+// Function    The agent explores if its draw is below epsilon's threshold; its action is then (draw * Actions) >> 16.
+//             If the slot needs the value of a known action, that action is picked instead. Golden model:
+//             ActingModel._chosen in qstep.golden.agents.
 // Timing      One slot per clock: draw and epsilon in RequestStage, exploration in RowStage, the pick in TreeStage.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
-// Resources   A comparator of 17 bits, a multiplication by a constant
+// Resources   A 17-bit comparator, a multiplication by a constant
 // Reference   none
 
 module qs_agent_explore

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of each agent in its slot and in the next one.
+// The plan of each agent's slot, and the flags for its next one.
 //
-// Function    The agent's flags determine the slot's plan: see flags_t and plan_t. What the slot did determines
-//             the flags of the next slot. A slot that was held (see qs_agent_order) has drawn, and nothing else.
+// Function    The agent's flags determine the slot's plan: see flags_t and plan_t. The slot's result determines the
+//             flags of the next slot. A held slot (see qs_agent_order) only draws.
 // Timing      One slot per clock. Flags are read in SlotStage and written in TreeStage; the plan is
 //             known in CountStage, and registered in AnswerStage.
 // Handshake   none
 // Reset       clearing_i clears all flags.
-// Hazards     none: a slot returns after it has been written.
+// Hazards     none: written before the agent's next read.
 // Invariants  none
 // Resources   5 bits per agent and per stage
 // Reference   none
@@ -27,20 +27,20 @@ module qs_agent_flags
     input logic                 tree_live_i,
     input logic                 tree_more_i,
     input logic                 clearing_i,
-    input logic                 begins_i,      // a run, in RowStage
+    input logic                 begins_i,      // a run begins, in RowStage
 
-    input logic row_load_i,    // of the agent in RowStage, by the host
+    input logic row_load_i,    // host loads the agent in RowStage
     input logic load_drawn_i,
     input logic load_begun_i,
 
     // The draw
-    output logic advance_go_o,  // the agent has something to do
+    output logic advance_go_o,  // the slot has work to do
     output logic advance_o,
 
     // The world
     output logic   request_asks_o,
     output flags_t request_flags_o,
-    output plan_t  count_plan_o,        // what answer_plan_o will be
+    output plan_t  count_plan_o,        // answer_plan_o one clock later
     output plan_t  answer_plan_o,
     input  logic   answer_ready_i,
     input  logic   answer_truncated_i,

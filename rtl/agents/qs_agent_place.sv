@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each agent is and what it does next, and the pair of each slot, stage by stage.
+// State and next action of each agent, and the pair of the slot in each stage.
 //
-// Function    An agent's place is read for its slot, and replaced once the slot has chosen how to continue. If
-//             the host accesses an entry, the pair is that of the entry from PolicyStage on. With several planes a
-//             state is a row in each of them, the first plane's in the low bits.
-// Timing      One slot per clock. A place is known in stage RequestStage and written in stage Select.
-// Handshake   request_entry_i: the host accesses the entry access_state_i, access_action_i in this slot.
-//             select_load_i, a bit for each plane: it replaces the row of the slot's place in that plane by
-//             load_row_i; with the first plane's, also the rest by load_explored_i and load_action_i.
+// Function    An agent's place (state and next action) is read for its slot, and replaced when the slot has chosen
+//             the next one. If the host accesses an entry, the slot carries that entry's pair from PolicyStage on.
+//             With several planes a state is one row per plane, the first plane's in the low bits.
+// Timing      One slot per clock. A place is valid in RequestStage and written in stage Select.
+// Handshake   request_entry_i: the host accesses the entry (access_state_i, access_action_i) in this slot.
+//             select_load_i, one bit per plane, replaces the place's row in that plane with load_row_i. The first
+//             plane's bit also replaces the rest, with load_explored_i and load_action_i.
 // Reset       none: undefined until loaded.
-// Hazards     none: a slot returns after it has been written.
+// Hazards     none: written before the agent's next read.
 // Invariants  none
-// Resources   Four words of a pair per agent
+// Resources   Four words per agent, each about the size of a pair
 // Reference   none
 
 module qs_agent_place
@@ -59,13 +59,13 @@ module qs_agent_place
     output logic [ StateBits-1:0] entry_state_o,       // stage entry_read_stage
     output logic [ActionBits-1:0] entry_action_o,
 
-    // How the agent continues: state in RowStage, whether at all in ActStage, action in Select
+    // The agent's next pair: state in RowStage, whether one is chosen in ActStage, action in Select
     input logic                  act_chooses_i,
     input logic [ StateBits-1:0] row_x_i,
     input logic                  row_explores_i,
     input logic [ActionBits-1:0] action_i,
 
-    output logic [    Planes-1:0] same_o,         // continues with this entry; stage Write - 1
+    output logic [    Planes-1:0] same_o,         // the next pair is this one; stage Write - 1
     output logic [ StateBits-1:0] write_state_o,
     output logic [ActionBits-1:0] write_action_o
 );

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A coefficient times a value, in multipliers of 18 bits with their own registers.
+// A coefficient times a value, in 18-bit multipliers with internal registers.
 //
-// Function    product_o = coeff_i * value_i, modulo 2^ProductBits, or 0 with clear_i. A value of more than 18 bits is
-//             split: each part has a multiplier, and both products are added.
-// Timing      Three clocks from the operands, which come from registers; clear_i is taken in the last one. One product
-//             per clock. A multiplier has registers before, inside and after it; the third clock has one sum at most.
+// Function    product_o = coeff_i * value_i modulo 2^ProductBits, or 0 if clear_i is 1. A value of more than 18 bits
+//             is split: each part has a multiplier, and the products are added.
+// Timing      Three clocks from the registered operands; clear_i is sampled in the last one. One product per clock. A
+//             multiplier has registers before, inside and after it; the third clock has at most one adder.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word per agent: contexts and settings of the interleaved lane, and data on their way to a later stage.
+// Per-agent memory: contexts, settings and pipeline data of the interleaved lane.
 //
 // Function    data_o = word of agent read_agent_i, or 0 if clear_i was 1; a write replaces the word of agent
 //             write_agent_i.
 // Timing      One clock from address to data; one read and one write per clock.
 // Handshake   none
 // Reset       none: words are undefined until written.
-// Hazards     A read in the same clock as a write of the same agent is undefined; in simulation it returns
-//             the complement of the old word. Slots read and write in different stages, so it cannot happen.
+// Hazards     Reading an agent's word while it is written is undefined; simulation returns the complement of the old
+//             word. Slots read and write in different stages, so it cannot happen.
 // Invariants  none
-// Resources   Distributed RAM if the chip has it, else block RAM: yosys chooses. One agent: Width flip-flops.
+// Resources   Distributed RAM if the chip has it, else block RAM: yosys chooses. With one agent, Width flip-flops.
 // Reference   none
 
 module qs_agent_ram #(
@@ -29,7 +29,7 @@ module qs_agent_ram #(
 );
 
   if (Agents == 1) begin : gen_register
-    // No read follows in the clock after a write, so the word itself can be the output.
+    // No read directly follows a write, so the word itself can be the output.
     always_ff @(posedge clk_i) begin
       if (write_i) data_o <= write_data_i;
       if (clear_i) data_o <= '0;

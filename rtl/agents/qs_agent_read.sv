@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host reads of agents and tables, taken from the slots as they pass.
+// Host reads of agents and tables, sampled from slots in flight.
 //
 // Function    data_o is the word that the host reads: a field of a context, a word of a counter, or an entry.
 // Timing      data_o is valid one clock before the access is done.
-// Handshake   A token is 1 when the slot of the access is in its stage.
+// Handshake   A token is 1 while the slot of the access is in the token's stage.
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
@@ -47,8 +47,8 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  // The source is constant during an access, one bit each: field 0 to 4 of a context, entry, counter. Data is
-  // captured when the slot passes, counters in every clock.
+  // One-hot source, constant during an access: field 0 to 4 of a context, entry, counter. Data is captured from the
+  // slot in flight, counters every clock.
   logic [6:0] from_q;
   logic reads, upper_q, lower_q;
   counts_word_t counts;

@@ -3,13 +3,14 @@
 //
 // Function    row_o = Q[row_state_i, 0..Actions-1].
 // Timing      Two clocks from address to data (RAM, then its output register); one read and one write per clock.
-// Handshake   none: in every clock a row is read, and an entry is written if write_i is 1.
+// Handshake   none: a row is read every clock, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined (see qs_ram).
 // Invariants  WriteInRange_A
-// Resources   One memory of rows, with writes to single entries; on chips whose block RAM has byte enables it uses
-//             their full width. qs_table, with a bank per action and a second copy, takes three times as much on ECP5.
-// Reference   as qs_table
+// Resources   One memory of rows with a write enable per entry; on chips whose block RAM has byte enables, it uses a
+//             block's full width. qs_table, with a bank per action and a second copy, takes three times as much on
+//             ECP5.
+// Reference   as in qs_table
 
 `include "qs_assert.svh"
 

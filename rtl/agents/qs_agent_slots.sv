@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rotation of the interleaved lane: which agent is in which stage.
 //
-// Function    A slot enters stage 0 in every clock. Agent n has slot n of each rotation; the other slots are
-//             empty. clearing_o is 1 for two turns after reset, in which no agent acts and all flags are cleared.
+// Function    A slot enters stage 0 every clock. Agent n has slot n of each rotation; the other slots are empty.
+//             clearing_o is 1 for two rotations after reset, during which no agent acts and all flags are cleared.
 // Timing      A rotation has Slots clocks.
 // Handshake   none
-// Reset       clearing_o is 1. The rotation, which begins at slot 0 after power-up, continues: if it started over, a
-//             slot would meet the previous slot of its agent.
+// Reset       Sets clearing_o to 1. The rotation, which begins at slot 0 after power-up, continues: a restart could
+//             bring an agent's next slot too close to its previous one.
 // Hazards     none
 // Invariants  none
-// Resources   30 flip-flops for a rotation of 16 slots, and one per stage if some slots are empty
+// Resources   30 flip-flops for a rotation of 16 slots, plus one per stage if some slots are empty
 // Reference   none
 
 module qs_agent_slots
@@ -22,19 +22,21 @@ module qs_agent_slots
     input logic rst_i,
 
     output logic [Slots-1:0][AgentBits-1:0] agent_o,    // in each stage
-    output logic [Slots-1:0]                live_o,     // it is an agent
-    output logic                            turn_o,     // the last clock of a turn
+    output logic [Slots-1:0]                live_o,     // the slot has an agent
+    output logic                            turn_o,     // last clock of a rotation
     output logic                            clearing_o
 );
 
   localparam int unsigned SlotBits = $clog2(Slots);
 
+  // verilator lint_off PROCASSINIT
   logic [SlotBits-1:0] slot_q = '0;
   logic turn_q = 1'b0;
+  // verilator lint_on PROCASSINIT
   logic [Slots-1:1] live_q;
   logic clearing_q, clearing_longer_q;
 
-  // A bit of the number repeats with its period, if that divides the length of a rotation.
+  // Each bit of the number repeats with its period if that divides the rotation's length.
   for (genvar b = 0; b < AgentBits; b++) begin : gen_bit
     localparam int unsigned Own = 2 << b;
     localparam int unsigned Period = Slots % Own == 0 ? Own : Slots;

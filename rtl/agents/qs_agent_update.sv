@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update of the interleaved lane: two products, one rounding, saturation.
 //
-// Function    value_o = saturate((2^f * entry + alpha * (reward - entry) + kappa * target + bias) >>> f),
-//             where f is CoeffFraction, which equals the sum of three products in the arithmetic contract. keep_i
-//             leaves only the first term: value_o = entry. Golden model: qstep.golden.lane.exact_value. With several
-//             planes the entry is the sum of their weights, and each becomes saturate(weight[t] + increment),
-//             increment = (alpha * (reward - entry) + kappa * target + bias) >>> f.
-// Timing      Its stages are entry, delta, alpha, target, wait, again, sum and total; value_o is valid in the one that
-//             follows. An operand's name begins with the stage that takes it. One update per clock. At most one sum
-//             lies between registers. With several planes, two stages come before the last: increment, which takes the
-//             weights, and clip.
+// Function    value_o = saturate((2^f * entry + alpha * (reward - entry) + kappa * target + bias) >>> f), where f is
+//             CoeffFraction. This equals the sum of three products in the arithmetic contract. With entry_keep_i and
+//             again_zero_i, only the first term counts: value_o = entry. Golden model: qstep.golden.lane.exact_value.
+//             With several planes, the entry is the sum of their weights, and each weight becomes saturate(weight[t]
+//             + increment), where increment = (alpha * (reward - entry) + kappa * target + bias) >>> f.
+// Timing      The stages are entry, delta, alpha, target, wait, again, sum and total; value_o is valid in the stage
+//             after the last. An operand's name begins with the stage that takes it. One update per clock. At most
+//             one adder per stage. With several planes, two stages follow total: increment (takes the weights) and
+//             clip.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
@@ -28,12 +28,12 @@ module qs_agent_update #(
 
     input logic signed [Width-1:0] entry_reward_i,
     input logic signed [SumBits-1:0] entry_value_i,
-    input logic entry_keep_i,  // also: again_zero_i
+    input logic entry_keep_i,  // with again_zero_i
     input logic [CoeffBits-1:0] alpha_coeff_i,  // from a register, like the next two
     input logic signed [SumBits:0] target_value_i,  // least .. greatest value
     input logic [CoeffBits-1:0] target_kappa_i,
-    input logic again_zero_i,  // the target counts as 0
-    input logic signed [Width-1:0] again_value_i,  // one plane's, or the one to keep
+    input logic again_zero_i,  // treats the target as 0
+    input logic signed [Width-1:0] again_value_i,  // a single plane's, or the one to keep
     input logic [CoeffFraction-1:0] again_bias_i,
     input logic [Planes-1:0][Width-1:0] increment_weights_i,  // several planes
 
@@ -41,8 +41,8 @@ module qs_agent_update #(
     output logic                         saturated_o
 );
 
-  // Since alpha <= 2^f and kappa <= alpha, the sum with the bias of one plane needs no more bits than value
-  // and fraction have, and a sign. An increment is at most the reward, less the entry, plus the target.
+  // Since alpha <= 2^f and kappa <= alpha, a single plane's sum with the bias fits into the bits of value and
+  // fraction, and a sign. An increment is at most reward - entry + target.
   localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 3 : 1);
 
   logic signed [SumBits:0] delta_q, alpha_delta_q;
@@ -88,7 +88,7 @@ module qs_agent_update #(
     logic unused_weights;
     assign unused_weights = ^increment_weights_i;
   end else begin : gen_increment
-    // An increment of more bits saturates every weight, as the greatest and the least of these bits do.
+    // A wider increment saturates every weight, as do the greatest and the least increment of this width.
     localparam int unsigned IncrementBits = Width + 2;
     logic signed [IncrementBits-1:0] increment_q;
     logic [AccBits-CoeffFraction-IncrementBits:0] high;

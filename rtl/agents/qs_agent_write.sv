@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// From reward and target to the entry that a slot writes, and the value with which its agent continues.
+// Computes the entry that a slot writes, and the value with which its agent continues.
 //
-// Function    The entry of a step is the value left by the agent's last slot: the value of the chosen action, or
-//             the value just written if the step continues with the same pair. A truncated step leaves its new
-//             value to the next slot, which writes it. Agents that share a table read the entry again, because
-//             another agent may have written it. Host accesses write entries through the update, unchanged. With
-//             several planes this holds for the entry of each, and the update takes the sum of them.
+// Function    The entry of a step is the value left by the agent's previous slot: the value of the chosen action, or
+//             the value just written if the agent continues with the same pair. A truncated step leaves its new value
+//             to the next slot, which writes it. Agents that share a table read the entry again, because another
+//             agent may have written it. Host accesses write entries through the update, unchanged. With several
+//             planes this applies to each plane's entry, and the update takes their sum.
 // Timing      Rewards in stage Entry, target in stage Target, the write in stage Write; see qs_agents_pkg. One
 //             slot per clock.
 // Handshake   set_rates_i writes the rates of agent set_agent_i. entry_access_i: the host accesses an entry in this
-//             slot; access_writes_i, a bit for each table, writes access_value_i to it.
-// Reset       none: an agent's value is undefined until a slot has left one.
-// Hazards     none: a slot returns after it has been written.
+//             slot; access_writes_i, one bit per table, writes access_value_i to it.
+// Reset       none: an agent's value is undefined until a slot leaves one.
+// Hazards     none: written before the agent's next read.
 // Invariants  none
-// Resources   those of qs_agent_update; a value and two coefficients per agent
+// Resources   qs_agent_update; a value and two coefficients per agent
 // Reference   none
 
 module qs_agent_write
@@ -25,7 +25,7 @@ module qs_agent_write
     parameter int unsigned CoeffFraction = 15,  // 15..24
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Algorithm = 0,  // algorithm_e
-    parameter bit SharedTable = 0,  // all agents learn one
+    parameter bit SharedTable = 0,  // one table for all agents
     parameter int unsigned Rounding = 0,  // qs_pkg::rounding_e
     parameter int unsigned Planes = 1,  // 1..16; with two tables 1
     localparam int unsigned SumStages = sum_stages(Planes),
@@ -46,7 +46,7 @@ module qs_agent_write
     input logic [AgentBits-1:0] values_agent_i,  // the stage of values_i
     input logic values_live_i,
     input logic [AgentBits-1:0] before_bias_agent_i,  // stage Entry + UpdateAgain - 1
-    input logic [AgentBits-1:0] before_add_agent_i,  // a clock before the entries are added to
+    input logic [AgentBits-1:0] before_add_agent_i,  // a clock before the increment is added
     input logic [AgentBits-1:0] before_write_agent_i,  // stage Write - 1
     input logic [AgentBits-1:0] write_agent_i,
 
@@ -58,13 +58,13 @@ module qs_agent_write
     input logic        [   Tables-1:0] access_writes_i,  // stage Write - 1
     input logic        [    Width-1:0] access_value_i,
 
-    // PolicyStage, as it is drawn; only Double Q-learning has two tables
+    // PolicyStage, as drawn; only Double Q-learning has two tables
     input  logic [CoeffFraction-1:0] policy_rounding_i,
     input  logic                     policy_table_i,
     output logic                     tree_number_o,
 
     input result_t                 act_result_i,
-    input logic                    row_zero_i,    // the target counts as 0
+    input logic                    row_zero_i,    // treats the target as 0
     input logic signed [Width-1:0] row_reward_i,
 
     input logic        [Tables-1:0][Width-1:0] entries_i,  // of a shared table, in stage Read
@@ -89,7 +89,7 @@ module qs_agent_write
   logic signed [Width-1:0] reward;
   logic signed [SumBits-1:0] entry_before;
   logic [Planes-1:0][Width-1:0]
-      entries, later_entries;  // entries: as they were read, in stage Read
+      entries, later_entries;  // entries: as read, in stage Read
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa, alpha_q, kappa_q;
   logic [CoeffFraction-1:0] bias;
 
@@ -138,7 +138,7 @@ module qs_agent_write
       .data_i(row_reward_i),
       .data_o(reward)
   );
-  // The world's answer to a held slot does not count.
+  // The world's answer to a held slot is ignored.
   assign entry_reward_o = SharedTable && !entry_result_o.step ? '0 : reward;
 
   qs_delay #(
@@ -273,13 +273,13 @@ module qs_agent_write
       .data_o       (kappa)
   );
 
-  // Multipliers are far from memories.
+  // Registered, because multipliers are far from memories.
   always_ff @(posedge clk_i) begin
     alpha_q <= alpha;
     kappa_q <= kappa;
   end
 
-  // One plane's entry waits for the bias, those of several for the increment.
+  // A single plane's entry waits for the bias, several planes' entries wait for the increment.
   qs_agent_ram #(
       .Agents(Agents),
       .Width (Planes * Width)

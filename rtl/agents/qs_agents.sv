@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interleaved lane: up to 16 agents, with own tables or a shared one, which act in a world and learn.
+// The interleaved lane: up to 16 agents that act in a world and learn, with separate tables or a shared one.
 //
-// Function    A slot starts in every clock, and agent n has slot n of each rotation. In one slot an agent makes
-//             one whole step of docs/acting.md: it draws, asks the world, reads a row, chooses, and updates.
-//             After n steps of each agent, tables, contexts and counters equal those of the golden model bit
-//             for bit: ActingModel in qstep.golden.agents.
-//             Four things take an extra slot: the first start state; the choice of the action after a
-//             truncation, whose row is read in the slot after the step's, with the same draw, before the
-//             step's write; the value of Q[state, action] at the start of a run; and a late world.
-// Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent makes a step every
-//             Slots clocks. docs/agents.md has the table of stages.
-// Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1, for one clock, in which bus_data_o is the
-//             word read. One access at a time. While busy_o is 1, only counters may be read.
-//             run_i for one clock, only while busy_o is 0: each agent makes run_steps_i steps. stop_i for one
-//             clock at any time: agents finish their current step. busy_o falls when all steps are made and
+// Function    A slot starts every clock, and agent n has slot n of each rotation. In one slot an agent makes one
+//             complete step of docs/acting.md: it draws, sends a request to the world, reads a row, chooses, and
+//             updates. After n steps of each agent, tables, contexts and counters match the golden model bit for bit:
+//             ActingModel in qstep.golden.agents.
+//             Four events take an extra slot: choosing the first start state; choosing the action after a truncation,
+//             with the same draw, from a row read before the step's write; reading Q[state, action] at the start of a
+//             run; and a late world.
+// Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent makes one step per Slots
+//             clocks. docs/agents.md has the table of stages.
+// Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1 for one clock, when bus_data_o is the word read.
+//             One access at a time. While busy_o is 1, only counters may be read.
+//             run_i is a one-clock pulse, only while busy_o is 0: each agent makes run_steps_i steps. stop_i is a
+//             one-clock pulse at any time: agents finish their current step. busy_o falls when all steps are done and
 //             all counters are complete.
-//             World: it is asked in the clock in which world_valid_o is 1. Exactly AnswerStage - RequestStage
-//             clocks later its answer is taken if world_ready_i is 1. Otherwise the agent asks the same again
-//             Slots clocks after the first request, until it gets an answer or is stopped.
-//             world_start_state_i is the start state for that clock's world_start_o, and always valid.
+//             World: world_valid_o marks a request. Exactly AnswerStage - RequestStage clocks later the answer is
+//             sampled if world_ready_i is 1. Otherwise the agent repeats the request every Slots clocks until it is
+//             answered or stopped.
+//             world_start_state_i, always valid, is the start state for world_start_o AnswerStage - RequestStage
+//             clocks earlier.
 // Reset       Stops all agents. Memories keep their contents (undefined after power-up: write them first).
-// Hazards     With own tables none: the agent's last slot has written everything that a slot reads, or passes
-//             it on. For a shared table see qs_agent_order.
+// Hazards     None with separate tables: the agent's previous slot has written, or forwards, every operand. For a
+//             shared table see qs_agent_order.
 // Invariants  RunWaits_A, BusWaits_A
 // Resources   docs/agents.md
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), chapter 6.
@@ -39,9 +40,12 @@ module qs_agents
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Algorithm = 0,  // algorithm_e
     parameter int unsigned Rounding = 0,  // qs_pkg::rounding_e
-    parameter bit SharedTable = 0,  // all agents learn one
-    parameter bit Schedules = 1,  // else epsilon stays as it was loaded
-    parameter bit StepLimit = 1,  // of an episode; else there is none
+    // Generators pass one-bit parameters as 32-bit numbers.
+    // verilator lint_off WIDTHTRUNC
+    parameter bit SharedTable = 0,  // one table for all agents
+    parameter bit Schedules = 1,  // else epsilon stays as loaded
+    parameter bit StepLimit = 1,  // per episode; else no limit
+    // verilator lint_on WIDTHTRUNC
     parameter int unsigned Planes = 1,  // 1..16, of States rows each; 1 for Double Q-learning
     localparam int unsigned PlaneBits = $clog2(States),
     localparam int unsigned StateBits = Planes * PlaneBits,
@@ -75,8 +79,8 @@ module qs_agents
     input  logic                         world_terminated_i,
     input  logic        [ StateBits-1:0] world_start_state_i,
 
-    // What became of the request of ActStage - RequestStage clocks ago: the episode continues, or one begins.
-    // The agent's number comes a clock earlier.
+    // Outcome of the request ActStage - RequestStage clocks ago: the episode continues, or a new one begins.
+    // The agent's number comes one clock earlier.
     output logic [AgentBits-1:0] world_acting_o,
     output logic                 world_goes_o,
     output logic                 world_restarts_o
@@ -118,7 +122,7 @@ module qs_agents
 
   logic [Slots-1:0][AgentBits-1:0] rotation;
   logic [Slots-1:0] rotation_live;
-  // The agent in each stage; the slots in stages k and k + Slots belong to the same one.
+  // The agent in each stage; slots in stages k and k + Slots belong to the same agent.
   logic [Write:0][AgentBits-1:0] agent;
   logic [Write:0] live;
   logic turn, clearing;
@@ -334,7 +338,7 @@ module qs_agents
   logic request_explored, row_explores;
   logic [Planes-1:0] same, select_load_q;
   logic [EpisodeBits-1:0] count_steps;
-  logic answer_stays_q, answer_starts_q;  // what row x is
+  logic answer_stays_q, answer_starts_q;  // which state x is
 
   always_ff @(posedge clk_i) begin
     answer_stays_q  <= count_plan.refresh || (token[CountStage] && access.entry);
@@ -671,7 +675,7 @@ module qs_agents
   );
 
   // --- Counters, and reads of the bus ---------------------------------------------------------------
-  // With several planes, the one that the host reads is picked a clock earlier.
+  // With several planes, the plane that the host reads is selected one clock earlier.
   localparam int unsigned Picks = 32'(Planes > 1);
   logic read_drawn, read_begun, read_explored;
   logic [PlaneBits-1:0] read_row;
@@ -766,11 +770,11 @@ module qs_agents
       .data_o(bus_data_o)
   );
 
-  // Stages, and parts of an access, that no block needs.
   assign world_acting_o = agent[ActStage-1];
   assign world_goes_o = act_result.chooses && act_result.step && !act_result.terminated;
   assign world_restarts_o = act_result.chooses && !world_goes_o;
 
+  // Stages and fields of an access that no block needs.
   logic unused_bits;
   assign unused_bits = ^{
     agent, live, token, access, count_plan, request_flags, entry_result, row_state

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the modules of the interleaved lane: algorithms, an access of the host, and the pipeline's stages.
+// Definitions shared by the modules of the interleaved lane: algorithms, host accesses, and pipeline stages.
 //
-// A slot is in stage k when its number was in the slot counter k clocks ago. docs/agents.md has the table of stages.
+// A slot is in stage k if its number was in the slot counter k clocks ago. docs/agents.md has the table of stages.
 
 package qs_agents_pkg;
 
-  // As wide as the parameters that name one.
+  // As wide as the parameters that select one.
   typedef enum int unsigned {
     QLearning       = 0,
     Sarsa           = 1,
@@ -19,7 +19,7 @@ package qs_agents_pkg;
   localparam int unsigned ThresholdBits = DrawBits + 1;
   localparam int unsigned EpisodeBits = 16;  // also epsilon's counter and period
 
-  // An access of the host.
+  // A host access.
   typedef struct packed {
     logic               write;
     logic [2:0]         region;
@@ -33,16 +33,17 @@ package qs_agents_pkg;
     qs_map_pkg::word_t    data;
     logic                 write;
     logic [AgentBits-1:0] agent;
-    logic [7:0]           set;            // write this word of settings now
-    logic [4:0]           field;          // this word of a context
-    logic [4:0]           load;           // the same, where it is written
+    logic [7:0]           set;            // writes this word of settings now
+    logic [4:0]           field;          // accesses this word of a context
+    logic [4:0]           load;           // the same, for a write
     logic                 entry;          // an entry of a table
     logic                 counter_read;
     logic                 counter_write;
   } access_t;
 
-  // What an agent does next. more: steps are left. begun: the first start state is drawn. fresh: the cached
-  // Q[state, action] belongs to this run. pending: truncated in the previous slot. drawn: the last draw is unused.
+  // An agent's state between slots. more: steps are left. begun: the first start state has been drawn. fresh:
+  // the cached Q[state, action] belongs to this run. pending: truncated in the previous slot. drawn: the last draw
+  // has not been used.
   typedef struct packed {
     logic more;
     logic begun;
@@ -52,7 +53,7 @@ package qs_agents_pkg;
   } flags_t;
 
   // The plan of a slot, from its flags: the first start state, the action after a truncation, the value to
-  // cache, or a step, for which it asks the world.
+  // cache, or a step, which sends a request to the world.
   typedef struct packed {
     logic start;
     logic finish;
@@ -60,38 +61,38 @@ package qs_agents_pkg;
     logic asks;
   } plan_t;
 
-  // What a slot turned out to be: nothing if the world is late.
+  // A slot's result: only `late` if the world is late.
   typedef struct packed {
     logic step;
     logic terminated;
     logic truncated;
     logic finish;
-    logic chooses;     // an action to continue with
-    logic values;      // leaves a value to continue with
+    logic chooses;     // chooses the next action
+    logic values;      // leaves a value for the next slot
     logic late;        // the world did not answer
   } result_t;
 
-  // The stages that do not depend on parameters.
+  // Stages that do not depend on parameters.
   localparam int unsigned SlotStage = 0;  // addresses the agent's flags
   localparam int unsigned BeginStage = 1;  // flags; addresses the generator's word
-  localparam int unsigned AdvanceStage = 2;  // the word, which advances
+  localparam int unsigned AdvanceStage = 2;  // the word advances
   localparam int unsigned MixStage = 3;  // writes the word; the draw's rounds begin
   localparam int unsigned FetchStage = 4;  // addresses epsilon and the agent's place
-  localparam int unsigned RequestStage = 5;  // the draw, epsilon and the place; the world is asked
-  localparam int unsigned PolicyStage = 6;  // whether the slot explores; the rounding's noise
+  localparam int unsigned RequestStage = 5;  // the draw, epsilon and the place; world request
+  localparam int unsigned PolicyStage = 6;  // whether the slot explores; rounding noise
   localparam int unsigned CountStage = 7;  // steps of the episode
   localparam int unsigned AnswerStage = 8;  // the world's answer
-  localparam int unsigned RowStage = 9;  // what the slot turned out to be; addresses the row of x
-  localparam int unsigned ActStage = 10;  // whether it acts, with a shared table
+  localparam int unsigned RowStage = 9;  // the slot's result; addresses the row of x
+  localparam int unsigned ActStage = 10;  // with a shared table: whether the slot acts
   localparam int unsigned TreeStage = 11;  // values of the row; writes flags and epsilon
 
-  // The stages of qs_agent_update, counted from its first one, Entry: delta, alpha, target, wait, again, sum, total.
+  // Stages of qs_agent_update, counted from its first stage, Entry: delta, alpha, target, wait, again, sum, total.
   localparam int unsigned UpdateTarget = 3;  // takes the target
   localparam int unsigned UpdateAgain = 5;  // takes the entry again, with the bias
   localparam int unsigned UpdateStages = 8;
-  localparam int unsigned PlanesStages = 2;  // with several planes two more: increment, clip
+  localparam int unsigned PlanesStages = 2;  // two more with several planes: increment, clip
 
-  // Stages in which the rows of planes are added.
+  // Number of stages that add the rows of planes.
   function automatic int unsigned sum_stages(int unsigned planes);
     return $clog2(planes);
   endfunction
@@ -103,8 +104,8 @@ package qs_agents_pkg;
         32'(algorithm == DoubleQLearning);
   endfunction
 
-  // Stage in which the target's m is known. An expectation takes four more stages, and begins when epsilon
-  // is known.
+  // Stage in which the target m is known. An expectation takes four more stages, and begins when epsilon is
+  // known.
   function automatic int unsigned target_stage(int unsigned actions, int unsigned algorithm,
                                                int unsigned planes = 1);
     int unsigned more;
@@ -118,7 +119,7 @@ package qs_agents_pkg;
     return target_stage(actions, algorithm, planes) - UpdateTarget;
   endfunction
 
-  // Stage in which the entry of a shared table is addressed; the entries of all planes are added until entry_stage.
+  // Stage in which the entry of a shared table is addressed; the entries of all planes are added by entry_stage.
   function automatic int unsigned entry_read_stage(int unsigned actions, int unsigned algorithm,
                                                    int unsigned planes = 1);
     return entry_stage(actions, algorithm, planes) - sum_stages(planes) - 2;
@@ -130,10 +131,9 @@ package qs_agents_pkg;
     return entry_stage(actions, algorithm, planes) + UpdateStages + (planes > 1 ? PlanesStages : 0);
   endfunction
 
-  // Slots of a rotation: 16, or more if that is needed for a slot to write its entry before its agent's next
-  // read of a row, its value before the next read of that, in the clock before the entry is read, and its place
-  // before the next read of that, in the clock before the request. All other words of an agent are written
-  // and read again within 16 clocks, whatever the parameters.
+  // Slots of a rotation: 16, or more if a slot needs them to write its entry, value and place before its agent's next
+  // slot reads them. A row is read in RowStage, a value one clock before stage Read (qs_agents), and a place one
+  // clock before the request. For all other words of an agent 16 slots are enough, whatever the parameters.
   function automatic int unsigned slots(int unsigned actions, int unsigned algorithm,
                                         int unsigned planes = 1);
     int unsigned written, value_read, selected, most;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A delay line of Depth clocks.
 //
-// Function    data_o = data_i of Depth clocks ago; Depth 0 is a wire.
+// Function    data_o = data_i Depth clocks ago; Depth 0 is a wire.
 // Timing      Depth clocks; one value per clock.
 // Handshake   none
 // Reset       none: data only.

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exploration of all agents: one epsilon each, and its schedule.
+// Epsilon of each agent, and its schedule.
 //
-// Function    The count rises at the end of each unit (a step or an episode). When it reaches the period it
-//             starts again, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)).
-//             Golden model: ActingModel.lower_epsilon in qstep.golden.agents.
-// Timing      One slot per clock. Epsilon is valid in RequestStage and the count in RowStage. Every slot computes their
-//             next values; at the end of a unit the count is written in ActStage and epsilon in TreeStage.
-// Handshake   set_i writes the end, the step or the period of an agent's schedule.
-//             load_epsilon_i and load_count_i write those of the slot that the tokens follow. Epsilon, end and
-//             decrement are 0..2^24. A slot takes no step while it is loaded.
+// Function    The count is incremented at the end of each unit (a step or an episode). When it reaches the period it
+//             restarts, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Golden model:
+//             ActingModel.lower_epsilon in qstep.golden.agents.
+// Timing      One slot per clock. Epsilon is valid in RequestStage and the count in RowStage. Every slot computes
+//             their next values; the count is written in ActStage at the end of a unit, epsilon in TreeStage at the
+//             end of a period.
+// Handshake   set_i writes the end, the step or the period of an agent's schedule. load_epsilon_i and load_count_i
+//             write epsilon and count of the agent whose slot the tokens follow. Epsilon, end and decrement are
+//             0..2^24. A slot takes no step while it is loaded.
 // Reset       none: undefined until loaded.
-// Hazards     none: a slot returns after it has been written.
+// Hazards     none: written before the agent's next read.
 // Invariants  EpsilonInRange_A
-// Resources   Two multipliers, two block RAMs, adders of 38, 26, 26 and 16 bits. A shifter in place of the product
+// Resources   Two multipliers, two block RAMs, adders of 38, 26, 26 and 16 bits. A shifter instead of the product
 //             would take 83 more LUT4 and 77 more flip-flops on ECP5.
 // Reference   none
 
@@ -38,7 +39,7 @@ module qs_epsilon
 
     input logic [SettingSchedulePeriod:SettingScheduleEnd] set_i,
     input logic [AgentBits-1:0] set_agent_i,
-    input word_t data_i,  // of all accesses
+    input word_t data_i,  // of any access
     input logic load_epsilon_i,
     input logic load_count_i,
     input logic advance_token_i,  // the slot of an access is in this stage
@@ -46,15 +47,15 @@ module qs_epsilon
     input logic act_token_i,
     input logic tree_token_i,
 
-    input logic row_stepped_i,  // a step is over
-    input logic row_ended_i,    // and so is its episode
+    input logic row_stepped_i,  // a step is complete
+    input logic row_ended_i,    // and ends its episode
     input logic acts_i,
 
     output logic [EpsilonBits-1:0] request_epsilon_o,
     output logic [      Count-1:0] row_count_o
 );
 
-  localparam int unsigned Part = 4;  // bits of a count that are compared in one clock
+  localparam int unsigned Part = 4;  // bits of a count per comparator
   localparam int unsigned Parts = Count / Part;
   localparam int unsigned Low = 16;  // bits of epsilon that the first multiplier takes
   localparam int unsigned High = EpsilonBits - Low;
@@ -68,7 +69,7 @@ module qs_epsilon
   logic [MostShift:0] fetch_keep, request_keep_q, policy_keep_q;
   logic [Low-1:0] policy_low_q;
   logic [High-1:0] policy_high_q;
-  // `keep`: otherwise yosys absorbs both registers after iCE40's multiplier, which loses the multiplier.
+  // `keep`: otherwise yosys absorbs both registers after iCE40's multiplier, and the multiplier is lost.
   (* keep *) logic [Low+MostShift:0] count_low_q;
   (* keep *) logic [High+MostShift:0] count_high_q;
   logic [Low+MostShift:0] answer_low_q;
@@ -78,7 +79,7 @@ module qs_epsilon
   logic [EpsilonBits-1:0] tree_left_q, tree_end_q, tree_epsilon;
   logic [EpsilonBits:0] act_left_q, act_lead;
 
-  // A loaded epsilon takes the place of the end, with which the slot then continues in any case.
+  // A loaded epsilon is read instead of the end, and the slot always continues with it.
   qs_ram #(
       .Words(2 << AgentBits),
       .Width(1 + EpsilonBits),
@@ -157,8 +158,8 @@ module qs_epsilon
       .data_o       (row_count_o)
   );
 
-  // Before the decrement, a period leaves (1 - 2^-shift) epsilon, rounded up. This product is split in two, with
-  // registers before, inside and after the multipliers. Those before have no reset, so they can move inside.
+  // Before the decrement, a period multiplies epsilon by 1 - 2^-shift, rounded up. This product is split in two, with
+  // registers before, inside and after the multipliers. The first registers have no reset, so they can move inside.
   always_comb begin
     fetch_keep[MostShift] = fetch_shift == '0;
     for (int unsigned n = 0; n < MostShift; n++) fetch_keep[n] = fetch_shift >= 4'(MostShift - n);
@@ -190,7 +191,7 @@ module qs_epsilon
 
     act_unit_q  <= row_stepped_i && (row_ended_i || !row_by_episodes);
 
-    // Compares the count with the period four bits at a time: all at once would take too long for a clock.
+    // Compare the count with the period in groups of four bits: a full comparison is too slow for one clock.
     act_count_q <= row_count_o + 1'b1;
     for (int unsigned p = 0; p < Parts; p++)
     act_same_q[p] <= row_count_o[p*Part+:Part] == row_last_count[p*Part+:Part];

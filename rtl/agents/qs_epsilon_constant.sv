@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exploration of all agents without schedules, in place of qs_epsilon: one epsilon each.
+// Epsilon of each agent without a schedule; replaces qs_epsilon.
 //
-// Function    Epsilon stays as it was loaded.
+// Function    Epsilon stays as loaded.
 // Timing      One slot per clock. Epsilon is valid in RequestStage.
 // Handshake   advance_load_i writes the epsilon of the slot in AdvanceStage.
 // Reset       none: undefined until loaded.
-// Hazards     none: a slot is read two stages after it is written.
+// Hazards     none: read two stages after it is written.
 // Invariants  EpsilonInRange_A
 // Resources   25 bits per agent
 // Reference   none

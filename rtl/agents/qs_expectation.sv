@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expectation of a row under the epsilon-greedy policy, for Expected SARSA.
 //
-// Function    value_o = maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16), where sum adds up the
-//             row and share = (threshold * round(2^16 / Actions)) >> 16. Golden model: expected() in
-//             qstep.golden.agents.
+// Function    value_o = maximum - ((share * (Actions * maximum - sum) + 2^15) >> 16), where sum is the sum of the row
+//             and share = (threshold * round(2^16 / Actions)) >> 16. Golden model: expected() in qstep.golden.agents.
 // Timing      The row enters in stage 0, its maximum in stage Tree = tree_stages(Actions), the threshold in
 //             stage Tree + 1 + Wait; value_o is valid in stage Tree + 5 + Wait. One row per clock.
 // Handshake   none
@@ -34,7 +33,7 @@ module qs_expectation
   localparam int unsigned Share = (2 * 2 ** DrawBits + Actions) / (2 * Actions);
   localparam int unsigned ProductBits = DrawBits + SumBits;
 
-  // In parallel with the comparator tree, which begins with one stage more.
+  // In parallel with the comparator tree, which has an extra first stage.
   logic [Actions-1:0][Width-1:0] row_q;
   logic signed [SumBits-1:0] row_sum;
   always_ff @(posedge clk_i) row_q <= row_i;

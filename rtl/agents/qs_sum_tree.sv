@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact sum of several values, as a tree of adders.
+// The exact sum of several values: an adder tree.
 //
 // Function    sum_o = terms_i[0] + ... + terms_i[Terms-1].
-// Timing      clog2(Terms) clocks; one sum per clock. One adder lies between registers.
+// Timing      clog2(Terms) clocks; one sum per clock. One adder per stage.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none

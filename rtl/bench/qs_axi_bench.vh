@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the benches of both tops on AXI share: clock, reset, register accesses, and packets of one record.
-// Included in the bench's module, after qstep_axi_config.vh and qstep_axi_instance.vh.
+// Included in the bench's module, after qstep_axi_config.vh and qstep_axi_signals.vh.
 
   localparam MOST_CLOCKS = 1_000_000;
   localparam BEATS = RECORD_BYTES / STREAM_BYTES;  // of a packet

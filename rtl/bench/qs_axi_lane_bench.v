@@ -6,6 +6,7 @@
 module qstep_axi_bench;
 
   `include "qstep_axi_config.vh"
+  `include "qstep_axi_signals.vh"
   `include "qstep_axi_instance.vh"
   `include "qs_axi_bench.vh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays transitions in the lane and compares its table with that of the golden model: the FuseSoC target
-// `sim`, in plain SystemVerilog.
+// Replays transitions in the lane and compares its table with the golden model's: the FuseSoC target `sim`, in plain
+// SystemVerilog.
 //
-// Function    replay.mem holds words of 64 bits, from `python -m tools.core_replay`: {number of transitions, alpha,
-//             kappa}, then the transitions {terminated, action, reward, next_state, state} in fields of 16
-//             bits (terminated is the top bit of that of the action), then the table of the model, state by
-//             state. The run ends with $fatal at the first entry that differs, or if the lane hangs.
+// Function    replay.mem has 64-bit words, from `python -m tools.core_replay`: {number of transitions, alpha, kappa},
+//             then the transitions {terminated, action, reward, next_state, state} in 16-bit fields (terminated is
+//             the top bit of the action's field), then the model's table, state by state. The run ends with $fatal at
+//             the first mismatch, or if the lane hangs.
 // Timing      One transition per clock, whenever the lane accepts it.
-// Handshake   as qs_lane
-// Reset       none: the bench makes its own.
+// Handshake   as in qs_lane
+// Reset       none: the bench generates it.
 // Hazards     none
 // Invariants  none of its own
 // Resources   simulation only
@@ -85,7 +85,7 @@ module qs_replay #(
       .busy_o         (busy)
   );
 
-  // Everything is driven at the falling edge.
+  // All inputs are driven at the falling edge.
   initial begin
     $readmemh("replay.mem", words);
     {transitions, alpha, kappa} = words[0];

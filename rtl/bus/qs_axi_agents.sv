@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents on AXI: control over AXI4-Lite; for a world outside, actions out and answers in over AXI4-Stream.
+// Agents on AXI: control over AXI4-Lite; with an external world, actions out and answers in over AXI4-Stream.
 //
-// Function    docs/buses.md. Agents (qstep_agents, generated from a configuration) behind registers, which
-//             qs_agents_regs.rdl describes, and two streams of records (qs_bus_live). Golden model: ActingModel in
+// Function    See docs/buses.md: agents (qstep_agents, generated from a configuration) with registers, described by
+//             qs_agents_regs.rdl, and two streams of records (qs_bus_live). Golden model: ActingModel in
 //             qstep.golden.agents.
-// Timing      An agent's next action begins 22 to 37 clocks after the last beat of its answer with 4 actions and
-//             Q-learning; the agents take 18 to 33 of them (docs/live-worlds.md). Tiles add 6 clocks, and actions of
-//             other agents that are ahead in the queue add their beats.
-// Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits as long as it must. One
-//             control access at a time. Without a world outside, the streams are silent.
-// Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job, forgets actions, answers
-//             and counts; memories keep their contents (undefined after power-up: write them first).
+// Timing      With 4 actions and Q-learning, an agent's next action begins 22 to 37 clocks after the last beat of its
+//             answer; the agents take 18 to 33 of them (docs/live-worlds.md). Tiles add 6 clocks, and actions of
+//             other agents ahead in the queue add their beats.
+// Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits until it is accepted. One
+//             control access at a time. Without an external world, the streams are unused.
+// Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job and discards actions,
+//             answers and counts; memories keep their contents (undefined after power-up: write them first).
 // Hazards     none
-// Invariants  those of the parts
+// Invariants  in the submodules
 // Resources   docs/buses.md
 // Reference   Arm IHI 0022 and IHI 0051.
 //
-// Ports have the names by which tools recognise AXI.
+// Ports are named so that tools recognise AXI.
 
 module qs_axi_agents #(
-    parameter int unsigned States = 32,  // as the configuration has them
+    parameter int unsigned States = 32,  // as in the configuration
     parameter int unsigned Actions = 4,
     parameter int unsigned Width = 16,
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned Agents = 16,
-    parameter int unsigned Planes = 1,  // with a world outside that sends rows; otherwise 1
-    parameter int unsigned Numbers = 0,  // of an observation, if such a world sends those
-    parameter bit AtPins = 1,  // the world is outside
-    parameter int unsigned StreamBytes = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned Planes = 1,  // with an external world that sends rows; otherwise 1
+    parameter int unsigned Numbers = 0,  // of an observation, if the external world sends them
+    parameter bit AtPins = 1,  // the world is external
+    parameter int unsigned StreamBytes = 4,  // per beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported
     localparam int unsigned AddressBits = 12
 ) (
@@ -92,7 +92,7 @@ module qs_axi_agents #(
       .down_awaddr_o (write_address)
   );
 
-  // Under reset the registers claim to be ready but accept nothing.
+  // During reset the registers assert ready but accept nothing.
   assign s_axil_arready = regs_arready && !rst_i;
 
   qs_agents_regs u_regs (

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lane on AXI: control over AXI4-Lite, transitions in and results out over AXI4-Stream.
 //
-// Function    docs/buses.md. qs_lane behind registers, which qs_lane_regs.rdl describes, and two streams of
-//             records (qs_bus_stream). Golden model: qstep.golden.lane.
-// Timing      Clocks from the beat that completes a transition to the first beat of its result:
-//             WriteStage + 5. One beat per clock on both streams; with StreamBytes 16 that is the lane's own rate.
-// Handshake   AXI4-Lite and AXI4-Stream. s_axis_tready depends on the lane's hold and on m_axis_tready within
-//             the clock. One control access at a time.
-// Reset       aresetn is synchronous here. Forgets transitions, results, settings and counts; the table keeps
-//             its contents (undefined after power-up: control.clear).
+// Function    See docs/buses.md: qs_lane with registers, described by qs_lane_regs.rdl, and two streams of records
+//             (qs_bus_stream). Golden model: qstep.golden.lane.
+// Timing      WriteStage + 5 clocks from the beat that completes a transition to the first beat of its result. One
+//             beat per clock on both streams; with StreamBytes 16 this is the lane's full rate.
+// Handshake   AXI4-Lite and AXI4-Stream. s_axis_tready depends combinationally on the lane's hold and on
+//             m_axis_tready. One control access at a time.
+// Reset       aresetn is synchronous here. Discards transitions, results, settings and counts; the table keeps its
+//             contents (undefined after power-up: control.clear).
 // Hazards     none
-// Invariants  those of the parts
+// Invariants  in the submodules
 // Resources   docs/buses.md
 // Reference   Arm IHI 0022 and IHI 0051.
 //
-// Ports have the names by which tools recognise AXI.
+// Ports are named so that tools recognise AXI.
 
 module qs_axi_lane #(
-    parameter int unsigned States = 64,  // as qs_lane
+    parameter int unsigned States = 64,  // as in qs_lane
     parameter int unsigned Actions = 4,
     parameter int unsigned Width = 16,
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned CoeffFraction = 15,
     parameter int unsigned LoopDepth = 1,
-    parameter int unsigned StreamBytes = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned StreamBytes = 4,  // per beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported
     localparam int unsigned AddressBits = 12
 ) (
@@ -90,7 +90,7 @@ module qs_axi_lane #(
       .down_awaddr_o (write_address)
   );
 
-  // Under reset the registers claim to be ready but accept nothing.
+  // During reset the registers assert ready but accept nothing.
   assign s_axil_arready = regs_arready && !rst_i;
 
   qs_lane_regs u_regs (
@@ -119,7 +119,7 @@ module qs_axi_lane #(
       .hwif_out      (from_regs)
   );
 
-  // --- Streams, and requests of the registers between transitions -------------------------------------
+  // --- Streams, and register requests between transitions ---------------------------------------------
   logic in_valid, in_ready, in_last, in_cut, out_valid, out_ready, out_last;
   logic [127:0] in_data, out_data;
   logic pause, stream_idle, stream_waits, refused, cut;
@@ -243,7 +243,7 @@ module qs_axi_lane #(
       .host_data_i   (lane_data)
   );
 
-  // Reads and writes share one answer, since there is only one access at a time.
+  // Reads and writes share one acknowledgement, since there is only one access at a time.
   logic is_write_q;
   always_ff @(posedge clk_i) begin
     if (from_regs.table_value.req) is_write_q <= from_regs.table_value.req_is_wr;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects beats of a stream into records, lowest byte first.
 //
-// Function    Record n of a packet is its bytes R n to R n + R - 1, R being RecordBytes. A packet that ends within
-//             a record gives that record with cut_o, last_o and undefined bytes, so every record that begins
-//             comes out.
-// Timing      A record is valid in the clock after its last beat. One beat per clock. tready_o depends on
-//             ready_i within the clock.
-// Handshake   AXI4-Stream in: taken when tvalid_i and tready_o are 1. Out: stays until ready_i.
-// Reset       Drops the record in progress; tready_o is 0 under reset.
+// Function    Record n of a packet is bytes R n to R n + R - 1, where R is RecordBytes. A packet that ends within a
+//             record outputs that record with cut_o, last_o and undefined bytes, so every record that begins is
+//             output.
+// Timing      A record is valid one clock after its last beat. One beat per clock. tready_o depends combinationally
+//             on ready_i.
+// Handshake   In: AXI4-Stream; a beat is taken when tvalid_i and tready_o are 1. Out: a record stays until ready_i.
+// Reset       Drops the record in progress; tready_o is 0 during reset.
 // Hazards     none
 // Invariants  RecordIsStable_A
 // Resources   8 RecordBytes + 2 flip-flops.
@@ -16,7 +16,7 @@
 `include "qs_assert.svh"
 
 module qs_bus_collect #(
-    parameter int unsigned Bytes       = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned Bytes       = 4,  // per beat: 4, 8 or 16
     parameter int unsigned RecordBytes = 16  // a power of two, at least 16
 ) (
     input logic clk_i,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small queue in distributed RAM.
 //
-// Function    Words leave in the order in which they came.
-// Timing      A word can be taken in the clock after it was put. One put and one take per clock.
-// Handshake   put_i is obeyed: only while room_o is 1. valid_o stays until take_i, which needs valid_o.
-// Reset       Empties it.
+// Function    Words leave in order of arrival.
+// Timing      A word can be taken one clock after it is put. One put and one take per clock.
+// Handshake   put_i may be 1 only while room_o is 1, take_i only while valid_o is 1. valid_o stays until take_i.
+// Reset       Empties the queue.
 // Hazards     none
 // Invariants  PutHasRoom_A, TakeIsThere_A
 // Resources   Depth words of RAM, two counters.

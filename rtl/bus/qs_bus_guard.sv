@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In front of generated registers: redirects a write of less than a whole word to an address outside the map.
+// Guards generated registers: redirects a partial-word write to an address outside the map.
 //
-// Function    Address and data of a write are passed on together; unless all byte strobes are set, the address
-//             becomes BadAddress. The registers refuse it with SLVERR, so no register is ever half-written.
+// Function    Forwards address and data of a write together. Unless all byte strobes are set, the address becomes
+//             BadAddress. The registers reject it with SLVERR, so no register is ever half-written.
 // Timing      none: combinational. A write waits until both address and data are valid.
 // Handshake   AXI4-Lite write address and write data. down_*_ready_i may not depend on down_*_valid_o.
 // Reset       none

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of a bus to the lane between two transitions: new settings, a cleared table, an entry.
+// Bus requests to the lane between two transitions: new settings, a cleared table, an entry.
 //
-// Function    Holds the settings in force. Each request waits until the lane is idle; settings come before a
-//             clear, and a clear before an access. Settings out of range are refused as a whole. An entry that
-//             does not exist reads as 0 and is not written; nor is a value that does not fit.
-// Timing      Clocks from idle_i: two for settings, States * Actions for a clear, one for a write, three for a read.
-// Handshake   configure_i and clear_i for one clock at any time. access_i for one clock, answered by ack_o for
-//             one clock; only one access at a time. pause_o keeps new transitions away.
+// Function    Keeps the current settings. Each request waits until the lane is idle; settings come before a clear,
+//             and a clear before an access. Out-of-range settings are rejected as a whole. An out-of-range entry
+//             reads as 0 and is not written; a value that does not fit is not written either.
+// Timing      Clocks after idle_i: two for settings, States * Actions for a clear, one for a write, three for a read.
+// Handshake   configure_i and clear_i are one-clock pulses at any time. access_i is a one-clock pulse, answered by a
+//             one-clock ack_o; one access at a time. pause_o blocks new transitions.
 // Reset       alpha 0, kappa 0, nearest rounding; no request is pending.
 // Hazards     none
 // Invariants  OneAccess_A
-// Resources   none worth a figure
+// Resources   negligible
 // Reference   none
 
 `include "qs_assert.svh"
 
 module qs_bus_host #(
-    parameter  int unsigned States        = 64,              // as qs_lane
+    parameter  int unsigned States        = 64,              // as in qs_lane
     parameter  int unsigned Actions       = 4,
     parameter  int unsigned Width         = 16,
     parameter  int unsigned CoeffFraction = 15,

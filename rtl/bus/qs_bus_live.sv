@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between records and agents whose world is outside: sends actions, receives answers.
+// Record interface of agents with an external world: sends actions, receives answers.
 //
-// Function    An action is a record: bytes 0..3 agent, 4..7 state, 8..11 action. An answer likewise: 0..3 agent,
-//             4..7 next state, 8..11 reward (signed), 12..13 is 0, 14..15 terminated (0 or 1). With several
-//             planes the state in these bytes is the row of plane 0; the rows of the others follow from byte 16,
-//             two bytes each, and the rest is 0. Where the agents see tiles, records have no states; the numbers of
-//             an observation follow from byte 16, four bytes each. A record like an answer with 2 for terminated is
-//             the observation with which agents begin. An answer is dropped if a field is out of range, if it is
-//             cut off, or if its agent's action has not been sent or already has an answer.
-// Timing      An answer reaches the agent in the clock after its record; an action can be taken in the clock
-//             after it was made. One of each per clock.
-// Handshake   Answers are always accepted. Actions stay until they are taken. forget_i for one clock: a job
-//             begins, and pending actions and answers are dropped, except an action that has been sent.
+// Function    An action record has agent in bytes 0..3, state in 4..7 and action in 8..11. An answer record has agent
+//             in bytes 0..3, next state in 4..7, reward (signed) in 8..11, 0 in 12..13, and terminated (0 or 1) in
+//             14..15. With several planes, the state in these bytes is the row of plane 0; the rows of the other
+//             planes follow from byte 16, two bytes each, and the rest is 0. If the agents see tiles, records have no
+//             states; the numbers of an observation follow from byte 16, four bytes each. An answer record with 2 for
+//             terminated is the observation with which agents begin. An answer is dropped if a field is out of range,
+//             if it is cut off, or if no sent action of its agent awaits an answer.
+// Timing      An answer reaches the agent one clock after its record; an action can be taken one clock after it is
+//             made. One of each per clock.
+// Handshake   Answers are always accepted. Actions stay until they are taken. forget_i is a one-clock pulse when a
+//             job begins: it drops pending actions and answers, except an action that has been sent.
 // Reset       As forget_i.
 // Hazards     none
 // Invariants  ActionHasRoom_A
@@ -21,7 +21,7 @@
 `include "qs_assert.svh"
 
 module qs_bus_live #(
-    parameter int unsigned States = 32,  // as qs_agents
+    parameter int unsigned States = 32,  // as in qs_agents
     parameter int unsigned Actions = 4,
     parameter int unsigned Width = 16,
     parameter int unsigned Agents = 16,  // 1..16
@@ -59,12 +59,12 @@ module qs_bus_live #(
     output logic [Width-1:0] answer_reward_o,
     output logic [StateBits-1:0] answer_next_state_o,
     output logic answer_terminated_o,
-    output logic [SeenBits-1:0] observation_o  // of the answer; the first one while forget_i is 1
+    output logic [SeenBits-1:0] observation_o  // of the answer; the initial one while forget_i is 1
 );
 
   // --- Answers --------------------------------------------------------------------------------------
   logic have_q, cut_q, legal_q, legal, first_q, is_first;
-  logic [15:0] out_q;  // agents whose action has been sent
+  logic [15:0] out_q;  // agents with a sent, unanswered action
   logic [31:0] reward;
   logic [Planes-1:0][RowBits-1:0] next_state;
 

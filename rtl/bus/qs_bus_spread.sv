@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spreads records over beats of a stream, lowest byte first.
 //
-// Function    The reverse of qs_bus_collect: tlast_o is 1 in the last beat of a record that came with last_i.
-// Timing      The first beat is valid in the clock after the record. One beat per clock, without gaps between
-//             records. ready_o depends on tready_i within the clock.
-// Handshake   In: taken when valid_i and ready_o are 1. AXI4-Stream out: a beat stays until tready_i.
+// Function    The reverse of qs_bus_collect: tlast_o is 1 in the last beat of a record that arrived with last_i.
+// Timing      The first beat is valid one clock after the record. One beat per clock, without gaps between records.
+//             ready_o depends combinationally on tready_i.
+// Handshake   In: a record is taken when valid_i and ready_o are 1. Out: AXI4-Stream; a beat stays until tready_i.
 // Reset       Drops the record.
 // Hazards     none
 // Invariants  BeatIsStable_A
@@ -14,7 +14,7 @@
 `include "qs_assert.svh"
 
 module qs_bus_spread #(
-    parameter int unsigned Bytes       = 4,  // of a beat: 4, 8 or 16
+    parameter int unsigned Bytes       = 4,  // per beat: 4, 8 or 16
     parameter int unsigned RecordBytes = 16  // a power of two, at least 16
 ) (
     input logic clk_i,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between records and the lane: checks transitions, queues results, and keeps both in order.
+// Record interface of the lane: checks transitions, queues results, keeps both in order.
 //
-// Function    A record is a transition: bytes 0..3 state, 4..7 next state, 8..11 reward (signed), 12..13 action,
-//             14..15 terminated (0 or 1). A record that is cut off, or has a field out of range, is refused and
-//             does not reach the lane. Each record in gives one record out, in order and with the same `last`:
-//             bytes 0..3 the new value, 4..7 the maximum of row next_state before, both signed, 8..11 the
-//             action with that maximum, 12..15 flags: 1 saturated, 2 forwarded, 4 refused (all else is then 0).
-// Timing      Clocks from a record in to its record out: WriteStage + 3, if the lane does not hold. One per clock.
-// Handshake   Records stay until they are taken. A transition is offered only if there is room for its result,
-//             as the lane's results cannot wait. While pause_i is 1 no new offer begins; idle_o says that no
-//             transition is in flight.
+// Function    An input record is a transition: bytes 0..3 state, 4..7 next state, 8..11 reward (signed), 12..13
+//             action, 14..15 terminated (0 or 1). A record that is cut off, or has a field out of range, is refused
+//             and does not reach the lane. Each input record produces one output record, in order and with the same
+//             `last`: bytes 0..3 the new value, 4..7 the maximum of row next_state before the update, both signed,
+//             8..11 the action with that maximum, 12..15 flags: 1 saturated, 2 forwarded, 4 refused (all other fields
+//             are then 0).
+// Timing      WriteStage + 3 clocks from an input record to its output record, if the lane does not hold. One record
+//             per clock.
+// Handshake   Records stay until they are taken. A transition is offered only if there is room for its result, as the
+//             lane's results cannot be stalled. While pause_i is 1 no new offer begins; idle_o is 1 while no
+//             transition is offered.
 // Reset       Drops all transitions and results.
 // Hazards     none
 // Invariants  ResultHasRoom_A
@@ -19,7 +21,7 @@
 `include "qs_assert.svh"
 
 module qs_bus_stream #(
-    parameter  int unsigned States     = 64,              // as qs_lane
+    parameter  int unsigned States     = 64,              // as in qs_lane
     parameter  int unsigned Actions    = 4,
     parameter  int unsigned Width      = 16,
     parameter  int unsigned LoopDepth  = 1,
@@ -62,7 +64,7 @@ module qs_bus_stream #(
     input logic                         res_forwarded_i
 );
 
-  // As many as can be in flight between the offer and the queue of results, so the lane never waits for room.
+  // Enough for all transitions in flight between the offer and the result queue, so the lane never waits for room.
   localparam int unsigned Depth = 1 << $clog2(qs_pkg::write_stage(Actions, LoopDepth) + 4);
   localparam int unsigned ResultBits = 2 * Width + ActionBits + 2;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of a bus to agents: a word of their memories, or a job.
+// Bus requests to agents: memory words and jobs.
 //
-// Function    A word is accessed unless its region does not exist or a job runs; counters may be read during a
-//             job. A job begins unless one runs or it has no steps. Refused requests are reported.
-// Timing      A word takes two clocks more than in the agents. A job begins in the clock of its request.
-// Handshake   access_i for one clock, answered by ack_o for one clock; only one at a time. run_i for one clock.
-//             The agents' side is that of qs_agents: valid until done.
+// Function    A word is accessed unless its region does not exist or a job is running; counters may be read during a
+//             job. A job begins unless one is running or the request has no steps. Refused requests are reported.
+// Timing      A word takes two clocks more than in qs_agents. A job begins in the clock of its request.
+// Handshake   access_i is a one-clock pulse, answered by a one-clock ack_o; one access at a time. run_i is a
+//             one-clock pulse. The agents' side works as in qs_agents: valid until done.
 // Reset       No request is pending.
 // Hazards     none
 // Invariants  OneAccess_A
-// Resources   none worth a figure
+// Resources   negligible
 // Reference   docs/agents.md
 
 `include "qs_assert.svh"
@@ -45,7 +45,7 @@ module qs_bus_words
   logic access_q, first_q, write_q, legal;
   logic [31:0] data_q;
 
-  // Decided in the clock after the request, when it is known whether a job began in the same clock.
+  // Decided one clock after the request, when it is known whether a job began in the request's clock.
   assign legal = region_i <= RegionStarts && (!busy_i || (!write_q && region_i == RegionCounters));
 
   always_ff @(posedge clk_i) begin

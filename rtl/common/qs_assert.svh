@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions as clocked immediate statements: Verilator, yosys and slang all read them.
+// Assertions as clocked immediate statements: Verilator, yosys and slang all accept them.
 //
 // `QS_ASSERT(RowIsFresh_A, condition)` checks the condition at every rising edge of clk_i outside reset.
 // A parameter check is an elaboration-time `$fatal` in the module itself.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparator tree: the maximum of a row and the lowest action that attains it.
 //
-// Function    value_o = max of values_i over the actions whose mask_i bit is 0; index_o is the lowest such
-//             action that attains it. A masked value counts as the least number of the format; if all are
-//             masked, value_o is that number. Golden model: max() of a row in qstep.golden.lane.
-// Timing      1 + clog2(Actions) clocks from input to output (mask, then one per level), one row per clock;
-//             a level is one compare and one multiplexer between registers.
-// Handshake   none: a stage keeps its registers if valid_i says that nothing enters it.
+// Function    value_o = max of values_i over the actions whose mask_i bit is 0; index_o is the lowest such action
+//             that attains it. A masked value is treated as the least number of the format; if all are masked,
+//             value_o is that number. Golden model: max() of a row in qstep.golden.lane.
+// Timing      1 + clog2(Actions) clocks from input to output (mask, then one per level), one row per clock; one
+//             compare and one multiplexer per stage.
+// Handshake   none: a stage keeps its registers unless valid_i shows that a row enters it.
 // Reset       none: data only.
 // Hazards     none
 // Invariants  IndexInRange_A
@@ -26,7 +26,7 @@ module qs_max_tree #(
 
     input logic [ Stages-1:0]            valid_i,   // bit k: a row is k clocks into the tree
     input logic [Actions-1:0][Width-1:0] values_i,  // signed numbers
-    input logic [Actions-1:0]            mask_i,    // 1: leave this action out
+    input logic [Actions-1:0]            mask_i,    // 1: exclude this action
 
     output logic signed [     Width-1:0] value_o,
     output logic        [ActionBits-1:0] index_o
@@ -37,7 +37,7 @@ module qs_max_tree #(
   for (genvar level = 0; level < Stages; level++) begin : gen_level
     // Nodes of this level; an odd node out passes to the next level unchanged.
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
-    // Even nodes are stored as complements: a compare needs that of the left node, qs_lane that of the last.
+    // Even nodes are stored as complements: a compare needs the left node's complement, qs_lane the last node's.
     logic signed [     Width-1:0] value[Nodes];
     logic        [ActionBits-1:0] index[Nodes];
 
@@ -49,8 +49,8 @@ module qs_max_tree #(
             value[n] <= FLIP ^ (mask_i[n] ? LEAST : values_i[n]);
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
-        // The right node wins only if it is greater: a tie goes to the left, which holds the lower action. As a
-        // difference less 1 this is one carry chain without logic before it, which a signed compare need not be.
+        // The right node wins only if it is greater: a tie goes to the left node, which has the lower action. As a
+        // difference minus 1 this is one carry chain without logic before it; a signed compare might not be.
         logic signed [Width-1:0] not_left, right;
         logic signed [Width:0] lead;
         assign not_left = gen_level[level-1].value[2*n];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the modules of both lanes: coefficient format, rounding, saturation, pipeline depth, comparison.
+// Definitions shared by both lanes: coefficient format, rounding, saturation, pipeline depth, comparison.
 //
-// Twin in Python: qstep.spec.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
+// Python counterparts: qstep.spec.fixed (coefficients, rounding codes) and qstep_rtl.timing (depths).
 
 package qs_pkg;
 
-  // alpha and kappa: unsigned. CoeffFraction of a module says how many of their bits are fractional, 15..24; with 15,
+  // alpha and kappa are unsigned. A module's CoeffFraction is the number of their fractional bits, 15..24; with 15,
   // 1.0 is 32768.
   localparam int unsigned CoeffBits = 16;
 
@@ -25,23 +25,23 @@ package qs_pkg;
     return 2 + tree_stages(actions);
   endfunction
 
-  // Number of the stage that writes a result back: after the merge product, LoopDepth stages of the loop, write.
-  // It is the latency of the lane in clocks from the issue
-  // register to the result, and the number of older transitions whose writes a table read misses.
+  // Number of the stage that writes a result back: after merge come product, LoopDepth stages of the loop, and write.
+  // It is also the latency of the lane in clocks from the issue register to the result, and the number of older
+  // transitions whose writes a table read misses.
   function automatic int unsigned write_stage(int unsigned actions, int unsigned loop_depth);
     return merge_stage(actions) + 2 + loop_depth;
   endfunction
 
-  // Compares of values that have a rank, the complement of an action.
-  // The file has the name of the package.
+  // Compares values with a rank, the complement of an action.
+  // The file is named after the package.
   // verilator lint_off DECLFILENAME
   virtual class ranked #(
       parameter int unsigned Width    = 16,
       parameter int unsigned RankBits = 2
   );
     // Whether a is not less than b, by value, then by rank: of two equal values the lower action is greater.
-    // If both are equal, they are the same entry or none. The result is the sign of one sum, and so one carry
-    // chain. Some chips have no inverter in front of it, so a and its rank come as complements from registers.
+    // If both are equal, they are the same entry or none. The result is the sign of one sum, hence one carry
+    // chain. Some chips have no inverter before it, so registers provide a and its rank as complements.
     static function automatic logic reaches(logic [Width-1:0] not_a,
                                             logic [RankBits-1:0] not_a_rank, logic [Width-1:0] b,
                                             logic [RankBits-1:0] b_rank);
@@ -52,7 +52,7 @@ package qs_pkg;
   endclass
 
   // A sum of products without its fraction has one bit more than a value. If its two top bits differ, it does
-  // not fit and becomes the greatest or the least value.
+  // not fit and saturates to the greatest or the least value.
   virtual class saturating #(
       parameter int unsigned Width = 16
   );

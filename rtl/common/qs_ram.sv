@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block RAM with an output register: one word is read and parts of one are written per clock.
+// A block RAM with an output register: one word is read, and lanes of one word are written, per clock.
 //
 // Function    data_o = word read_index_i; the lanes of word write_index_i whose write_i is 1 become write_data_i.
 // Timing      Two clocks from index to data (RAM, then its output register); one read and one write per clock.
 // Handshake   none
 // Reset       none: words are undefined until written.
-// Hazards     A read in the same clock as a write of the same lane is undefined, as it is in many block RAMs; in
-//             simulation it returns the complement of the old value, so that nothing relies on it. The attribute
-//             no_rw_check tells yosys, which otherwise adds logic for the old value.
+// Hazards     Reading a lane while it is written is undefined, as in many block RAMs. Simulation returns the
+//             complement of the old value, so that nothing relies on it. The attribute no_rw_check tells yosys, which
+//             otherwise adds logic for the old value.
 // Invariants  none
-// Resources   Words * Lanes * Width bits. With Style "block" even a small memory takes a block RAM, which costs no
-//             LUT and no flip-flop. On chips with byte enables, lanes use a block's full width.
+// Resources   Words * Lanes * Width bits. With Style "block" even a small memory takes a block RAM, but no LUT and no
+//             flip-flop. On chips with byte enables, lanes use a block's full width.
 // Reference   none
 
 module qs_ram #(
     parameter int unsigned Words = 16,  // 2 or more
-    parameter int unsigned Lanes = 1,  // parts of a word that are written one by one
+    parameter int unsigned Lanes = 1,  // parts of a word with separate write enables
     parameter int unsigned Width = 16,  // of a lane
     parameter bit [39:0] Style = "auto",  // or "block"
     localparam int unsigned IndexBits = $clog2(Words)

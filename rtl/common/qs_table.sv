@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Q-table in block RAM: one whole row and one entry are read, and one entry written, per clock.
 //
-// Function    row_o = Q[row_state_i, 0..Actions-1] and entry_o = Q[entry_state_i, entry_action_i]. The row
-//             comes from one bank per action (the parallel fetch of a row, for any number of actions), the
-//             entry from a second copy of the table. A write goes to both.
+// Function    row_o = Q[row_state_i, 0..Actions-1] and entry_o = Q[entry_state_i, entry_action_i]. The row comes from
+//             one bank per action (a parallel row fetch for any number of actions), the entry from a second copy of
+//             the table. A write goes to both.
 // Timing      Two clocks from address to data (RAM, then its output register); one read of each kind and
 //             one write per clock; no combinational path from input to output.
-// Handshake   none: in every clock both reads take place, and an entry is written if write_i is 1.
+// Handshake   none: both reads take place every clock, and an entry is written if write_i is 1.
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined (see qs_ram).
 // Invariants  WriteInRange_A

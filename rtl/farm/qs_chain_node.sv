@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of the chain of a farm: takes frames for its lane, passes the others on, and returns the lane's answers.
+// A node of a farm's daisy chain: takes frames for its lane, forwards the rest, and returns the lane's answers.
 //
-// Function    A frame is a sequence of clocks with down_i.valid. It begins with one 0 for each lane before its
-//             own, of which every node removes one, and a 1. So all nodes are alike, and a lane's number is its
-//             place. A frame for all lanes begins with a 1 and is also passed on. Then come the bits of {data,
-//             index, region, write}, highest first; of the index only the bits of IndexMask. At the end of the
-//             frame the node makes that access, or begins or ends a run (qs_chain_pkg).
-//             Incoming bits push others out, towards the link. The word that an access has read is in the upper
-//             part, so the next frame to the lane fetches it, and 32 bits are enough for that.
-// Timing      Two clocks from node to node in both directions: a register at each end, as it may be far. A frame
-//             is executed three clocks after its last bit. Outputs to the next node have a fan-out of one, so
-//             that copies of a placed lane keep all routes inside.
+// Function    A frame is a sequence of clocks with down_i.valid. It begins with a 0 for each preceding lane, of which
+//             every node strips one, and a 1. So all nodes are identical, and a lane's number is its position. A
+//             frame for all lanes begins with a 1 and is also forwarded. Then come the bits of {data, index, region,
+//             write}, highest first; of the index, only the bits in IndexMask. At the end of the frame the node
+//             performs the access, or begins or ends a run (qs_chain_pkg).
+//             Incoming bits shift others out, towards the link. The word read by an access is in the upper part, so
+//             the next frame to the lane fetches it, and 32 bits are enough for that.
+// Timing      Two clocks from node to node in both directions: a register at each end, as nodes may be far apart. A
+//             frame is executed three clocks after its last bit. Outputs to the next node have a fan-out of one, so
+//             that copies of a placed lane keep all routes inside the lane.
 // Handshake   up_o.pending is 1 from a frame's first bit until it is executed, and at least as long at all nodes
-//             further up. When it falls there, the frame has reached all its lanes, and lanes that began a run
-//             show in up_o.busy. Only then may the next frame follow. The last bit is pushed out three clocks
-//             before the fall.
+//             further up. When it falls there, the frame has reached all its lanes, and up_o.busy includes the lanes
+//             that began a run. Only then may the next frame follow. The last bit is shifted out three clocks before
+//             pending falls.
 // Reset       rst_i travels down the chain with the frames. A frame that it cuts off is not executed.
 // Hazards     none
 // Invariants  FramesWait_A
-// Resources   22 flip-flops and those of a frame: 36, and one per bit of IndexMask.
+// Resources   22 flip-flops, and 36 plus one per bit of IndexMask for a frame.
 // Reference   none
 
 `include "qs_assert.svh"
@@ -35,7 +35,7 @@ module qs_chain_node
 
     input  down_t down_i,
     output down_t down_o,  // to the next node
-    input  up_t   up_i,    // from there; 0 at the end of the chain
+    input  up_t   up_i,    // from the next node; 0 at the end of the chain
     output up_t   up_o,
 
     // As in qs_acting

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hazard detection: the results in flight on which the next transition of the pipeline depends.
+// Hazard detection: the results in flight on which the next transition depends.
 //
-// Function    Keeps state and action of the Window transitions ahead, slot d being d clocks ahead. For the
+// Function    Tracks state and action of the Window transitions ahead; slot d is d clocks ahead. For the
 //             transition in the issue register (distance 0):
-//               replaces_entry_o[d]  slot d is the youngest one ahead that writes Q[state, action]
-//               joins_max_o[d]       slot d is the youngest one ahead that writes its entry, in row
-//                                    next_state
-//             and, two clocks later, mask_o[a] = 1 for every action of row next_state that some slot writes:
-//             there the value read from the table is stale, and a joined value replaces it.
-//             Where the distance is below LoopDepth the result cannot be ready in time: hold_o is 1, a
-//             bubble enters slot 1, and the transition tries again one clock later.
+//               replaces_entry_o[d]  slot d is the youngest slot ahead that writes Q[state, action]
+//               joins_max_o[d]       slot d writes an entry of row next_state, and is the youngest slot
+//                                    ahead that writes this entry
+//             Two clocks later, mask_o[a] is 1 for every action of row next_state that some slot writes:
+//             the value read from the table is stale, and a joined value replaces it.
+//             If the distance is below LoopDepth, the result cannot be ready in time: hold_o is 1, a
+//             bubble enters slot 1, and the transition retries one clock later.
 //             Golden model: the order contract, that is, qstep.golden.lane applied one by one.
-//             The comparisons for hold_o are made a clock early, on the next content of the issue register,
+//             The comparisons for hold_o are made one clock early, on the next content of the issue register,
 //             because hold_o stops all earlier stages.
 // Timing      replaces_entry_o, joins_max_o: combinational from the issue register (one compare, a few gates).
 //             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
 //             per clock.
-// Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while
-//             hold_o is 1 it must stay. While hold_o is 0, offer_* is what will be in the issue register in
-//             the next clock.
-// Reset       Empties the slots; states and actions in them stay undefined.
-// Hazards     resolves them
+// Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while hold_o is 1 it
+//             must stay. While hold_o is 0, offer_* must be the issue register's content in the next clock.
+// Reset       Empties the slots; their states and actions are undefined.
+// Hazards     this module resolves them
 // Invariants  OneReplaces_A, LoopIsClosed_A
 // Resources   2 * Window comparators of StateBits bits.
 // Reference   none
@@ -50,7 +49,7 @@ module qs_hazard #(
     output logic [      Window:1] joins_max_o,
     output logic [   Actions-1:0] mask_o,
 
-    // The slots: valid bits, and the oldest one's entry, whose result is written in this clock.
+    // The slots: valid bits, and the entry of the oldest slot, whose result is written in this clock.
     output logic [      Window:1] valid_o,
     output logic [ StateBits-1:0] write_state_o,
     output logic [ActionBits-1:0] write_action_o,
@@ -59,7 +58,7 @@ module qs_hazard #(
 
   logic issue;
   logic [Window:1] valid_q, youngest_q, same;
-  // Bit d: slot d writes the entry, or into the row, if it is valid.
+  // Bit d: slot d, if valid, writes the entry, or any entry of the row.
   logic [Window:1] same_entry, same_row;
   logic [Window:1][StateBits-1:0] state_q;
   logic [Window+1:1][ActionBits-1:0] action_q;
@@ -85,7 +84,7 @@ module qs_hazard #(
       assign same_entry[d] = state_q[d] == issue_state_i && action_q[d] == issue_action_i;
       assign same_row[d]   = state_q[d] == issue_next_state_i;
     end else begin : gen_near
-      // The next content of slot d is now in slot d - 1, or in the issue register if that is not held.
+      // The next content of slot d is now in slot d - 1, or for slot 1 in the issue register if that is not held.
       logic same_entry_q, same_row_q, held_same_entry, held_same_row;
       logic [ StateBits-1:0] state;
       logic [ActionBits-1:0] action;
@@ -135,7 +134,7 @@ module qs_hazard #(
     if (rst_i) valid_q <= '0;
   end
 
-  // One clock after issue, the slots and their actions have moved on by one.
+  // One clock after issue, the slots and their actions have advanced by one.
   always_ff @(posedge clk_i) begin
     if (valid_q[1]) begin
       mask_q <= '0;
@@ -152,7 +151,7 @@ module qs_hazard #(
   assign write_rank_o = rank_q;
 
   `QS_ASSERT(OneReplaces_A, !issue_valid_i || $onehot0(replaces_entry_o))
-  // A transition that leaves the issue register never depends on a result closer than the loop is deep.
+  // A transition that leaves the issue register never depends on a result less than LoopDepth clocks ahead.
   if (LoopDepth > 1) begin : gen_loop_is_closed
     `QS_ASSERT(LoopIsClosed_A,
                !issue || (replaces_entry_o[LoopDepth-1:1] | joins_max_o[LoopDepth-1:1]) == '0)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lane: a Q-table and the pipeline that applies one transition per clock to it, exactly.
 //
-// Function    After n accepted transitions the table equals, bit for bit, that of the sequential model after
-//             the same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.golden.lane.
-//             A transition reads the table in TableStage, and misses the writes of the WriteStage transitions
-//             ahead of it. Entries that those write are masked out of the comparator tree; their values are
-//             joined as they appear, one per clock: the result of the transition d clocks ahead appears
-//             while this one is in stage WriteStage - d.
-// Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the
-//             result. LoopDepth 1: one transition per clock on every stream. LoopDepth n: a transition that
-//             depends on the one d < n clocks ahead waits n - d clocks.
-// Handshake   tr_valid_i/tr_ready_o: accepted when both are 1; the offer must stay until then. res_* cannot
-//             be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write, alpha_i,
-//             kappa_i and rounding_i change, and noise be loaded.
+// Function    After n accepted transitions the table equals, bit for bit, the table of the sequential model after the
+//             same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.golden.lane.
+//             A transition reads the table in TableStage, and misses the writes of the WriteStage transitions ahead
+//             of it. The entries that they write are masked in the comparator tree. Their values are joined as they
+//             appear, one per clock: the result of the transition d clocks ahead appears while this one is in stage
+//             WriteStage - d.
+// Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the result.
+//             LoopDepth 1: one transition per clock for any stream. LoopDepth n: a transition that depends on the one
+//             d < n clocks ahead waits n - d clocks.
+// Handshake   A transition is accepted when tr_valid_i and tr_ready_o are both 1, and must stay until then. res_*
+//             cannot be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write,
+//             alpha_i, kappa_i and rounding_i change, and noise be loaded.
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
 //             Data registers are enabled by the valid bit of their stage and are not reset.
 // Hazards     qs_hazard detects them; this module joins the far results, qs_update the two nearest.
@@ -62,7 +62,7 @@ module qs_lane #(
     output logic                         res_saturated_o,
     output logic                         res_forwarded_o,
 
-    // Table access of the host
+    // Table access by the host
     input  logic                  host_write_i,
     input  logic [ StateBits-1:0] host_state_i,
     input  logic [ActionBits-1:0] host_action_i,
@@ -180,7 +180,7 @@ module qs_lane #(
 
   assign host_data_o = tree_entry;
 
-  // --- From TreeStage to before MergeStage: comparator tree -----------------------------------------
+  // --- From TreeStage to MergeStage - 1: comparator tree --------------------------------------------
   logic signed [Width-1:0] tree_max;
   logic [ActionBits-1:0] tree_greedy;
 
@@ -198,8 +198,8 @@ module qs_lane #(
   );
 
   // --- From TableStage to MergeStage: transitions in flight -----------------------------------------
-  // Bit n of replaces_entry and joins_max belongs to the result that is in `value` n clocks from now. Results
-  // that are less than LoopDepth clocks ahead have no bit: qs_hazard holds.
+  // Bit n of replaces_entry and joins_max belongs to the result that will be in `value` n clocks from now. Results
+  // less than LoopDepth clocks ahead have no bit: qs_hazard holds the transition.
   localparam int unsigned Ahead = WriteStage - LoopDepth;
 
   typedef struct packed {
@@ -209,7 +209,7 @@ module qs_lane #(
     logic terminated;
     logic signed [Width-1:0] reward;
     logic signed [Width-1:0] entry;
-    logic signed [Width-1:0] max;  // the greatest result that joined
+    logic signed [Width-1:0] max;  // the greatest result joined so far
     logic [ActionBits-1:0] rank;
   } flight_t;
 
@@ -236,7 +236,7 @@ module qs_lane #(
     end
   end
 
-  // Whether a result has replaced the entry that the table gives in TreeStage.
+  // Whether a result has replaced the entry that the table returns in TreeStage.
   logic table_replaced_q, tree_replaced_q;
   always_ff @(posedge clk_i) begin
     if (issue_valid_q) table_replaced_q <= issue_replaces_entry[0];
@@ -267,7 +267,7 @@ module qs_lane #(
 
   // --- MergeStage: the greatest of tree, joined results and the newest result -----------------------
   // Three compares in parallel, so that this stage is no slower than a level of the tree.
-  // `keep`: otherwise yosys absorbs this register into iCE40's multiplier, and the long wire to it would follow
+  // `keep`: otherwise yosys absorbs this register into iCE40's multiplier, and the long route to it would follow
   // the compares in the same clock.
   (* keep *) logic signed [Width-1:0] product_max_q;
   logic signed [Width-1:0] product_entry_q;
@@ -330,8 +330,8 @@ module qs_lane #(
     end
   end
 
-  // --- From after MergeStage to WriteStage: products and loop ---------------------------------------
-  logic [1:0] product_replaces_entry_q, product_joins_max_q;  // by the far result, by the near one
+  // --- From MergeStage + 1 to WriteStage: products and loop -----------------------------------------
+  logic [1:0] product_replaces_entry_q, product_joins_max_q;  // bit 0: far, bit 1: near result
   logic product_terminated_q;
   logic [LoopDepth+1:0] forwarded_q;  // to WriteStage
 

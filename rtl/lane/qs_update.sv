@@ -2,25 +2,25 @@
 // The update: three products, one rounding, saturation, and the dependence loop on earlier results.
 //
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * maximum + bias) >>> f), where
-//             f is CoeffFraction, beta = 2^f - alpha, and maximum counts as 0 if terminated. An operand that is still in flight
-//             when the transition enters comes from value_o itself: it replaces the entry, or joins
+//             f is CoeffFraction, beta = 2^f - alpha, and maximum is treated as 0 if terminated. An operand still
+//             in flight when the transition enters is taken from value_o: it replaces the entry, or joins
 //             the maximum if it is greater. Golden model: qstep.golden.lane.updated_value.
-//             The loop is short because nothing waits for a maximum: kappa is not negative, so
-//             kappa * max(m, v) is the greater of kappa * m, computed before, and kappa * v; which one is
-//             decided by comparing m with v while kappa * v is multiplied.
+//             The loop is short because no product waits for a maximum: kappa is not negative, so
+//             kappa * max(m, v) is the greater of kappa * m, computed earlier, and kappa * v. Comparing m
+//             with v, while kappa * v is computed, selects one of them.
 // Timing      RewardStage, ProductStage (entry, maximum, bias), then LoopDepth stages of the loop:
-//             LoopDepth + 1 clocks from entry_i to value_o, one update per clock. In the loop lie
+//             LoopDepth + 1 clocks from entry_i to value_o, one update per clock. Stages of the loop:
 //               LoopDepth 1: product, select, sum, saturation
 //               LoopDepth 2: product | select, sum, saturation
 //               LoopDepth 3: product | select, sums of low and high bits | carry, saturation
-// Handshake   none: a stage keeps its registers if valid_i says that nothing enters it.
+// Handshake   none: a stage keeps its registers unless valid_i shows that a transition enters it.
 // Reset       none: data only.
-// Hazards     near_*: the result of the transition LoopDepth clocks ahead.
-//             far_*: that of the one LoopDepth + 1 clocks ahead. Closer ones must not occur
-//             (qs_hazard holds); further ones are joined before this module (qs_lane).
+// Hazards     near_*: the result of the transition LoopDepth clocks ahead. far_*: the result of the transition
+//             LoopDepth + 1 clocks ahead. Closer results must not occur (qs_hazard holds); more distant results are
+//             joined before this module (qs_lane).
 // Invariants  CoefficientsInRange_A
-// Resources   Five multipliers: the three of the equation, two for the loop. Those of beta have Width by f + 1 bits,
-//             the others Width by 16.
+// Resources   Five multipliers: three for the equation, two for the loop. The multipliers by beta have Width by f + 1
+//             bits, the others Width by 16.
 // Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
 
 `include "qs_assert.svh"
@@ -54,7 +54,7 @@ module qs_update #(
     input logic                            near_replaces_entry_i,
     input logic                            near_joins_max_i,
 
-    // Action that value_o belongs to, for the ties of greedy_o.
+    // Action of value_o, to break ties of greedy_o.
     input logic [IndexBits-1:0] value_index_i,
 
     output logic signed [    Width-1:0] value_o,
@@ -64,7 +64,7 @@ module qs_update #(
     output logic                        saturated_o
 );
 
-  // A product has at most Width + f bits, since a coefficient is at most 2^f. Their sum with the bias has at
+  // A product has at most Width + f bits, since a coefficient is at most 2^f. The sum of products and bias has at
   // most Width + f + 1 bits, since alpha + beta = 2^f and kappa <= alpha.
   localparam int unsigned BetaBits = CoeffFraction + 1;
   localparam int unsigned AccBits = Width + BetaBits;
@@ -81,7 +81,7 @@ module qs_update #(
     return AccBits'($signed({1'b0, coefficient})) * AccBits'(value);
   endfunction
 
-  // Registered beside the multipliers, since they do not change while transitions are in flight.
+  // Registered next to the multipliers, which is safe because they do not change while transitions are in flight.
   logic [CoeffBits-1:0] alpha_q, kappa_q;
   logic [BetaBits-1:0] beta_q;
   always_ff @(posedge clk_i) begin
@@ -125,9 +125,9 @@ module qs_update #(
     end
   end
 
-  // Products of the transition in ProductStage, those of the newest result, and the effect of the near result on the
+  // Products of the transition in ProductStage, products of the newest result, and the effect of the near result on the
   // maximum of the transition in NearStage. With LoopDepth >= 2 they are registered before any selection, so that
-  // only a multiplier or a compare lies between registers.
+  // a stage has only a multiplier or a compare.
   typedef struct packed {
     logic signed [AccBits-1:0] reward;
     logic signed [AccBits-1:0] entry;
@@ -184,8 +184,8 @@ module qs_update #(
     assign joined = near_joined;
   end
 
-  // Selection of the far result's products. An entry that no near result writes is added to the reward here, so
-  // that little is left to select in the loop.
+  // Selection of the far result's products. Unless a near result writes the entry, its product is added to the reward's
+  // here, which leaves little to select in the loop.
   logic signed [AccBits-1:0] far_entry, reward_entry_q, max_product_q;
   logic near_replaces_q;
   assign far_entry = own.far_replaces ? newest.beta : own.entry;
@@ -199,8 +199,8 @@ module qs_update #(
   end
 
   // The loop, second part: selection of the near result's products, and the sum, whose f low bits rounding
-  // removes. With LoopDepth 3 their carry is added a clock later: two short carry chains in place of a long one
-  // after the selection.
+  // removes. With LoopDepth 3 their carry is added one clock later: two short carry chains after the selection
+  // instead of a long one.
   typedef struct packed {
     logic [Width:0]          high;
     logic                    carry;
@@ -218,7 +218,7 @@ module qs_update #(
   assign summed.greedy = joined.greedy;
 
   if (LoopDepth >= 3) begin : gen_sum_register
-    // Carry save: three numbers become two with the same sum, so that one carry chain is left.
+    // Carry-save adder: reduces three numbers to two with the same sum, so that one carry chain remains.
     localparam int unsigned LowBits = CoeffFraction;
     logic [AccBits-1:0] without_carries;
     logic [AccBits:0] carries;

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluation queue: choices wait for their reward, and leave in pairs to be learnt.
+// The evaluation queue: choices wait for their rewards, and are evicted in pairs to be learnt.
 //
-// Function    Entries choices, the oldest at the head. An insert appends one, with its reward if insert_rewarded_i
-//             is 1; if the queue is full, the head leaves. A fill marks the oldest entry with its key. A demand
-//             gives the oldest entry with its key and without a reward one: rewards_i[set][Timely] if it was filled,
-//             else rewards_i[set][Late]. An entry that leaves without a reward gets rewards_i[set][Unused]. set
-//             is set_i of the request's clock. Each entry that leaves makes one learn request: the entry that left
-//             before it, and this one as the next. A key that matches nothing changes nothing but a counter. Golden
-//             model: qstep.golden.evaluation_queue.
-// Timing      One demand or fill, and one insert, per clock, except for holds. ready does not depend on data;
-//             fill_ready_o depends on demand_valid_i. A learn request is valid queue_stages + 1 clocks after the
-//             insert was accepted.
-// Handshake   Requests form one sequence: that of their acceptance, and within a clock the insert is the last. A
-//             fill waits for a clock without a demand, an insert for room in the queue of learn requests.
-// Reset       Empties the queue; counters become 0. Keys and payloads stay undefined until inserted.
-// Hazards     A demand whose key is that of a request in flight waits in the request register until that one is
-//             done, and so do the requests after it. holds_o counts these clocks and wraps, as the other counters
-//             do.
+// Function    The queue has Entries choices, the oldest at the head. An insert appends one, with its reward if
+//             insert_rewarded_i is 1; if the queue is full, the head is evicted. A fill marks the oldest entry with
+//             its key. A demand rewards the oldest entry with its key and without a reward: with
+//             rewards_i[set][Timely] if it was filled, else with rewards_i[set][Late]. An entry evicted without a
+//             reward gets rewards_i[set][Unused]. set is set_i in the request's clock. Each eviction but the first
+//             emits a learn request for the previously evicted entry, with this one as its successor. A key without a
+//             match only increments a counter. Golden model: qstep.golden.evaluation_queue.
+// Timing      One demand or fill, and one insert, per clock, except during holds. The ready outputs do not depend on
+//             data; fill_ready_o depends on demand_valid_i. A learn request is valid queue_stages + 1 clocks after
+//             the insert is accepted.
+// Handshake   Requests take effect in order of acceptance; within a clock the insert is last. A fill waits for a
+//             clock without a demand, an insert for room in the queue of learn requests.
+// Reset       Empties the queue and clears the counters. Keys and payloads are undefined until inserted.
+// Hazards     A demand with the key of a request in flight waits in the request register until that request is done,
+//             and so do the requests after it. holds_o counts these clocks; both counters wrap.
 // Invariants  NoRequestIsLost_A, RewardIsRead_A
-// Resources   Entries * KeyBits registers and a comparator for each entry; block RAM for payloads and rewards.
+// Resources   Entries * KeyBits registers and a comparator per entry; block RAM for payloads and rewards.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021, section 4.
 
@@ -60,15 +59,15 @@ module qs_evaluation_queue
     output logic [      Width-1:0] learn_reward_o,
     output logic [PayloadBits-1:0] learn_next_payload_o,
 
-    output logic [31:0] unknown_o,  // demands and fills whose key matched nothing
+    output logic [31:0] unknown_o,  // demands and fills without a match
     output logic [31:0] holds_o
 );
 
   localparam int unsigned Effect = queue_effect_stage(Entries);  // writes flags and rewards
-  localparam int unsigned Leave = queue_stages(Entries);  // an entry that leaves, and its reward
+  localparam int unsigned Leave = queue_stages(Entries);  // an evicted entry, and its reward
   localparam int unsigned Room = 2 ** $clog2(
       Leave + 3
-  );  // entries that have left, in flight included
+  );  // evicted entries, in flight included
   localparam int unsigned HoldBits = $clog2(Effect + 1);
 
   if (Entries < 2 || Entries > 1024 || Entries != 2 ** IndexBits) begin : gen_bad_entries
@@ -95,7 +94,7 @@ module qs_evaluation_queue
 
   typedef struct packed {
     logic                   valid;
-    logic                   leaves;    // the entry in this place
+    logic                   leaves;    // evicts the entry in this place
     logic [IndexBits-1:0]   place;
     logic [KeyBits-1:0]     key;
     logic [PayloadBits-1:0] payload;
@@ -114,7 +113,7 @@ module qs_evaluation_queue
   logic free, take, full_q;
   logic [IndexBits-1:0] place_q;
   logic [HoldBits-1:0] hold, hold_q;
-  logic [$clog2(Room):0] leaving_q;  // entries that leave or have left, until they are taken
+  logic [$clog2(Room):0] leaving_q;  // evictions in flight, and evicted entries until taken
 
   assign free = hold_q == '0;
   assign demand_ready_o = free;
@@ -137,7 +136,7 @@ module qs_evaluation_queue
           reward: insert_reward_i
       };
 
-  logic [Effect-1:0] concerns;  // the request in a stage has the key of the new demand
+  logic [Effect-1:0] concerns;  // the request in each stage has the key of the new demand
   for (genvar k = 0; k < Effect; k++) begin : gen_ahead
     assign concerns[k] =
         ((request_q[k].search.demand || request_q[k].search.fill) &&
@@ -145,7 +144,7 @@ module qs_evaluation_queue
         (request_q[k].insert.valid && request_q[k].insert.key == demand_key_i);
   end
 
-  // The youngest request with the key of a new demand is to have passed stage Effect before the search.
+  // The youngest request with the key of a new demand must pass stage Effect before the search.
   always_comb begin
     hold = '0;
     for (int unsigned k = Effect; k > 0; k--) begin
@@ -180,7 +179,7 @@ module qs_evaluation_queue
     end
   end
 
-  // --- Search: the keys are compared in stage 0, in which an insert writes its own -------------------------
+  // --- Search: keys are compared in stage 0, in which an insert also writes its key ------------------------
   logic [Entries-1:0][KeyBits-1:0] key_q;
   logic [Entries-1:0] used_q, older_q, rewarded_q, filled_q;
   logic [Entries-1:0] match_q, match_older_q, match_filled_q;
@@ -197,7 +196,7 @@ module qs_evaluation_queue
       if (inserts && insert_place == IndexBits'(n)) begin
         key_q[n]   <= request_q[0].insert.key;
         used_q[n]  <= 1'b1;
-        older_q[n] <= !request_q[0].insert.leaves;  // from now on younger than the places after it
+        older_q[n] <= !request_q[0].insert.leaves;  // from now on younger than the entries after it
       end
     end
     if (inserts && insert_last) older_q <= '1;
@@ -224,7 +223,7 @@ module qs_evaluation_queue
       .tag_o  (hit_filled)
   );
 
-  // --- Effect: flags and rewards, those of the insert last -----------------------------------------------
+  // --- Effect: flags and rewards, with the insert last ---------------------------------------------------
   request_t effect;
   logic rewards, fills;
   logic [Width-1:0] demand_reward;
@@ -244,7 +243,7 @@ module qs_evaluation_queue
     if (rst_i) unknown_o <= '0;
   end
 
-  // --- Leave: the old entry is read one stage after the demand of its own clock, then replaced -------------
+  // --- Leave: the old entry is read one stage after the effect of the same clock's demand, then replaced ---
   localparam int unsigned Read = Effect + 1;
   typedef struct packed {
     logic [PayloadBits-1:0] payload;
@@ -254,7 +253,7 @@ module qs_evaluation_queue
 
   entry_t old;
   logic [Width-1:0] old_demand_reward, leave_reward;
-  logic [Leave:Read] rewarded;  // the old entry of the request in a stage
+  logic [Leave:Read] rewarded;  // whether the old entry has a reward, per stage
 
   always_ff @(posedge clk_i)
     rewarded <= {
@@ -293,7 +292,7 @@ module qs_evaluation_queue
   assign leave_reward = old.rewarded ? old.reward : rewarded[Leave] ? old_demand_reward :
       rewards_i[request_q[Leave].set][Unused];
 
-  // --- Pairs: a learn request is the entry that left before, and the next one ----------------------------
+  // --- Pairs: a learn request is the previously evicted entry, and this one as the next ------------------
   logic left, left_room, pair_q;
   logic [PayloadBits-1:0] left_payload;
   logic [Width-1:0] left_reward;

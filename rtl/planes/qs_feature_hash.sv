@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of a feature: from a word to a row of one plane.
+// Feature hash: maps a word to a row of one plane.
 //
-// Function    k = upper half of word_i xor lower half xor Constant; then, in 32 bits that wrap: k += k << 12; k ^= k
-//             >> 22; k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12. row_o is the
-//             low RowBits bits of k. Golden model: hashed in qstep.spec.tiles.
-// Timing      HashStages (4) clocks of enable_i from word_i to row_o; one word per clock. One addition, and the xor
-//             before it, lie between registers.
-// Handshake   All stages advance in a clock with enable_i.
+// Function    k = upper half of word_i xor lower half xor Constant; then, modulo 2^32: k += k << 12; k ^= k >> 22; k
+//             += k << 4; k ^= k >> 9; k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12. row_o is the low RowBits
+//             bits of k. Golden model: hashed in qstep.spec.tiles.
+// Timing      HashStages (4) clocks of enable_i from word_i to row_o; one word per clock. One xor and one addition
+//             per stage.
+// Handshake   All stages advance while enable_i is 1.
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none
-// Resources   Four adders of 32 bits.
+// Resources   Four 32-bit adders.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021; T. Wang, "Integer hash function" (2007), for the mix.
 

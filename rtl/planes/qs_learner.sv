@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner of a microarchitecture: hash front end, planes, and the evaluation queue for delayed rewards.
+// The learner of a microarchitecture: feature hash, planes, and the evaluation queue for delayed rewards.
 //
-// Function    A choose request gives a feature word for each group; plane t of a group has the row that the word hashes to
-//             with constant t (qs_feature_hash). The answer repeats the rows, which the insert of the action hands to
-//             the queue (qs_evaluation_queue). qs_planes learns the entries that leave the queue. Golden model:
-//             PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
-// Timing      One choose request, one insert, and one demand or fill per clock, except for holds. An answer is valid
-//             HashStages clocks later than that of qs_planes.
-// Handshake   That of qs_planes and qs_evaluation_queue. Choose and learn requests form a sequence of their own: a choice sees
-//             the updates that reached qs_planes before it.
-// Reset       Empties everything. The tables are cleared in the next Rows * Actions clocks.
+// Function    A choose request gives one feature word per group; plane t of a group uses the row to which constant t
+//             hashes the word (qs_feature_hash). The answer repeats the rows, so that the action's insert can pass
+//             them to the queue (qs_evaluation_queue). qs_planes learns the entries that the queue evicts. Golden
+//             model: PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
+// Timing      One choose request, one insert, and one demand or fill per clock, except during holds. An answer is
+//             valid HashStages clocks later than in qs_planes.
+// Handshake   As in qs_planes and qs_evaluation_queue. Choose and learn requests are ordered separately: a choice
+//             sees the updates that reached qs_planes before it.
+// Reset       Empties everything. The tables are cleared during the next Rows * Actions clocks.
 // Hazards     none of its own
 // Invariants  none of its own
 // Resources   docs/learner.md
@@ -148,7 +148,7 @@ module qs_learner
       .*
   );
 
-  // Rows of the choose requests whose answer has not been taken.
+  // Rows of the choose requests with a pending answer.
   logic rows_room, rows_valid;
   qs_bus_fifo #(
       .Width(Tables * RowBits),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oldest of the matching entries of a ring: a tournament tree.
+// The oldest matching entry of a ring: a tournament tree.
 //
-// Function    Entries are ordered by age: those with older_i = 1 by index, then the rest by index. index_o is the
-//             first matching entry, with match_i = 1, and tag_o is its tag_i. hit_o is 1 if any entry matches.
-// Timing      oldest_stages clocks; one search per clock. Two levels of the tree lie between registers.
+// Function    Age order: entries with older_i = 1 by index, then the rest by index. index_o is the first entry with
+//             match_i = 1 in this order, and tag_o is its tag_i. hit_o is 1 if any entry matches.
+// Timing      oldest_stages clocks; one search per clock. Two levels of the tree per stage.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plane: its table in block RAM, and the entries of learn requests, the results in flight included.
+// One plane: its table in block RAM, and the entries of learn requests, including results in flight.
 //
 // Function    choose_values_o is the row of a choose request; entry_o and next_o are the entries of a learn request,
-//             as if every earlier result were written. If the request two clocks ahead is about to write an entry,
-//             *_newest_o is 1 instead. Results are written to three copies of the table: one for rows, two for
-//             entries.
-// Timing      Stages of qs_planes_pkg. Two clocks from row to choose_values_o; entries in OperandStage.
+//             as if every earlier result had been written. If the request two clocks ahead is about to write an
+//             entry, that entry's *_newest_o is 1 instead. Results are written to three copies of the table: one for
+//             rows, two for entries.
+// Timing      Stages as in qs_planes_pkg. Two clocks from row to choose_values_o; entries are valid in OperandStage.
 // Handshake   none
 // Reset       none: clear_i writes value_i to entry (clear_row_i, write_action_i).
-// Hazards     A request that needs a result too early must be held: depends_o[k] says that the new request needs the
-//             result of the request in stage k. A row must not be read in the clock in which it is written:
-//             collides_o says that the new choose request reads the row that the new learn request writes.
+// Hazards     A request that needs a result too early must be held: depends_o[k] is 1 if the new request needs the
+//             result of the request in stage k. A row must not be read while it is written: collides_o is 1 if the
+//             new choose request reads the row that the new learn request writes.
 // Invariants  none
-// Resources   Rows * Actions * Width bits, three times.
+// Resources   3 * Rows * Actions * Width bits of block RAM.
 // Reference   none
 
 module qs_plane
@@ -45,7 +45,7 @@ module qs_plane
     input logic [   RowBits-1:0] next_row_i,
     input logic [ActionBits-1:0] next_action_i,
 
-    // MatchStage: a request ahead writes the same action. 0: two clocks ahead; 1..3: Write - 2 .. Write.
+    // MatchStage: a request ahead writes the same action. 0: two clocks ahead; 1..3: Write - 2 .. Write clocks ahead.
     input logic [3:0] match_entry_i,
     input logic [3:0] match_next_i,
 
@@ -130,7 +130,7 @@ module qs_plane
       .data_o       (next)
   );
 
-  // --- Results that the RAM did not have when it was read -----------------------------------------------
+  // --- Results that were not in the RAM when it was read ------------------------------------------------
   logic [1:0][Width-1:0] past_q;  // value_i one and two clocks ago
   logic [3:0] entry_match, next_match;
   logic [3:1] entry_match_q, next_match_q;

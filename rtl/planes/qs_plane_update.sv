@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of one plane with its own error: two products, one rounding, saturation.
+// The update of one plane by its own error: two products, one rounding, saturation.
 //
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * next + bias) >>> f), where f is
-//             CoeffFraction and beta = 2^f - alpha. reward_i has the product of the reward with the bias, plus 1.
-//             The entry, the next entry or both are value_o itself if entry_newest_i or next_newest_i is 1. Golden
-//             model: qstep.golden.planes.
-// Timing      Two clocks from the entries to value_o, one update per clock. A multiplier, or a carry-save adder, a
-//             carry chain and the saturation, lie between registers.
+//             CoeffFraction and beta = 2^f - alpha. reward_i is alpha * reward + bias + 1. entry_newest_i and
+//             next_newest_i replace the entry and the next entry with value_o. Golden model: qstep.golden.planes.
+// Timing      Two clocks from the entries to value_o, one update per clock. Per stage: a multiplier; or a carry-save
+//             adder, a carry chain and the saturation.
 // Handshake   none
-// Reset       none: clear_i makes value_o the start value.
+// Reset       none: clear_i sets value_o to the start value.
 // Hazards     none
 // Invariants  none
 // Resources   Two multipliers of 16 by Width bits.
@@ -22,7 +21,7 @@ module qs_plane_update #(
     localparam int unsigned AccBits       = Width + CoeffFraction + 1
 ) (
     input logic clk_i,
-    input logic clear_i, // of the clock before value_o
+    input logic clear_i, // one clock before value_o
 
     input logic signed [Width-1:0] entry_i,
     input logic entry_newest_i,
@@ -50,7 +49,7 @@ module qs_plane_update #(
     plus_q  <= AccBits'($signed({1'b0, kappa_i})) * AccBits'(next);
   end
 
-  // Carry save: three numbers become two with the same sum. reward_i has the 1 of the negative product.
+  // Carry-save adder: reduces three numbers to two with the same sum. reward_i includes the 1 of the negated product.
   assign without_carries = base_q ^ ~minus_q ^ plus_q;
   assign carries = {(base_q & ~minus_q) | (plus_q & (base_q | ~minus_q))} << 1;
   assign total = without_carries + carries;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A learner of several planes as a component: requests to choose and to learn, one answer for each choice.
+// A learner of several planes as a component: choose and learn requests, one answer per choice.
 //
-// Function    A plane is a table of Rows rows and Actions actions. A choose request gives a row in each plane, and
-//             is answered with an action and its value (qs_planes_choice). A learn request moves the entry of each
-//             plane by its own error (qs_plane_update), or with SharedError, all by the error of their sum
-//             (qs_planes_increment). Requests form one sequence: that of their acceptance; of two accepted in one
-//             clock, choose is the first. Every answer and entry is that of the requests carried out one by one.
+// Function    A plane is a table of Rows rows and Actions actions. A choose request gives one row per plane; its
+//             answer is an action and its value (qs_planes_choice). A learn request updates each plane's entry by its
+//             own error (qs_plane_update) or, with SharedError, all entries by the error of their sum
+//             (qs_planes_increment). Requests take effect in order of acceptance; of two accepted in one clock,
+//             choose is the first. Every answer and entry is the same as if the requests were executed one at a time.
 //             Golden model: qstep.golden.planes.
-// Timing      A choose and a learn request per clock, except for holds. An answer is valid answer_stage + 2 clocks
-//             after the request was accepted, unless others wait. ready does not depend on data; learn_ready_o
-//             depends on choose_valid_i.
-// Handshake   A request is accepted in a clock with valid and ready, and an answer taken likewise. While
-//             choose_valid_i waits for room for its answer, no learn request is accepted, so that their order is
-//             kept.
-// Reset       Requests in flight and answers are dropped, and for the next Rows * Actions clocks all entries become
+// Timing      One choose and one learn request per clock, except during holds. An answer is valid answer_stage + 2
+//             clocks after its request is accepted, unless earlier answers are pending. The ready outputs do not
+//             depend on data; learn_ready_o depends on choose_valid_i.
+// Handshake   A request is accepted, and an answer taken, when valid and ready are 1. While a choose request waits
+//             for room for its answer, no learn request is accepted, to keep their order.
+// Reset       Drops requests in flight and answers. During the next Rows * Actions clocks all entries are set to
 //             Start and nothing is ready.
-// Hazards     A choose request reads when all earlier results are written. A learn request takes earlier results
-//             from the pipeline. It is held if it needs that of a request less than min_distance clocks ahead, or if
-//             the choose request of the same clock reads a row that it writes. holds_o counts these clocks and
+// Hazards     A choose request reads after all earlier results are written. A learn request takes earlier results
+//             from the pipeline. It is held if it needs the result of a request less than min_distance clocks ahead,
+//             or if the choose request of the same clock reads a row that it writes. holds_o counts these clocks and
 //             wraps.
 // Invariants  CoefficientsInRange_A, ChosenInRange_A, LearntInRange_A
-// Resources   Two multipliers per plane, or two with SharedError; three copies of each table.
+// Resources   Two multipliers per plane and one for the reward, or two in all with SharedError; three copies of each
+//             table.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021.
 
@@ -50,8 +50,8 @@ module qs_planes
     // Constant while requests are in flight.
     input logic [CoeffBits-1:0] alpha_i,  // up to 2^CoeffFraction
     input logic [CoeffBits-1:0] kappa_i,  // up to alpha_i
-    input logic [16:0] threshold_i,  // a draw of 16 bits below it explores; 0..65536
-    input logic [63:0] word_i,  // of the generator before its first draw, loaded by a reset; not 0
+    input logic [16:0] threshold_i,  // a 16-bit draw below it explores; 0..65536
+    input logic [63:0] word_i,  // of the generator before its first draw, loaded by reset; not 0
 
     input logic choose_valid_i,
     output logic choose_ready_o,
@@ -83,7 +83,7 @@ module qs_planes
   localparam int unsigned HoldBits = $clog2(Distance);
   localparam int unsigned Answers = 2 ** $clog2(
       Answer + 3
-  );  // enough for a choose request per clock
+  );  // enough for one choose request per clock
   localparam int unsigned AccBits = Width + CoeffFraction + 1;
   localparam int unsigned IncrementBits = SumBits + 3;
 
@@ -129,7 +129,7 @@ module qs_planes
   choose_t choose_q;
   logic clearing_q, free, room, choose_accept, learn_accept, choose_valid_q, learn_valid_q, issue;
   logic [HoldBits-1:0] hold, hold_q;
-  logic [$clog2(Answers):0] pending_q;  // choose requests whose answer has not been taken
+  logic [$clog2(Answers):0] pending_q;  // choose requests with a pending answer
   logic [Tables-1:0][Distance-2:0] depends;
   logic [Distance-2:0] ahead_entry, ahead_next, waits;
   logic [Tables-1:0] collides;
@@ -153,7 +153,7 @@ module qs_planes
   assign choose_accept = choose_valid_i && choose_ready_o;
   assign learn_accept = learn_valid_i && learn_ready_o;
 
-  // The request in stage k is k + 1 clocks ahead of a new one.
+  // The request in stage k is k + 1 clocks ahead of a new request.
   for (genvar k = 0; k < Distance - 1; k++) begin : gen_ahead
     logic valid;
     logic [ActionBits-1:0] action;
@@ -381,7 +381,7 @@ module qs_planes
     logic unused_newest;
     assign unused_newest = ^{entries_newest, nexts_newest};
   end else begin : gen_own
-    // The bias, and the 1 that makes the complement of a product its negative.
+    // The bias, and the 1 that turns a product's complement into its negative.
     localparam logic [AccBits-1:0] BIAS = (AccBits'(1) << (CoeffFraction - 1)) + 1'b1;
     logic signed [AccBits-1:0] product_q, reward_step_q;
 

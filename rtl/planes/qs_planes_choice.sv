@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice: the sums of each group's rows, their maximum over the groups, and the action.
+// The choice: the sum of each group's rows, the maximum over the groups, and the action.
 //
 // Function    q[a] is the maximum over the groups of the sum of the group's values of action a. The action is
-//             explore_action_i if explore_i is 1; else, with Floor, 0 if no q[a] is above 0; else the lowest a with
-//             the largest q[a]. value_o is q of that action. Golden model: qstep.golden.planes.
+//             explore_action_i if explore_i is 1. Otherwise it is the lowest a with the largest q[a] or, with Floor,
+//             0 if no q[a] is above 0. value_o is q of that action. Golden model: qstep.golden.planes.
 // Timing      clog2(Planes) + clog2(Groups) + 1 + clog2(Actions) + 1 clocks; one choice per clock.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none
 // Invariants  none of its own
-// Resources   Actions * (Tables - 1) adders or comparators, and a comparator tree.
+// Resources   Actions * (Groups * Planes - 1) adders or comparators, and a comparator tree.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
 //             learning", MICRO 2021, section 4.
 
@@ -73,7 +73,7 @@ module qs_planes_choice #(
   end
 
   // --- Choose -------------------------------------------------------------------------------------------
-  // The value of a given action is the maximum if all others are masked.
+  // If all other actions are masked, the maximum is the value of the given action.
   logic explore, tree_explore;
   logic [ActionBits-1:0] explore_action, tree_action, greedy;
   logic signed [SumBits-1:0] greatest;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exploration of choose requests: given from outside, or drawn.
+// Exploration of choose requests: forced by the request, or drawn.
 //
-// Function    Each choose request advances the word of one generator (xorshift 13, 7, 17) and draws from it by four
-//             keyless rounds of Simon. A request may carry its own decision to explore. Any other explores if its
-//             draw is below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel in
+// Function    Each choose request advances the word of one generator (xorshift 13, 7, 17), from which four keyless
+//             rounds of Simon yield a draw. A request may force exploration, with a given action. Any other explores
+//             if its draw is below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel in
 //             qstep.golden.planes.
-// Timing      ExploreStages (4) clocks; one request per clock. Two rounds, or all of xorshift, lie between
-//             registers.
+// Timing      ExploreStages (4) clocks; one request per clock. At most two rounds, or one xorshift, per stage.
 // Handshake   none
 // Reset       Loads the word from word_i.
 // Hazards     none
 // Invariants  NeverZero_A
-// Resources   64 + 64 + 32 bits; optimised away if threshold_i is constantly 0.
+// Resources   64 + 64 + 32 bits; optimised away if threshold_i is constant 0.
 // Reference   G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003); Beaulieu et al., "The SIMON
 //             and SPECK families of lightweight block ciphers" (2013).
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The increment of all planes with a shared error: two sums, two products, one rounding.
 //
-// Function    increment_o = (alpha * (reward - Q) + kappa * m + 2^(f-1)) >>> f, where Q and m are the sums of the
-//             entries and of the next entries, and f is CoeffFraction. Golden model: qstep.golden.planes.
+// Function    increment_o = (alpha * (reward - Q) + kappa * m + 2^(f-1)) >>> f, where Q is the sum of the entries, m
+//             the sum of the next entries, and f is CoeffFraction. Golden model: qstep.golden.planes.
 // Timing      clog2(Planes) + 3 clocks from the entries; one increment per clock. The coefficients belong to the
 //             same request as the entries.
 // Handshake   none

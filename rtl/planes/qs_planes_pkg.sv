@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline stages of qs_planes, of its queue and of its hash.
+// Pipeline stages of qs_planes, qs_evaluation_queue and qs_feature_hash.
 //
 // A request is in stage k if it entered stage 0, the request register, k clocks ago, not counting clocks in which it
-// was held there. Twin in Python: qstep_rtl.timing.
+// was held there. Python counterpart: qstep_rtl.timing.
 
 package qs_planes_pkg;
 
-  localparam int unsigned MatchStage = 1;  // compares a learn request with those ahead
+  localparam int unsigned MatchStage = 1;  // compares a learn request with earlier ones
   localparam int unsigned TakeStage = 2;  // takes entries from block RAM or from earlier results
-  localparam int unsigned OperandStage = 3;  // entries; an own error takes the newest result
+  localparam int unsigned OperandStage = 3;  // entries; own errors take the newest result
 
-  // Stage in which a learn request writes its results. An own error multiplies and adds; a shared error first adds
-  // up the entries, and takes a clock each for difference, products, their sum and the entries' sums.
+  // Stage in which a learn request writes its results. Own errors take one clock to multiply and one to add. A shared
+  // error first sums the entries, then takes one clock each for difference, products, their sum and the entries' sums.
   function automatic int unsigned write_stage(bit shared_error, int unsigned planes);
     return shared_error ? OperandStage + $clog2(planes) + 4 : OperandStage + 2;
   endfunction
 
-  // Fewest clocks from a learn request to another one that needs its result.
+  // Minimum number of clocks from a learn request to another one that needs its result.
   function automatic int unsigned min_distance(bit shared_error, int unsigned planes);
     return shared_error ? write_stage(shared_error, planes) - TakeStage : 2;
   endfunction
 
-  // Stage in which a choose request has its answer. It reads its rows when all earlier results are written: two clocks
-  // for the RAM, the sums, the maximum over groups, the comparator tree, and the choice.
+  // Stage in which a choose request has its answer. It reads its rows after all earlier results are written. Then come
+  // two clocks for the RAM, the sums, the maximum over groups, the comparator tree, and the choice.
   function automatic int unsigned answer_stage(bit shared_error, int unsigned groups,
                                                int unsigned planes, int unsigned actions);
     return write_stage(shared_error, planes) + 2 + $clog2(planes) + $clog2(groups) +
         qs_pkg::tree_stages(actions) + 1;
   endfunction
 
-  // Room for answers: enough for a choose request per clock.
+  // Capacity for answers: enough for one choose request per clock.
   function automatic int unsigned answers(bit shared_error, int unsigned groups,
                                           int unsigned planes, int unsigned actions);
     return 2 ** $clog2(answer_stage(shared_error, groups, planes, actions) + 3);
   endfunction
 
   localparam int unsigned ExploreStages = 4;  // of qs_planes_explore: word, rounds, decision
-  localparam int unsigned HashStages = 4;  // of qs_feature_hash: a clock for each addition
+  localparam int unsigned HashStages = 4;  // of qs_feature_hash: one clock per addition
 
-  // Clocks of qs_oldest, whose tree has two levels between registers.
+  // Clocks of qs_oldest, whose tree has two levels per stage.
   function automatic int unsigned oldest_stages(int unsigned entries);
     return ($clog2(entries) + 1) / 2;
   endfunction
 
-  // Stage of qs_evaluation_queue in which a request has its effect: after the comparison of keys and the search.
+  // Stage of qs_evaluation_queue in which a request takes effect: after the key comparison and the search.
   function automatic int unsigned queue_effect_stage(int unsigned entries);
     return 1 + oldest_stages(entries);
   endfunction
 
-  // Stage in which an entry that leaves is read, two clocks after its address.
+  // Stage in which an evicted entry is read, two clocks after its address.
   function automatic int unsigned queue_stages(int unsigned entries);
     return queue_effect_stage(entries) + 3;
   endfunction
 
-  // Rewards of qs_evaluation_queue, for an entry that is demanded after it was filled, demanded before, or leaves
-  // without a reward.
+  // Rewards of qs_evaluation_queue, for an entry demanded after its fill, demanded before its fill, or evicted without
+  // a reward.
   typedef enum logic [1:0] {
     Timely = 2'd0,
     Late   = 2'd1,

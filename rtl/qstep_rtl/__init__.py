@@ -1,1 +1,1 @@
-"""The hardware generated from a Config, and the place of the hand-written SystemVerilog."""
+"""The hardware generated from a Config, and the paths of the hand-written SystemVerilog."""

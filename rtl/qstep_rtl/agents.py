@@ -1,8 +1,8 @@
-"""The agents with their tables and their world, and their bus as a member.
+"""The agents with their tables and world, behind a port for the host.
 
-Function    ``docs/acting.md``. The hand-written ``qs_acting`` contains a world from tables; a circuit is
-            placed beside ``qs_agents``, with a deadline, and so is a world seen through tiles, without.
-Latency     An access of the host may take a few hundred clocks.
+Function    ``docs/acting.md``. The hand-written ``qs_acting`` includes a world of tables. Other worlds
+            attach to ``qs_agents``: a circuit with a deadline, a tile-coded world without one.
+Latency     A host access may take a few hundred clocks.
 Throughput  See ``qs_acting``.
 Reset       Ends the job; memories keep their contents.
 Hazards     none
@@ -32,18 +32,18 @@ from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 __all__ = ["Agents", "check_room", "lane_parameters"]
 
 _MOST_ROWS = 65536
-"""Most states of all tables of a lane, with each table's states rounded up to a power of two."""
+"""Most states over all tables of a lane; each table's number is rounded up to a power of two."""
 
 
 def check_room(config: Config) -> None:
-    """Raise an error if there are agents and hardware cannot hold them or their world.
+    """Raise an error if the agents, if any, or their world do not fit in hardware.
 
     Raises
     ------
     ConfigError
-        There are too many agents, states or planes, or the world cannot be built.
+        Too many agents, states or planes, or the world cannot be built.
     TransitionError
-        The format does not hold the reward of a world that is seen through tiles.
+        The reward of a tile-coded world does not fit the format.
     """
     acting = config.acting
     if acting is None:
@@ -62,7 +62,7 @@ def check_room(config: Config) -> None:
             f"hardware they have 2 to {most} states"
         )
     if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
-        # A held agent asks again, although it got an answer.
+        # A held agent repeats its request, although it has been answered.
         raise ConfigError(
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
             "table need a world that is a table or a circuit"
@@ -82,7 +82,7 @@ def check_room(config: Config) -> None:
 
 
 def lane_parameters(config: Config) -> dict[str, int]:
-    """Return the parameters of a lane of agents that do not depend on its world."""
+    """Return the parameters of a lane that do not depend on its world."""
     assert config.acting is not None
     return {
         "p_States": config.states,
@@ -103,15 +103,15 @@ class Agents(Component):
     Parameters
     ----------
     config : Config
-        With ``config.acting``.
+        Must have ``acting``.
 
     Attributes
     ----------
     agents : In(AgentsSignature)
     world : Out(WorldSignature)
-        If the host is the world (``live``).
+        Only if the host is the world (``live``).
     action_valid, ... : Out, In
-        If the world is at the pins: :func:`qstep_rtl.pins.pins_of`.
+        Only if the world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -173,7 +173,7 @@ class Agents(Component):
         return m
 
     def _add_tiled_world(self, m: Module, ports: dict[str, Any], host: Any) -> None:
-        """Add the world and connect it to the ports of ``qs_agents``; the host reaches its states."""
+        """Add the world, connect it to ``qs_agents``, and give the host access to its states."""
         config, acting = self._config, self._config.acting
         assert acting is not None
         world = acting.integer_world
@@ -182,8 +182,8 @@ class Agents(Component):
             states_of(config, planes) for planes in (circuit.rows, circuit.start_rows)
         )
 
-        # An access to a state lasts until its agent may ask. It begins with a register, because it comes
-        # late from a host in another clock.
+        # An access to a state lasts until its agent may send a request. It is registered first, because
+        # it arrives late from a host in another clock domain.
         done = Signal()
         read = Signal.like(host.read)
         is_of_world = host.region == Region.WORLD
@@ -221,7 +221,7 @@ class Agents(Component):
         }
 
     def _add_world(self, m: Module, world: Any, host: Any, stop: Signal) -> None:
-        """Add the circuit that answers at the port `world`, and its deadline, which causes `stop`."""
+        """Add the circuit that answers at the port `world`, and its deadline, which asserts `stop`."""
         config, acting = self._config, self._config.acting
         assert acting is not None
         answering: Circuit | PinWorld

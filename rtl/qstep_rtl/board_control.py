@@ -1,10 +1,10 @@
-"""A board's additions to the device: a safe reset and a sign of life.
+"""Board support for the device: a safe reset and a status LED.
 
 Function    Holds the device in reset until the PLL has locked and while the button is pressed. The LED
-            blinks once a second, and is inverted for 25 to 100 ms after a byte from the host.
-Latency     Inputs pass two registers; the reset ends 16 clocks after its last cause.
+            blinks once per second, and is inverted for 25 to 100 ms after a byte from the host.
+Latency     Inputs pass through two registers; the reset ends 16 clocks after its last cause.
 Throughput  none
-Reset       All registers start from their initial values: this is also the power-on reset.
+Reset       All registers start at their initial values; this is also the power-on reset.
 Hazards     `locked`, `button` and `receives` are asynchronous.
 Invariants  none
 """
@@ -24,7 +24,7 @@ class BoardControl(Component):
     Parameters
     ----------
     clock_hz : int
-        Rate of `clk`, at least 80.
+        Frequency of `clk`, at least 80.
 
     Attributes
     ----------

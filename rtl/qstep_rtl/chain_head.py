@@ -1,10 +1,10 @@
-"""The head of a farm's chain: turns requests of the host into frames, and returning bits into answers.
+"""The head of a farm's daisy chain: turns host requests into frames, and returned bits into answers.
 
-Function    An access, a run or a stop is a frame to one lane or to all; a second frame pushes out
-            the result of a read. ``rtl/farm/qs_chain_node.sv`` defines the frames, and
+Function    An access, a run or a stop becomes a frame to one lane or to all; a second frame shifts
+            out the result of a read. ``rtl/farm/qs_chain_node.sv`` defines the frames, and
             ``docs/farm.md`` explains them.
-Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's own; 5 k + 44 more
-            to read.
+Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's latency. A read
+            takes 5 k + 44 more.
 Throughput  One request at a time.
 Reset       Resets all lanes, each two clocks after the previous one.
 Hazards     none
@@ -29,31 +29,31 @@ from qstep_rtl.invariants import invariant
 __all__ = ["DOWN", "UP", "ChainHead", "index_mask"]
 
 DOWN = data.StructLayout({"data": 1, "valid": 1, "all": 1})
-"""The signals from node to node, away from the link; see ``qs_chain_pkg``."""
+"""Node-to-node signals away from the link; see ``qs_chain_pkg``."""
 
 UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
-"""The signals towards the link."""
+"""Node-to-node signals towards the link."""
 
 _LEAST_INDEX_BITS = 16
-"""Together with a word of data, as many bits as the steps of a run."""
+"""Fewest index bits: with a data word, they make a frame long enough for the steps of a run."""
 
 _STOP, _RUN = 0b1100, 0b1101
-"""The low bits of a frame that is not an access."""
+"""Low bits of the frames that are not accesses."""
 
 _NOTHING = 0b1110
 
 _RESET_CLOCKS = 6
-"""Clocks of a reset: with four or more, there is no clock in which no lane is pending."""
+"""Clocks of a reset: with four or more, at least one lane is pending in every clock."""
 
 _TAIL = 3
-"""Clocks from the last bit of an answer to the first clock in which nothing is pending."""
+"""Clocks from the last bit of an answer until nothing is pending."""
 
 _STATES = ("reset", "wait", "idle", "begin", "address", "send", "done", "fetch", "told")
-"""Each is a bit, because the lanes' clock is fast."""
+"""States, one-hot because the lanes' clock is fast."""
 
 
 def index_mask(config: Config) -> int:
-    """Return which of the 30 bits of an index are used in any region.
+    """Return a mask of the index bits, of 30, that any region uses.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def index_mask(config: Config) -> int:
     """
     acting = config.acting
     assert acting is not None
-    built = {  # bits of a field that has fewer than its place in the map
+    built = {  # bits of fields that are narrower than in the map
         "action": config.action_bits,
         "state": config.state_bits,
         "table_number": (config.agent_tables - 1).bit_length(),
@@ -88,7 +88,7 @@ class ChainHead(Component):
     Parameters
     ----------
     config : Config
-        With ``config.lanes`` above 1.
+        Must have several lanes.
 
     Attributes
     ----------
@@ -119,16 +119,16 @@ class ChainHead(Component):
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
         nothing = C(_NOTHING << (len(access) - WORD_BITS), len(access))
 
-        # The lanes' clock is fast: the host's signals, and those that move the many bits of the frame,
-        # come from registers, and a request is chosen in one clock and prepared in the next. Few
-        # registers need the reset, which so has short wires.
+        # The lanes' clock is fast. So the host's signals and the controls of the wide frame are
+        # registered, and a request is selected in one clock and prepared in the next. Few registers need
+        # the reset, which keeps its wires short.
         at = Signal(data.StructLayout(dict.fromkeys(_STATES, 1)), init={"reset": 1})
-        frame = Signal(len(access), reset_less=True)  # its highest bit is next
+        frame = Signal(len(access), reset_less=True)  # its highest bit is sent next
         shifts = Signal(reset_less=True)
-        # One of them is 1: what the frame is.
+        # The kind of the frame, one-hot.
         kinds = {"accesses": access, "runs": run, "halts": C(_STOP, 4), "asks": nothing}
         is_kind = {kind: Signal(name=kind, reset_less=True) for kind in kinds}
-        # Done below 0: a sign bit is known at once, a comparison with 0 takes longer.
+        # Done below 0: testing a sign bit is faster than comparing with 0.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
         # Lanes before the addressed one.
         before = Signal(range(-1, self._config.lanes), reset_less=True)

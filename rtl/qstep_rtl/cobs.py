@@ -1,14 +1,14 @@
-"""COBS framing as streams of bytes; 0x00 ends a frame.
+"""COBS framing of byte streams; 0x00 ends a frame.
 
 Function    :class:`CobsDecoder` undoes the stuffing, :class:`CobsEncoder` applies it.
 Latency     Decoder: one clock. Encoder: a block is sent when it is complete, at most 254 bytes later.
 Throughput  One byte per clock; the encoder needs one more clock per full block of 254 bytes and two more
             per frame.
-Reset       Drops all content, also bytes that the encoder has not sent yet. The encoder then sends a
-            delimiter first, so that a truncated frame does not become part of the next one.
-Hazards     The decoder cannot be stalled: one input byte makes at most one output byte.
-Invariants  A byte and the end of its frame never come together. Between read pointer and placeholder
-            every row of the encoder's ring is final.
+Reset       Drops all contents, including bytes that the encoder has not sent yet. The encoder then sends a
+            delimiter first, so that a truncated frame does not merge with the next one.
+Hazards     The decoder cannot be stalled: each input byte yields at most one output byte.
+Invariants  A byte and the end of its frame never coincide. Every row of the encoder's ring between
+            read pointer and placeholder is final.
 Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
             (1999).
 """
@@ -26,14 +26,14 @@ from qstep_rtl.ring import UNORDERED, RingReader
 __all__ = ["FRAME_BYTE", "CobsDecoder", "CobsEncoder"]
 
 _FULL = 0xFF
-_RING_BYTES = 512  # more than a block of 255, and one block RAM of the smallest parts
+_RING_BYTES = 512  # more than a block of 255 bytes; one block RAM in the smallest parts
 
 FRAME_BYTE = data.StructLayout({"data": 8, "last": 1})
-"""A byte of a frame and whether it is the frame's last."""
+"""A byte of a frame, and whether it is the last one."""
 
 
 class CobsDecoder(Component):
-    """Bytes of the line to bytes of frames.
+    """Decodes bytes from the line into bytes of frames.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class CobsDecoder(Component):
     valid, data : Out(1), Out(8)
         Decoded bytes.
     end : Out(1)
-        For one clock: the frame is complete. Never together with `valid`; empty frames give none.
+        1 for one clock when a frame is complete; never together with `valid`, nor for empty frames.
     broken : Out(1)
         With `end`: the frame ended inside a block.
     """
@@ -62,7 +62,7 @@ class CobsDecoder(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(8)  # bytes left in the block; 0: a code is next
-        pending_zero = Signal()  # the last block stands for a zero, if another block follows it
+        pending_zero = Signal()  # the last block implies a zero if another block follows it
         inside = Signal()
         at_code = Signal(init=1)  # `left` is 0
 
@@ -95,10 +95,10 @@ class CobsDecoder(Component):
 
 
 class CobsEncoder(Component):
-    """Bytes of frames to bytes of the line.
+    """Encodes bytes of frames into bytes for the line.
 
     Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero byte
-    needs no row: the row that it would take is the next placeholder. The delimiter is the
+    needs no row: the row that it would take becomes the next placeholder. The delimiter is the
     placeholder of a block that never comes.
 
     Attributes
@@ -130,15 +130,15 @@ class CobsEncoder(Component):
         free = Signal(9, init=1)
         run = Signal(8, init=1)  # the code of the open block so far
         closing = Signal()  # end of frame: the last code is next
-        delimiting = Signal(init=1)  # then the delimiter
+        delimiting = Signal(init=1)  # the delimiter is next
         # The block is full, or the frame is complete, as after a reset: no byte can be accepted.
         busy = Signal(init=1)
-        distance = Signal(9)  # from the free row to the one that is read
+        distance = Signal(9)  # from the free row to the row being read
         space = Signal()  # a row is free; registered, so two free rows are needed
         zero = Signal()
         last = Signal()
         move = Signal()
-        append = Signal()  # else the placeholder gets its value, and the free row is the next one
+        append = Signal()  # else fill the placeholder; the free row becomes the next one
 
         m.d.comb += [
             distance.eq(reader.read - free),

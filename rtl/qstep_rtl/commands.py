@@ -1,7 +1,7 @@
 """Executes requests: the reader checks each one, its handler does the work, then the answer starts.
 
-Function    One request at a time, in the order of arrival. The reader of requests has the rules that all
-            requests share; each handler has those of its own.
+Function    Executes one request at a time, in order of arrival. The request reader applies the rules
+            that all requests share; each handler applies the specific rules of its requests.
 Latency     13 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
             last acceptance to the answer.
 Throughput  An APPLY payload passes at one byte per clock, plus 18 clocks per frame; the line needs 15 or
@@ -46,39 +46,39 @@ class Commands(Component):
     Parameters
     ----------
     config : Config
-        Its link gives the divisor after reset.
+        Its link sets the divisor after reset.
 
     Attributes
     ----------
     bytes : In(stream of 8)
-        Good frames.
+        Bytes of good frames.
     answers : Out(stream of ANSWERED)
         Starts an answer.
     session : Out(SessionSignature)
-        Registers of the session, which every answer carries.
+        Session registers, which every answer carries.
     records : Out(RecordsSignature)
-        The decoder of records; this and the next two if the device has a lane.
+        The record decoder. This and the next two exist only in a device with a lane.
     access : Out(AccessSignature)
-        The access to the tables.
+        The table access.
     settings : Out(LaneSettings)
-        Parameters of the lane.
+        Settings of the lane.
     agents : Out(AgentsSignature)
-        The agents; this and the next if the device has agents.
+        The agents. This and the next exist only in a device with agents.
     data : Out(stream of 8)
-        Bytes of an answer about them.
+        Bytes of an answer about the agents.
     world : In(WorldSignature)
-        Their world, if it is live.
+        The agents' world, if it is live.
     count : Out(1)
-        Send the totals of the counters once.
+        Send the counters' totals once.
     divisor, line_break : Out(16), In(1)
-        Clocks per bit, and the signal that restores the configured number.
+        Clocks per bit, and the signal that restores the configured value.
     quiet, asks_quiet : In(1), Out(1)
-        Lane, digest and line were idle a clock ago; whether that matters in the next clock.
+        Whether lane, digest and line were idle a clock ago; whether that matters in the next clock.
     refused : Out(1)
-        One clock for each request that was not executed, except repeats of executed ones.
+        1 for one clock per request that was not executed, except repeats of executed ones.
     busy : Out(1)
-        Busy with anything other than the payload of an APPLY; with agents, with a request whose header
-        has been read.
+        Busy with anything except an APPLY payload. In a device with agents: busy with a request whose
+        header has been read.
     """
 
     def __init__(self, config: Config) -> None:
@@ -146,7 +146,7 @@ class Commands(Component):
             self.count.eq(reports.count),
         ]
 
-        # The outputs of the handler of the current request; the others do not take part.
+        # Outputs of the current request's handler; the other handlers are ignored.
         request = reader.request.payload
         current = HandlerSignature(config).create()
         for handler in handlers:
@@ -169,7 +169,7 @@ class Commands(Component):
                 ]
 
         status = Signal(StatusCode)
-        begun = Signal()  # the answer has
+        begun = Signal()  # the answer has begun
         discarding = Signal()
         m.d.comb += [
             status.eq(request.status),
@@ -190,8 +190,8 @@ class Commands(Component):
                 m.d.comb += self.busy.eq(~waits)
             m.d.comb += [
                 self.asks_quiet.eq(reader.asks_quiet | fsm.ongoing("linger")),
-                # This is late in a clock, so it does not depend on whose request it is: the others
-                # are not ready.
+                # This arrives late in a clock, so it does not depend on the current handler: the other
+                # handlers are not ready.
                 reader.payload.ready.eq(
                     discarding | Cat(handler.request.payload.ready for handler in handlers).any()
                 ),
@@ -229,7 +229,7 @@ class Commands(Component):
         return m
 
     def _add_act(self, m: Module, agents: AgentsHandler, reader: RequestReader) -> ActHandler:
-        """Add the handler of a live world, between that of agents and the agents."""
+        """Add the handler of a live world, between the agents' handler and the agents."""
         m.submodules.act = act = ActHandler(self._config)
         connect(m, agents.agents, act.host)
         connect(m, act.agents, flipped(self.agents))

@@ -1,17 +1,17 @@
-"""Event counters of 64 bits: the low bytes in flip-flops, the rest in one block RAM.
+"""64-bit event counters: low bytes in flip-flops, the rest in one block RAM.
 
-Function    Each event has a counter of 8 bits, the low byte of its total. A walker regularly passes over
-            the totals: a low byte that is less than at the last visit has overflowed, and its carry runs
-            through the bytes above. :func:`wide_counter` is an ordinary counter, for a count that
-            must be readable at once.
+Function    Each event has an 8-bit counter, the low byte of its total. A walker regularly scans the
+            totals: a low byte below its value at the last visit has overflowed, and its carry propagates
+            through the higher bytes. :func:`wide_counter` is an ordinary counter, for counts that must
+            be readable immediately.
 Latency     The totals are sent at most 227 clocks after `start`, usually after about 40.
-Throughput  One event per clock on each counter.
-Reset       All totals are 0: the first pass after a reset starts from 0 instead of what the RAM
-            holds.
-Hazards     There are no passes while the totals are sent, so they must be taken within 140 clocks; no
-            low byte can overflow twice in that time.
+Throughput  One event per clock and counter.
+Reset       All totals are 0: the first pass after a reset starts from 0 instead of the RAM's
+            contents.
+Hazards     No pass runs while the totals are sent. So they must be taken within 140 clocks, in which no
+            low byte can overflow twice.
 Invariants  A low byte never overflows twice between two visits: a pass takes at most 113 clocks, and
-            the next one starts 128 clocks later, or at once after the totals were sent.
+            the next one starts 128 clocks later, or immediately after the totals have been sent.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MOST_SENDING = 140  # clocks
 
 
 def wide_counter(m: Module, event: Value, name: str) -> Signal:
-    """Return a 64-bit count of `event`, stable three clocks after the last one.
+    """Return a 64-bit count of `event`, stable three clocks after the last event.
 
-    The carries between its four chunks are registered, so that it does not limit the clock.
+    The carries between its four chunks are registered, so that they do not limit the clock rate.
     """
     chunks = []
     carry = event
@@ -59,18 +59,18 @@ class Counters(Component):
     Parameters
     ----------
     events : int
-        How many, 1..8.
+        Number of events, 1..8.
 
     Attributes
     ----------
     events : In(events)
-        One bit for each event; counts in every clock in which it is 1.
+        One bit per event, counted in every clock while it is 1.
     start : In(1)
         Send the totals once.
     totals : Out(stream of 8)
-        Eight bytes for each event, low byte first, in the order of `events`.
+        Eight bytes per event, low byte first, in the order of `events`.
     busy : Out(1)
-        A pass is in progress or begins.
+        A pass is in progress or starts.
     """
 
     def __init__(self, events: int) -> None:
@@ -98,9 +98,9 @@ class Counters(Component):
         position = Signal(range(_PASS))
         byte = position[:3]
         upcoming = Signal(range(self._count + 1))
-        current = Signal(8)  # the low byte of the counter, as it was when its total was loaded
-        total = Signal(9)  # the byte, and the carry out of it
-        onward = Signal()  # the next byte of the same counter, unchanged without a carry
+        current = Signal(8)  # the counter's low byte, sampled when its total was loaded
+        total = Signal(9)  # the byte and its carry out
+        onward = Signal()  # go on to the counter's next byte; skipped without a carry
         clearing = Signal(init=1)
         rested = Signal(range(_REST))
         requested = Signal()

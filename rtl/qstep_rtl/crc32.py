@@ -1,16 +1,16 @@
-"""CRC-32 (IEEE 802.3, reflected) by bytes, and the running digest of applied transitions.
+"""Bytewise CRC-32 (IEEE 802.3, reflected), and the running digest of applied transitions.
 
-Function    :func:`crc32_byte` is the update by one byte. It is linear over GF(2), so it is the
-            exclusive or of two table lookups, one per half byte, in tables of 16 words: one LUT per
-            bit, and one load in a Verilated model. Golden model: ``zlib.crc32``.
+Function    :func:`crc32_byte` updates the CRC by one byte. The update is linear over GF(2), so it is
+            the exclusive or of two lookups in 16-word tables, one per nibble: one LUT per bit, and
+            one load in a Verilated model. Golden model: ``zlib.crc32``.
 Latency     :class:`Crc32`: the register shows a byte one clock after `enable`.
             :class:`RecordDigest`: `busy` falls and `crc` is stable ``steps`` clocks after a record
             is taken.
-Throughput  :class:`Crc32`: a byte per clock. :class:`RecordDigest`: a record every `steps` clocks,
+Throughput  :class:`Crc32`: one byte per clock. :class:`RecordDigest`: one record every `steps` clocks,
             back to back.
 Reset       The registers start at all ones, the digest at 0.
 Hazards     `start` of :class:`Crc32` has priority over `enable`.
-Invariants  After a frame and its own CRC the register is :data:`RESIDUE`.
+Invariants  After a frame and its CRC the register equals :data:`RESIDUE`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POLYNOMIAL = 0xEDB88320
 _ALL_ONES = 0xFFFFFFFF
 
 RESIDUE = 0xDEBB20E3
-"""Content of the register after data followed by their CRC, low byte first."""
+"""Register value after data followed by their CRC, low byte first."""
 
 
 def _advanced(crc: int) -> int:
@@ -59,13 +59,13 @@ class Crc32(Component):
     start : In(1)
         Start a new CRC.
     enable : In(1)
-        Take `data`.
+        Update the CRC with `data`.
     shift : In(1)
-        Move the register down by a byte: four times shifts the whole CRC past `crc`.
+        Shift the register down by a byte; four shifts move the whole CRC past `crc`.
     crc : Out(8)
         Low byte of the CRC, inverted as on the line.
     matches : Out(1)
-        The bytes so far ended in their own CRC.
+        The bytes so far ended with their CRC.
     """
 
     def __init__(self) -> None:
@@ -100,16 +100,16 @@ class RecordDigest(Component):
     Parameters
     ----------
     record_bytes : int
-        Bytes of a record, 2..9.
+        Bytes per record, 2..9.
     steps : int
-        Clocks per record, at least 1; the fewer, the more logic.
+        Clocks per record, at least 1; fewer clocks take more logic.
 
     Attributes
     ----------
     records : In(stream)
-        Records, first byte lowest.
+        Records, with the first byte lowest.
     crc : Out(32)
-        Digest of the records so far, settled while `busy` is 0.
+        Digest of the records so far, stable while `busy` is 0.
     busy : Out(1)
         A record is being processed.
     soon_ready : Out(1)

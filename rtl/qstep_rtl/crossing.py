@@ -1,14 +1,14 @@
-"""Carries requests of the host into the clock of the lanes, and the agents' answers back.
+"""Carries host requests into the lanes' clock domain, and the agents' answers back.
 
-Function    Orders (an access, a run, a stop) cross one at a time. Data are stable while a bit that
-            toggles with each order passes a chain of registers. When the bit has come back, the
-            order was taken and the word of a read is stable. The end of a job has its own bit.
-            ``docs/farm.md``, "A clock of its own".
-Latency     An order takes six clocks of the lanes, and its acknowledgement five of the link.
+Function    Orders (an access, a run, a stop) cross one at a time. A bit that toggles with each order
+            passes through a synchroniser while the data are stable. Once the bit has returned, the
+            order has been taken, and the word of a read is stable. The end of a job has a separate
+            bit. ``docs/farm.md``, "A clock of its own".
+Latency     An order takes six lane clocks, and its acknowledgement five link clocks.
 Throughput  One order at a time.
-Reset       Resets the lanes, and sends them nothing until they acknowledge it. `busy` is 1 meanwhile.
-Hazards     The bit passes enough registers for the data to arrive: a path from one clock to the
-            other may take up to STAGES clocks of the receiving side.
+Reset       Resets the lanes, and sends nothing until they acknowledge the reset. `busy` is 1 meanwhile.
+Hazards     The bit passes through enough registers for the data to arrive before it: a path between
+            the domains may take up to STAGES clocks of the receiving side.
 Invariants  A run is requested only while nothing is in progress.
 """
 
@@ -29,10 +29,10 @@ from qstep_rtl.invariants import invariant
 __all__ = ["LANES", "STAGES", "Crossing", "lanes_clock"]
 
 LANES = "lanes"
-"""The domain of the lanes' clock; the link's is ``sync``."""
+"""The lanes' clock domain; the link's domain is ``sync``."""
 
 STAGES = 4
-"""Registers in the path of a bit: two to settle, the others so that data arrive before it."""
+"""Synchroniser stages of a bit: two settle it, the others let the data arrive before it."""
 
 
 _ACCESS, _RUN, _STOP = range(3)
@@ -40,7 +40,7 @@ _ACCESS, _RUN, _STOP = range(3)
 
 
 def lanes_clock(config: Config) -> dict[str, Member]:
-    """Return the port ``lanes_clk`` if the lanes have a clock of their own; otherwise nothing."""
+    """Return the port ``lanes_clk`` if the lanes have a separate clock; otherwise nothing."""
     if config.acting is None or config.acting.clock_hz is None:
         return {}
     return {"lanes_clk": In(1)}
@@ -64,10 +64,10 @@ class Crossing(Component):
     """
 
     bits: ClassVar = ("asked", "taken", "ended", "resetting", "reset")
-    """Registers that the other clock samples through a chain."""
+    """Registers that the other domain samples through a synchroniser."""
 
     held: ClassVar = ("order", "found", "silence")
-    """Registers that are stable while the other clock samples them."""
+    """Registers that are stable while the other domain samples them."""
 
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes
@@ -86,14 +86,14 @@ class Crossing(Component):
         place = {**lane, "write": 1, "region": 3, "index": 30, "word": 32}
 
         def seen(bit: Signal, domain: str) -> Signal:
-            """Return a bit as the other clock sees it."""
+            """Return a bit, synchronised to the other domain."""
             there = Signal(name=f"{bit.name}_seen")
             m.submodules[f"{bit.name}_chain"] = FFSynchronizer(
                 bit, there, o_domain=domain, init=bit.init, stages=STAGES
             )
             return there
 
-        # A reset does not change what the other clock may be sampling.
+        # A reset does not change registers that the other domain may be sampling.
         order = Signal(data.StructLayout({"kind": 2, **place}), reset_less=True)
         asked = Signal(reset_less=True)
         taken = Signal(reset_less=True)
@@ -103,9 +103,9 @@ class Crossing(Component):
         resetting = Signal(init=1, reset_less=True)
         asked_there, taken_here = seen(asked, LANES), seen(taken, "sync")
         ended_here, reset_here = seen(ended, "sync"), seen(self.reset, "sync")
-        long = Cat(order.word, order.index)  # enough for the steps of a run
+        long = Cat(order.word, order.index)  # wide enough for the steps of a run
 
-        # The link's side: the reset, both edges of which the lanes must see.
+        # The link's side: the lanes must see both edges of the reset.
         is_reset = Signal(init=1, reset_less=True)
         with m.If(resetting):
             m.d.sync += resetting.eq(ResetSignal() | ~reset_here)

@@ -1,11 +1,11 @@
-"""Detects that a world does not answer an agent, and reports which one.
+"""Detects that a world does not answer an agent, and reports which agent.
 
 Function    `silent` rises at an agent's next request once the agent has waited for `clocks` clocks, and
             stays 1 until the next job. An agent waits from its first unanswered request on.
 Latency     Five clocks after a request.
 Throughput  One request per clock.
 Reset       As for a new job: no agent waits.
-Hazards     none: an agent asks again 16 clocks later at the earliest.
+Hazards     none: an agent repeats its request after 16 clocks at the earliest.
 Invariants  none
 """
 
@@ -34,9 +34,9 @@ class Deadline(Component):
     Attributes
     ----------
     valid, agent, ready : In(1), In(4), In(1)
-        Signals of the world's port.
+        Signals of the world port.
     run : In(1)
-        A job begins.
+        A job starts.
     silent, silent_agent : Out(1), Out(4)
     """
 
@@ -64,7 +64,7 @@ class Deadline(Component):
         now = Signal(_TIME_BITS)
         waited = Signal(_TIME_BITS)
 
-        # Delays from the request's clock to the answer's.
+        # Delays each request until its answer is due.
         asked = [(self.valid, self.agent)]
         for _ in range(ANSWER_CLOCKS):
             asked.append((Signal(), Signal(AGENT_BITS)))

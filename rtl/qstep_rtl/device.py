@@ -1,6 +1,6 @@
 """The device: link, command decoder, and lane or agents, with a byte stream or a UART to the host.
 
-Function    Ports and behaviour of ``docs/link.md`` around the hand-written lane of
+Function    Ports and behaviour as in ``docs/link.md``, around the hand-written lane of
             ``docs/lane.md``.
 Latency     See the blocks.
 Throughput  One byte per clock; a stream of full APPLY frames takes one clock per byte.
@@ -43,25 +43,25 @@ from qstep_rtl.uart import UartReceiver, UartSender
 __all__ = ["LINK", "ByteDevice", "UartDevice"]
 
 LINK = "link"
-"""Domain of the blocks that sleep, in a device that has one."""
+"""Clock domain of the blocks that sleep, in a device that sleeps."""
 
 _COUNTERS = ANSWERS[Request.COUNTERS]
 
 _SETTLE_CLOCKS = 7
-"""Clocks that are enough for a cause to reach the last register that depends on it."""
+"""Enough clocks for a change to reach the last register that depends on it."""
 
 
 class ByteDevice(Component):
-    """The device with streams of bytes: ``qstep_device``.
+    """The device with byte streams: ``qstep_device``.
 
     Parameters
     ----------
     config : Config
         What to build.
     sleeps : bool
-        Put blocks into the domain ``link``, whose clock may be left out while `awake` is 0: those of
-        the link if there are agents, the responder and the table access if there is a lane. Only
-        simulations do so, for speed.
+        Put blocks into the domain ``link``, whose clock may be gated while `awake` is 0: the link's
+        blocks in a device with agents, the responder and the table access in a device with a lane.
+        Only simulations do so, for speed.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class ByteDevice(Component):
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
     lanes_clk : In(1)
-        If the lanes have a clock of their own.
+        Only if the lanes have a separate clock.
     awake : Out(1)
-        If the device sleeps: 0 in a clock that changes nothing in the domain ``link``, except by a
-        reset.
+        Only if the device sleeps: 0 while a clock would change nothing in the domain ``link``, except
+        by a reset.
     action_valid, ... : Out, In
-        If the agents' world is at the pins: :func:`qstep_rtl.pins.pins_of`.
+        Only if the agents' world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config, *, sleeps: bool = False) -> None:
@@ -107,7 +107,7 @@ class ByteDevice(Component):
         m = Module()
         config = self._config
         idle = LINK if self._sleeps else "sync"
-        # With a lane, the payload of an APPLY passes through these.
+        # With a lane, an APPLY payload passes through these blocks.
         passed = idle if config.acting else "sync"
 
         receiver, commands = Receiver(config.link.buffer_bytes), Commands(config)
@@ -137,8 +137,8 @@ class ByteDevice(Component):
         connect(m, commands.session, responder.session)
         connect(m, counters.totals, responder.totals)
 
-        # Commands and what they drive. Busy may come a clock late: a header lies between the last
-        # transition or answer and a request that waits for its end.
+        # Commands and the blocks that they drive. Busy may rise a clock late: a header separates the last
+        # transition or answer from a request that waits for its end.
         core_quiet = Signal()
         core_is_quiet = Signal()
         line_quiet = Signal()
@@ -191,7 +191,7 @@ class ByteDevice(Component):
     def _add_waking(
         self, m: Module, receiver: Receiver, commands: Commands, responder: Responder
     ) -> None:
-        """Drive `awake`: bytes are in flight in the device, or what they caused has not settled."""
+        """Drive `awake`: bytes are in flight in the device, or their effects have not settled."""
         moves = Signal()
         settling = Signal(range(_SETTLE_CLOCKS + 1), init=_SETTLE_CLOCKS)
         m.d.comb += [
@@ -213,7 +213,7 @@ class ByteDevice(Component):
         m.submodules.access = DomainRenamer(LINK if self._sleeps else "sync")(access)
         m.submodules.digest = digest = RecordDigest(
             RecordLayout.raw(config).size(full=True),
-            # Records never come faster than this.
+            # Records never arrive faster than this.
             steps=RecordLayout.coded(config).size(full=False),
         )
         connect(m, commands.records, decoder.records)

@@ -1,9 +1,9 @@
-"""A port to agents at which only those are accessed that exist.
+"""A port that passes on only accesses to existing agents.
 
-Function    An agent that a lane does not have has no slot in which its words could be accessed. A read
-            of them returns anything, a write does nothing.
-Latency     none; an access that is left out ends after a clock.
-Throughput  That of the agents.
+Function    An agent that does not exist in a lane has no slot for accesses to its words. Reading one
+            returns an undefined value; writing one has no effect.
+Latency     none; an access that is skipped ends after one clock.
+Throughput  See the agents.
 Reset       Aborts an access.
 Hazards     none
 Invariants  none
@@ -27,7 +27,7 @@ __all__ = ["existing_agents"]
 
 
 def existing_agents(m: Module, config: Config, host: Any) -> Any:
-    """Return the port of the agents behind `host`, which is In(AgentsSignature) of the component."""
+    """Return the agents' filtered port; `host` is the component's In(AgentsSignature)."""
     if config.lane_agents == LANE_AGENTS:
         return host
     agents = AgentsSignature().flip().create(path=("existing",))

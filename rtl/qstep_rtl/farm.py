@@ -1,9 +1,9 @@
-"""A farm: several identical lanes of agents on a chain.
+"""A farm: several identical lanes of agents on a daisy chain.
 
-Function    ``docs/farm.md``: the chain's head, and the islands, which are a file of their own.
+Function    ``docs/farm.md``: the chain's head, and the islands, which are in a separate file.
 Latency     See the head.
-Throughput  That of a lane times the number of lanes.
-Reset       That of the agents, lane by lane.
+Throughput  One lane's throughput times the number of lanes.
+Reset       Resets the agents, lane by lane.
 Hazards     none
 Invariants  none
 """
@@ -27,7 +27,7 @@ class Farm(Component):
     Parameters
     ----------
     config : Config
-        With ``config.lanes`` above 1.
+        Must have several lanes.
 
     Attributes
     ----------

@@ -29,13 +29,13 @@ _TOPS = {"qstep_device": ByteDevice, "qstep_top": UartDevice}
 
 
 def generated_files(config: Config, top: str) -> list[str]:
-    """Return the names of the generated files of a top module in compile order."""
+    """Return the names of a top module's generated files in compile order."""
     return [*([ISLAND_FILE] if config.lanes > 1 else []), f"{top}.v"]
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was generated, and from what.
+    """A record of the generated files and their inputs.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Manifest:
     digest : str
         Its SHA-256.
     tops : dict
-        For each top module, its generated file and its ports: name to direction and width in bits.
+        Generated file and ports of each top module; the ports map a name to direction and width.
     sources : list of str
-        The files to be read before that of a top module, in compile order.
+        Files to read before a top module's file, in compile order.
     files : dict
         SHA-256 of every generated and hand-written file, by name.
     versions : dict
@@ -77,11 +77,11 @@ def _sha256(content: bytes) -> str:
 
 
 def generate(config: Config, folder: Path) -> Manifest:
-    """Write ``qstep_device.v``, ``qstep_top.v``, ``qs_island.v`` if there are islands, and a manifest.
+    """Write ``qstep_device.v``, ``qstep_top.v``, with several lanes ``qs_island.v``, and a manifest.
 
     ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
-    tx_data[8], divisor[16], line_break, build[64]), ``qstep_top`` a UART around the same (clk, rst, rx,
-    tx, build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Both need the
+    tx_data[8], divisor[16], line_break, build[64]). ``qstep_top`` adds a UART to it (clk, rst, rx, tx,
+    build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Both need the
     hand-written modules of :mod:`qstep_rtl.sources`, and with several lanes ``qs_island``. No module
     name occurs in two files.
 
@@ -100,13 +100,13 @@ def generate(config: Config, folder: Path) -> Manifest:
     Raises
     ------
     ConfigError
-        Hardware has no room for the agents, or the world's file does not exist.
+        The agents do not fit in hardware, or the world's file does not exist.
     FileFormatError
         The folder cannot be written.
 
     Notes
     -----
-    The same configuration, sources and tool versions give the same bytes.
+    The same configuration, sources and tool versions produce the same bytes.
     """
     check_room(config)
     tops, texts = {}, {}

@@ -1,10 +1,10 @@
-"""The top of a generated file: gives a design its clock and reset ports.
+"""The top module of a generated file: adds clock and reset ports to a design.
 
-Function    The wrapped design's ports, and `clk` and `rst` for its domain.
+Function    Has the wrapped design's ports, plus `clk` and `rst` for its domain.
 Latency     The reset arrives one clock late: it is registered, to keep a late or heavily loaded
             input out of every register's logic.
-Throughput  That of the design.
-Reset       One clock after power-up without any `rst`.
+Throughput  See the design.
+Reset       Also active for one clock after power-up, without any `rst`.
 Hazards     none
 Invariants  none
 """
@@ -18,7 +18,7 @@ __all__ = ["GeneratedTop"]
 
 
 class GeneratedTop(Component):
-    """The top of a generated file: a design, and its clock and reset as ports.
+    """The top module of a generated file: a design with its clock and reset as ports.
 
     Parameters
     ----------

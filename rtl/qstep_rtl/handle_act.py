@@ -1,8 +1,8 @@
-"""Executes BEGIN and ACT: the host is an agent's world for one step, and gets its next action.
+"""Executes BEGIN and ACT: the host acts as an agent's world for one step, and gets its next action.
 
-Function    A job of two steps begins. It ends when the agent asks its world: after BEGIN at its first
-            request, after ACT at its second, since the host answers the first. Requests of other
-            agents get no answer, so these do not move. ``docs/link.md``, "A live world".
+Function    Starts a job of two steps, which ends at a request of the agent to its world: the first
+            after BEGIN, the second after ACT, because the host answers the first. Requests of other
+            agents are not answered, so these agents do not move. ``docs/link.md``, "A live world".
 Latency     About 500 clocks, until all agents are idle again.
 Throughput  One step at a time.
 Reset       Idle.
@@ -32,12 +32,12 @@ _STEPS = 2
 
 
 class ActHandler(Component):
-    """The handler of a live world, between that of agents and the agents.
+    """The handler of a live world, between the agents' handler and the agents.
 
     Parameters
     ----------
     config : Config
-        With ``config.acting``.
+        Must have ``acting``.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ActHandler(Component):
     agents : Out(AgentsSignature)
     world : In(WorldSignature)
     data : Out(stream of 8)
-        The action, in an answer.
+        The action, as data of an answer.
     """
 
     requests: ClassVar = (Request.BEGIN, Request.ACT)
@@ -72,7 +72,7 @@ class ActHandler(Component):
         config, acting = self._config, self._config.acting
         assert acting is not None
         request, agents, world = self.request, self.agents, self.world
-        given = request.fields.act  # BEGIN is answered from the start
+        given = request.fields.act  # BEGIN's arguments overlay the first ones
         width = config.format.width
         rows = [given[name] for name in given.shape().members if name.startswith("next_state")]
         next_state = Cat(row[: config.state_bits] for row in rows)
@@ -82,7 +82,7 @@ class ActHandler(Component):
         sending = Signal()
         begins = Signal()
         is_outside = Signal()
-        answered = Signal(ANSWER_CLOCKS)  # delayed by so many clocks
+        answered = Signal(ANSWER_CLOCKS)  # delays an answer by as many clocks
         mine = world.valid & (world.agent == given.agent)
         m.d.comb += [
             request.data_bytes.eq(1),

@@ -2,7 +2,7 @@
 
 Function    STORE and FETCH move words to and from the agents' memories, one access at a time; RUN
             starts a job that continues after its answer. ``docs/link.md``, "Agents".
-Latency     Two clocks for a check; six clocks per word plus those of the core's access.
+Latency     Two clocks per check; six clocks per word plus the core's access.
 Throughput  One word at a time.
 Reset       Idle.
 Hazards     none
@@ -36,7 +36,7 @@ __all__ = ["AgentsHandler", "AgentsSignature"]
 
 
 class AgentsSignature(Signature):
-    """The requests of a host to the agents, seen from the handler.
+    """The host's requests to the agents, as seen from the handler.
 
     Parameters
     ----------
@@ -45,21 +45,22 @@ class AgentsSignature(Signature):
     Attributes
     ----------
     lane : Out(8)
-        The lane to access, if there are several, or ALL_LANES in a write.
+        With several lanes: the lane to access, or ALL_LANES in a write.
     access, write : Out(1), Out(1)
         Read or write a word; held, with its address and data, until `done`.
     region, index, word : Out(3), Out(30), Out(32)
         The word's address, and the data to write.
     done, read : In(1), In(32)
-        For one clock: the access is done; the word read.
+        1 for one clock when the access is done; the word read.
     run, steps : Out(1), Out(48)
-        Let every agent make this many steps.
+        Start a job of this many steps per agent.
     stop : Out(1)
         End the job after the current steps.
     busy : In(1)
-        A job runs, from the clock after `run` on.
+        A job is running, from the clock after `run` on.
     silent, silent_agent : In(1), In(4)
-        The world did not answer an agent in time, which ended the job; that agent. Until the next job.
+        The job ended because the world did not answer an agent in time; that agent. Stable until the next
+        job.
     """
 
     def __init__(self, lanes: int = 1) -> None:
@@ -84,12 +85,12 @@ class AgentsSignature(Signature):
 
 
 class AgentsHandler(Component):
-    """The handler of agents.
+    """The agents' handler.
 
     Parameters
     ----------
     config : Config
-        Its link limits the words of an answer.
+        Its link limits the words per answer.
 
     Attributes
     ----------
@@ -119,16 +120,16 @@ class AgentsHandler(Component):
         m = Module()
         request, agents = self.request, self.agents
         place = request.fields.fetch
-        has_jobs = Request.RUN in requests_of(self._config)  # otherwise another handler begins them
+        has_jobs = Request.RUN in requests_of(self._config)  # otherwise another handler starts them
         steps = request.fields.run.steps if has_jobs else C(0, 48)
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
-        # The walk: `run` consecutive words, then the same again a `stride` further.
+        # The walk: runs of `run` consecutive words, each `stride` after the previous one.
         row = Signal(INDEX_BITS)
         word = Signal(WORD_BITS)
         in_run = Signal(8)  # words of the run already done
         byte = Signal(2)  # of the word
-        left = Signal(16)  # words of the request, then those left to fetch
+        left = Signal(16)  # words of the request, then words left to fetch
         collecting = Signal()
         further = (row + place.stride)[:INDEX_BITS]
 

@@ -1,7 +1,7 @@
-"""Executes APPLY_CODED and APPLY_RAW: passes the payload to the decoder of records.
+"""Executes APPLY_CODED and APPLY_RAW: passes the payload to the record decoder.
 
-Function    Other blocks decode, check and offer each record to the lane. Here a request ends when
-            all of it has been accepted; an illegal or truncated record determines the status.
+Function    Other blocks decode and check each record, and offer it to the lane. This handler ends a
+            request when all of it has been accepted; an illegal or truncated record sets the status.
 Latency     3 clocks from the lane's last acceptance until `busy` is 0.
 Throughput  One byte per clock.
 Reset       Idle.
@@ -31,9 +31,9 @@ class ApplyHandler(Component):
     ----------
     request : In(HandlerSignature)
     records : Out(RecordsSignature)
-        The decoder of records.
+        The record decoder.
     passing : Out(1)
-        The only work left is to pass on bytes.
+        The handler only has bytes left to pass on.
     """
 
     requests: ClassVar = (Request.APPLY_CODED, Request.APPLY_RAW)

@@ -1,6 +1,6 @@
-"""Executes BAUD: sets the line rate after the answer has left at the old one.
+"""Executes BAUD: sets the line rate after the answer has left at the old rate.
 
-Function    The clocks per bit: as set by the host, or as configured after a break.
+Function    Sets the clocks per bit: the host's number, or the configured one after a break.
 Latency     The divisor is compared in one clock; it is set when the line is quiet.
 Throughput  One request at a time.
 Reset       The divisor is the configured one.
@@ -29,13 +29,13 @@ class RateHandler(Component):
     Parameters
     ----------
     config : Config
-        Its link gives the divisor after reset.
+        Its link sets the divisor after reset.
 
     Attributes
     ----------
     request : In(HandlerSignature)
     divisor, line_break : Out(16), In(1)
-        Clocks per bit, and the signal that restores the configured number.
+        Clocks per bit, and the signal that restores the configured value.
     quiet : In(1)
         All answers had left a clock ago.
     """
@@ -66,7 +66,7 @@ class RateHandler(Component):
         with m.If(request.start):
             m.d.sync += waiting.eq(asked >= LEAST_DIVISOR)
         with m.FSM():
-            # `quiet` is a clock late: in the first clock it is from before the answer.
+            # `quiet` is a clock late: in the first clock it predates the answer.
             with m.State("idle"), m.If(request.answered):
                 m.next = "answered"
             with m.State("answered"):

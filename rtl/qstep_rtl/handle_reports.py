@@ -1,7 +1,7 @@
 """Executes HELLO, STATUS and COUNTERS, whose answers the responder composes from registers.
 
 Function    HELLO opens a session; COUNTERS requests the totals.
-Latency     `count` comes with `start`, `greet` a clock later.
+Latency     `count` is asserted with `start`, `greet` one clock later.
 Throughput  One request at a time.
 Reset       none
 Hazards     none
@@ -29,9 +29,9 @@ class ReportsHandler(Component):
     ----------
     request : In(HandlerSignature)
     greet : Out(1)
-        Open the session of a HELLO.
+        Open the session that a HELLO requests.
     count : Out(1)
-        Send the totals of the counters once.
+        Send the counters' totals once.
     """
 
     requests: ClassVar = (Request.HELLO, Request.STATUS, Request.COUNTERS)
@@ -49,6 +49,6 @@ class ReportsHandler(Component):
             self.count.eq(request.start & is_counters),
             request.data_bytes.eq(Mux(is_counters, ANSWERS[Request.COUNTERS].size, 0)),
         ]
-        # Later, because the session first compares the nonce byte by byte.
+        # Delayed, because the session first compares the nonce byte by byte.
         m.d.sync += self.greet.eq(request.start & (request.type == Request.HELLO))
         return m

@@ -1,10 +1,10 @@
 """Executes CONFIGURE and NOISE: checks the lane's settings and sets them.
 
-Function    ``docs/link.md``, "Requests", has the ranges.
+Function    ``docs/link.md``, "Requests", lists the ranges.
 Latency     Two clocks for the check, one more to set.
 Throughput  One request at a time.
 Reset       alpha and kappa are 0, rounding is nearest.
-Hazards     `start` only while the lane is idle.
+Hazards     `start` may be asserted only while the lane is idle.
 Invariants  kappa is at most alpha, which is at most 1.
 """
 
@@ -25,14 +25,14 @@ __all__ = ["LaneSettings", "SettingsHandler"]
 
 
 class LaneSettings(Signature):
-    """The lane's settings, seen from the handler.
+    """The lane's settings, as seen from the handler.
 
     Attributes
     ----------
     alpha, kappa, rounding : Out(16), Out(16), Out(2)
         Coefficients and rounding mode; they change only while the lane is idle.
     noise_load, noise_x, noise_w : Out(1), Out(32), Out(32)
-        Load the registers of the rounding noise.
+        Load the rounding-noise registers.
     """
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class SettingsHandler(Component):
         is_noise = request.type == Request.NOISE
         one = 1 << self._config.coefficient_bits
 
-        # Short compares, evaluated a clock later: two compares in one clock limited the clock of
-        # the smallest chip.
+        # Narrow comparisons, evaluated a clock later: two comparisons in one clock limited the clock
+        # rate of the smallest chip.
         alpha_fits = Signal()
         kappa_fits = Signal()
         rounding_fits = Signal()

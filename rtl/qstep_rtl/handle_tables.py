@@ -1,9 +1,9 @@
-"""Executes REWARDS, LOAD, READ and CLEAR: lets the table access check and move values.
+"""Executes REWARDS, LOAD, READ and CLEAR: has the table access check and move values.
 
 Function    REWARDS, LOAD and READ are checked first, so that no part of a bad request is applied.
             The values of a READ are moved while they are sent.
-Latency     That of the check and the move, plus three clocks.
-Throughput  That of the move.
+Latency     Check and move, plus three clocks.
+Throughput  See the table access.
 Reset       Idle.
 Hazards     none
 Invariants  none
@@ -38,7 +38,7 @@ class TablesHandler(Component):
     ----------
     request : In(HandlerSignature)
     access : Out(AccessSignature)
-        The access to the tables.
+        The table access.
     """
 
     requests: ClassVar = tuple(_TASKS)
@@ -77,7 +77,7 @@ class TablesHandler(Component):
             m.d.comb += request.busy.eq(~fsm.ongoing("idle"))
             with m.State("idle"):
                 with m.If(request.start):
-                    # Registered, because a READ may still be moving while the next header arrives.
+                    # Registered, because a READ may still move values while the next header arrives.
                     m.d.sync += access.task.eq(task)
                     m.next = "check"
                     with m.If(task == AccessTask.CLEAR):

@@ -1,8 +1,8 @@
-"""The interface of a handler of requests: it gets its requests when they may be executed.
+"""The interface of request handlers: each gets its requests when they may be executed.
 
 A handler is a component with a member ``request : In(HandlerSignature(config))`` and an attribute
-``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` makes the handlers and
-connects them. Types and arguments of all requests are in :mod:`qstep.spec.protocol`.
+``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` instantiates and connects
+the handlers. Types and arguments of all requests are in :mod:`qstep.spec.protocol`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["HandlerSignature", "fields_of", "known_type", "payload_bits"]
 
 
 def known_type(config: Config) -> range:
-    """Return the shape of the low bits of a type that distinguish known types."""
+    """Return the shape of the low type bits that distinguish known types."""
     return range(max(requests_of(config)) + 1)
 
 
 def fields_of(config: Config) -> data.UnionLayout:
     """Return the arguments of all requests as overlapping views of the same bytes.
 
-    Bytes that a request does not have are those of earlier requests.
+    Bytes beyond a request's arguments still contain earlier arguments.
     """
     return data.UnionLayout(
         {kind.name.lower(): struct_of(layout) for kind, layout in arguments_of(config).items()}
@@ -33,40 +33,41 @@ def fields_of(config: Config) -> data.UnionLayout:
 
 
 def payload_bits(config: Config) -> int:
-    """Return the width of a payload's length."""
+    """Return the number of bits of a payload's length."""
     return max_payload(config.link.buffer_bytes).bit_length()
 
 
 class HandlerSignature(Signature):
-    """A request, seen from the commands.
+    """A request, as seen from the commands.
 
     Parameters
     ----------
     config : Config
-        Its link limits the bytes of a payload.
+        Its link limits the payload size.
 
     Attributes
     ----------
     type, fields : Out, Out(fields_of(config))
-        The low bits of its type, which distinguish known types, and its arguments. The type is
-        stable from `start` until the next header arrives, the arguments until the next ones.
+        The low bits of the request's type, which distinguish known types, and its arguments. The type is
+        stable from `start` until the next header arrives, the arguments until new ones arrive.
     left, spent : Out, Out(1)
-        Bytes of the payload that are left; there are none.
+        Bytes of the payload that are left; whether none are left.
     start : Out(1)
-        Execute it. Session, type, length and number of arguments are valid; values are not checked.
+        Execute the request. Session, type, length and number of arguments are valid; values have not been
+        checked.
     payload : Out(stream of 8)
         Bytes after the arguments; ready only while this handler's request is executed.
     busy : In(1)
-        It is being executed, from the clock after `start`.
+        The request is being executed, from the clock after `start` on.
     status : In(StatusCode)
-        Its result: OK, or a refusal. Stable while not `busy`, until the next `start`. With OK, the whole
+        The result: OK, or a refusal. Stable while not `busy`, until the next `start`. With OK, the whole
         payload has been taken.
     data_bytes : In
         Bytes of the answer after its fixed part; valid like `status`.
     answered : Out(1)
-        Its answer, with status OK, has just begun.
+        The answer, with status OK, has just begun.
     lingers : In(1)
-        There is still work after the answer, before the next request; valid like `status` until
+        Work remains after the answer, before the next request; valid like `status`, until
         `answered`.
     """
 

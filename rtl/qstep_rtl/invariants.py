@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amaranth.back import verilog
 from amaranth.hdl import Assert, Module, ValueLike
 from amaranth.lib.wiring import Component
 
-__all__ = ["GENERATED", "as_verilog", "invariant"]
+__all__ = ["GENERATED", "as_verilog", "invariant", "unlinted"]
 
 
 class _Generated:
@@ -18,7 +20,7 @@ GENERATED = _Generated()
 
 
 def as_verilog(block: Component, name: str) -> str:
-    """Return the Verilog of a block as a module of a name, without its invariants."""
+    """Return a block as a Verilog module called `name`, without its invariants."""
     text: str = verilog.convert(
         block, name=name, platform=GENERATED, emit_src=False, strip_internal_attrs=True
     )
@@ -37,7 +39,15 @@ def invariant(m: Module, platform: object, holds: ValueLike, text: str) -> None:
     holds : ValueLike
         The condition.
     text : str
-        The message of a failure.
+        The failure message.
     """
     if platform is not GENERATED:
         m.d.sync += Assert(holds, text)
+
+
+def unlinted(text: str, rules: Iterable[str]) -> str:
+    """Return Verilog with comments that turn off rules of Verilator's linter in it."""
+    off, on = (
+        "".join(f"// verilator lint_{way} {rule}\n" for rule in rules) for way in ("off", "on")
+    )
+    return off + text + on

@@ -1,12 +1,12 @@
-"""An island of a farm: a lane of agents with its world and its node of the chain. All islands are alike.
+"""An island of a farm: a lane of agents with its world and its chain node. All islands are identical.
 
-Function    As :class:`qstep_rtl.agents.Agents` and ``qs_chain_node``. It is a module of its own, so that
-            a lane that is placed can be copied.
-Latency     That of these two.
-Throughput  That of the lane.
-Reset       From the chain.
+Function    As :class:`qstep_rtl.agents.Agents` and ``qs_chain_node``. It is a separate module, so that a
+            placed lane can be copied.
+Latency     See the agents and the node.
+Throughput  See the agents.
+Reset       Comes from the chain.
 Hazards     none
-Invariants  Every output is a register, and every input goes to registers only.
+Invariants  Every output comes from a register, and every input feeds only registers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ISLAND = "qs_island"
 """The name of the module."""
 
 ISLAND_FILE = f"{ISLAND}.v"
-"""The generated file that holds it."""
+"""The generated file with this module."""
 
 
 class Island(Component):
@@ -36,15 +36,15 @@ class Island(Component):
     Parameters
     ----------
     config : Config
-        With ``config.lanes`` above 1.
+        Must have several lanes.
 
     Attributes
     ----------
     clk : In(1)
     rst, down, up : In(1), In(DOWN), Out(UP)
-        To and from the node before, or the head.
+        Signals to and from the previous node, or the head.
     next_rst, next_down, next_up : Out(1), Out(DOWN), In(UP)
-        To and from the next node; `next_up` is 0 at the end of the chain.
+        Signals to and from the next node; `next_up` is 0 at the end of the chain.
     """
 
     def __init__(self, config: Config) -> None:
@@ -97,5 +97,5 @@ class Island(Component):
 
 
 def island_files(config: Config) -> dict[str, str]:
-    """Return the Verilog of a farm's islands by the name of its file; nothing without several lanes."""
+    """Return the Verilog of a farm's islands by file name; empty unless there are several lanes."""
     return {ISLAND_FILE: as_verilog(Island(config), ISLAND)} if config.lanes > 1 else {}

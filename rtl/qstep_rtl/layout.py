@@ -1,4 +1,4 @@
-"""Layouts of the link (:mod:`qstep.spec.protocol`) as shapes of signals."""
+"""Link layouts (:mod:`qstep.spec.protocol`) as signal shapes."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["struct_of"]
 
 
 def struct_of(layout: Layout) -> data.StructLayout:
-    """Return a structure with the fields of `layout` in the order of the link."""
+    """Return a structure with the fields of `layout`, in link order."""
     return data.StructLayout({name: 8 * size for name, size in layout.sizes.items()})

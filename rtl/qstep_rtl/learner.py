@@ -1,4 +1,4 @@
-"""Writes the learner that outside logic asks to choose and to learn as SystemVerilog, with a bench."""
+"""Writes the learner, which takes choose and learn requests from external logic, and a bench."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST_ENTRIES, _MOST_KEY_BITS = 1024, 64
 
 
 def learner_files() -> list[Path]:
-    """Return the hand-written SystemVerilog of the learner in compile order."""
+    """Return the learner's hand-written SystemVerilog in compile order."""
     everything = sources.fileset("common", "agents", "bus", "planes")
     needed = sources.hierarchy("qs_learner", everything)
     return [path for path in everything if path in needed]
 
 
 def learner_ports(config: PlanesConfig, key_bits: int = 20) -> list[tuple[str, str, int]]:
-    """Return direction, name and bits of each port of ``qstep_learner``."""
+    """Return direction, name and width of each port of ``qstep_learner``."""
     row_bits = config.all_planes * (config.rows - 1).bit_length()
     action, width = (config.actions - 1).bit_length(), config.format.width
 
@@ -103,10 +103,10 @@ def generate_learner(
     key_bits: int = KEY_BITS,
     seed: int = 0,
 ) -> list[Path]:
-    """Write ``qstep_learner.sv``, all that it instantiates, their list, and a bench.
+    """Write ``qstep_learner.sv``, every module that it instantiates, a file list, and a bench.
 
     The list is ``qstep_learner.f``, and the bench ``qstep_learner_bench.v``. The learner's streams
-    have ``valid``, ``ready`` and data, as AXI-Stream has; docs/learner.md describes them.
+    have ``valid``, ``ready`` and data, as in AXI-Stream; docs/learner.md describes them.
 
     Parameters
     ----------
@@ -115,16 +115,16 @@ def generate_learner(
     folder : Path
         The folder to write to; created if necessary.
     entries : int
-        Entries of the evaluation queue: a power of two, 2..1024.
+        Number of entries of the evaluation queue: a power of two, 2..1024.
     key_bits : int
-        Bits of a key of the queue, 1..64.
+        Width of a queue key in bits, 1..64.
     seed : int
-        Seed of the exploration, 0..2^64-1, as of :class:`qstep.golden.planes.PlanesModel`.
+        Exploration seed, 0..2^64-1, as in :class:`qstep.golden.planes.PlanesModel`.
 
     Returns
     -------
     list of Path
-        The SystemVerilog in `folder` in compile order; the top is the last.
+        The SystemVerilog files in `folder` in compile order, with the top last.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""How the continuous worlds move: the equations of :mod:`qstep.spec.integer_worlds` as pipelines.
+"""The continuous worlds' equations of motion, :mod:`qstep.spec.integer_worlds`, as pipelines.
 
-Function    From the state of an agent, the state after each action, and where it lies above the lower
-            bounds of the tiles. What does not depend on the action is computed once.
-Latency     Each result says how many clocks it comes after the agent acted, 8 at most.
-Throughput  A state per clock.
+Function    From an agent's state, computes the state after each action, and each coordinate less the
+            lower bound of its tiles. Terms that do not depend on the action are computed once.
+Latency     Each result gives its latency from the agent's action, at most 8 clocks.
+Throughput  One state per clock.
 Reset       none: data only
 Hazards     none
 Invariants  none
@@ -36,13 +36,13 @@ __all__ = [
 
 
 class Outcomes(NamedTuple):
-    """A result after each action, or after any, if it does not depend on it.
+    """One result per action, or a single result that does not depend on the action.
 
     Attributes
     ----------
     values : list of Value
     clocks : int
-        How many clocks after the agent acted they come.
+        Clocks from the agent's action to the values.
     """
 
     values: list[Value]
@@ -55,9 +55,9 @@ class Moved(NamedTuple):
     Attributes
     ----------
     values : Outcomes
-        Of the state.
+        The coordinate in the state.
     above : Outcomes
-        What the learner sees, less the lower bound of its tiles.
+        The coordinate less the lower bound of its tiles.
     """
 
     values: Outcomes
@@ -70,8 +70,8 @@ Motion = Callable[
 ]
 """Adds the pipeline to a module.
 
-It takes the agent's state and the state after its step, both a clock after it acted, whether the former
-is a start state instead, and the lower bounds in units of the state. It returns the coordinates, and
+Its inputs are the agent's state and the state after its step, both a clock after it acted; whether the
+former is a start state instead; and the lower bounds in state units. It returns the coordinates, and
 whether the episode terminates.
 """
 
@@ -79,11 +79,11 @@ ORIGINS: dict[str, tuple[int, ...]] = {
     CART_POLE.env_id: (0, 0, 0, 0),
     MOUNTAIN_CAR.env_id: (MOUNTAIN_CAR.limits[0][0], 0),
 }
-"""From where the circuit counts each number of a state: the car's position from its wall."""
+"""Origin from which the circuit counts each number of a state: for the car's position, its wall."""
 
 
 def later(m: Module, value: ValueLike, clocks: int = 1, shape: Shape | None = None) -> Value:
-    """Return a value some clocks later."""
+    """Return a value, delayed by some clocks."""
     now = Value.cast(value)
     for _ in range(clocks):
         register = Signal(now.shape() if shape is None else shape, reset_less=True)
@@ -93,12 +93,12 @@ def later(m: Module, value: ValueLike, clocks: int = 1, shape: Shape | None = No
 
 
 def times(value: Value, factor: int) -> Value:
-    """Return a product with a constant, 0 or more, as a sum."""
+    """Return the product with a constant, 0 or more, as a sum of shifts."""
     return sum((value << k for k in range(factor.bit_length()) if factor >> k & 1), start=Const(0))
 
 
 def exceeds(value: ValueLike, other: ValueLike) -> Value:
-    """Return whether a number is greater than another: the sign of one difference, as one carry chain.
+    """Return whether one number exceeds another: the sign of their difference, a single carry chain.
 
     yosys builds a signed comparison from a carry and a sign, which takes nearly twice as long.
     """
@@ -106,18 +106,18 @@ def exceeds(value: ValueLike, other: ValueLike) -> Value:
 
 
 def state_shapes(world: IntegerWorld) -> list[Shape]:
-    """Return the shape of each number of a state, counted from its origin, also of a last one."""
+    """Return the shape of each number of a state, counted from its origin; it also fits a final state."""
     bits = {CART_POLE.env_id: (30, 30, 28, 27), MOUNTAIN_CAR.env_id: (25, 21)}
     return [signed(own) for own in bits[world.env_id]]
 
 
 def _above(shape: Shape, low: int) -> Shape:
-    """Return the shape of a number of some shape, less a lower bound."""
+    """Return the shape of a number of the given shape, less a lower bound."""
     return signed(((1 << shape.width - 1) + abs(low)).bit_length() + 1)
 
 
 def _columns(m: Module, world: IntegerWorld, cell: Value) -> list[Value]:
-    """Return the entries of a cell two clocks later: block RAM has an output register."""
+    """Return the entries of a cell two clocks later; the block RAM has an output register."""
     shape = data.ArrayLayout(signed(16), len(world.columns))
     rows = [list(row) for row in zip(*world.columns, strict=True)]
     m.submodules.columns = memory = Memory(shape=shape, depth=len(rows), init=rows)
@@ -127,7 +127,7 @@ def _columns(m: Module, world: IntegerWorld, cell: Value) -> list[Value]:
 
 
 def starts(m: Module, world: IntegerWorld, draw: Value) -> list[Value]:
-    """Return the start state of a draw, two clocks later."""
+    """Return the start state for a draw, two clocks later."""
     draw = later(m, draw)
     if world.env_id == CART_POLE.env_id:
         nibbles = (draw[12 - 4 * k : 16 - 4 * k] for k in range(4))
@@ -156,9 +156,9 @@ def _cart_pole(
     fall, lean, twist, pull, swing, push = _columns(
         m, CART_POLE, ((state[2] >> 15) + 512)[:10]
     )  # clock 3
-    # The square is computed before it is known whether it counts: that of a start state is 0. An AND
-    # leaves the register without a reset, so that it moves into the multiplier.
-    rate = went[3][9:26].as_signed()  # of a state from which a step is made
+    # The square is computed before it is known whether it counts; for a start state it is 0. An AND
+    # keeps the register free of a reset, so that it can move into the multiplier.
+    rate = went[3][9:26].as_signed()  # of the state after a step, not of a start state
     counts = ~later(m, restarts, 2)
     square = later(m, later(m, rate * rate, 2)[16:33] & counts.replicate(17)).as_signed()  # clock 4
     rate_out, swing_out = (later(m, later(m, column) * square, 2) for column in (lean, swing))
@@ -173,7 +173,7 @@ def _cart_pole(
     pushes, twists = later(m, push, 2) << 3, later(m, twist, 2) << 4
     speeds = [later(m, speed - pushes), later(m, speed + pushes)]
     turns = [later(m, turn + twists), later(m, turn - twists)]
-    # Above the lower bounds first: what is seen takes longer to compute.
+    # First less the lower bounds: the path through the tiles is longer.
     velocities = [
         [later(m, v + (swing_out >> 13), 1, _above(shapes[1], lows[1])) for v in speeds],
         [later(m, v - (rate_out >> 12), 1, _above(shapes[3], lows[3])) for v in turns],
@@ -240,10 +240,10 @@ START_FIELDS: dict[str, list[tuple[int, int]]] = {
     CART_POLE.env_id: [(12, 4), (8, 4), (4, 4), (0, 4)],
     MOUNTAIN_CAR.env_id: [(0, 16), (0, 0)],
 }
-"""Of each number of a start state, the field of the draw on which it depends: first bit, and width."""
+"""The field of the draw that determines each number of a start state: first bit and width."""
 
 MOTIONS: dict[str, Motion] = {
     CART_POLE.env_id: _cart_pole,
     MOUNTAIN_CAR.env_id: _mountain_car,
 }
-"""By the id of the world."""
+"""The pipelines, by world id."""

@@ -1,12 +1,13 @@
 """The world at the pins: an agent's action goes out and its outcome comes in, each as one word.
 
 Function    An action is sent once, at its agent's first request for the outcome, and again in a new
-            job. One answer to it is accepted and kept until the agent asks again. docs/live-worlds.md.
-Latency     One clock from a request to `action_valid`; an answer is available in the clock after it
-            came, or CODER_CLOCKS later where it is seen through tiles.
+            job. One answer per action is accepted, and held until the agent's next request.
+            docs/live-worlds.md.
+Latency     One clock from a request to `action_valid`. An answer is available in the clock after it
+            arrives; tile coding adds CODER_CLOCKS.
 Throughput  One action and one answer per clock.
-Reset       As for a new job: no action has been sent, and there is no answer.
-Hazards     none: an agent asks again 16 clocks later at the earliest.
+Reset       As for a new job: no action has been sent, and no answer is held.
+Hazards     none: an agent repeats its request after 16 clocks at the earliest.
 Invariants  none
 """
 
@@ -26,23 +27,23 @@ __all__ = ["PinWorld", "connect_pins", "pins_of"]
 
 
 def pins_of(config: Config) -> dict[str, Member]:
-    """Return the pins as members by name if the device's world is there; otherwise none.
+    """Return the pins as members by name; empty unless the device's world is at the pins.
 
     Attributes
     ----------
     action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
-        For one clock: an agent's action and its state. With several planes a state is the row in each,
-        the first one lowest. Where the world is seen through tiles there is no `action_state`.
+        Valid for one clock: an agent's action and its state. With several planes a state is one row per
+        plane, the first one lowest. With tile coding there is no `action_state`.
     answer_valid, answer_ready : In(1), Out(1)
-        An answer is accepted in a clock in which both are 1.
+        An answer is accepted when both are 1.
     answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
         The agent, and the outcome of its action; the reward is raw.
     start_state : In
         The start state of an episode, sampled when an agent begins and when an episode has ended.
     observation : In
-        Instead of these two where the world is seen through tiles: the numbers of an observation, the
-        first one lowest. That of an answer is what the agent sees after its action or, if its episode
-        has ended, at the start of the next. Agents begin with what is there when the job begins.
+        With tile coding, replaces `answer_next_state` and `start_state`: the numbers of an observation,
+        the first one lowest. An answer's observation follows the agent's action or, if its episode has
+        ended, starts the next one. Agents begin with the observation present when the job starts.
     """
     acting = config.acting
     if acting is None or not acting.is_at_pins:
@@ -69,7 +70,7 @@ def pins_of(config: Config) -> dict[str, Member]:
 
 
 def connect_pins(m: Module, config: Config, outer: Component, inner: Component) -> None:
-    """Connect the pins of a block to those of the block around it."""
+    """Connect a block's pins to the pins of the enclosing block."""
     for name, member in pins_of(config).items():
         outside: Value = getattr(outer, name)
         inside: Value = getattr(inner, name)
@@ -88,9 +89,9 @@ class PinWorld(Component):
     ----------
     world : In(WorldSignature)
     run : In(1)
-        A job begins.
+        A job starts.
     action_valid, ... : Out, In
-        As :func:`pins_of` says.
+        See :func:`pins_of`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -114,11 +115,11 @@ class PinWorld(Component):
             return Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
 
         said, there = flags("said"), flags("there")
-        taken = there if self._tiles is None else flags("taken")  # before it is there
+        taken = there if self._tiles is None else flags("taken")  # set before the answer is there
         m.submodules.answers = answers = Memory(shape=answer, depth=max(2, self._agents), init=[])
         read, write = answers.read_port(), answers.write_port()
 
-        # An agent asks.
+        # An agent's request.
         given = Signal(ANSWER_CLOCKS)
         late = [read.data, *(Signal(answer, name=f"late_{clock}") for clock in (2, 3))]
         is_first = world.valid & ~said[world.agent]
@@ -143,7 +144,7 @@ class PinWorld(Component):
         with m.If(is_answered):
             m.d.sync += [there[world.agent].eq(0), taken[world.agent].eq(0)]
 
-        # An answer comes, and what it sees through tiles some clocks later.
+        # An answer arrives; with tile coding, its rows follow some clocks later.
         accepted = self.answer_valid & self.answer_ready
         m.d.comb += self.answer_ready.eq(
             (self.answer_agent < self._agents) & said[self.answer_agent] & ~taken[self.answer_agent]

@@ -27,12 +27,12 @@ __all__ = ["Receiver"]
 
 
 class Receiver(Component):
-    """Bytes of the line to bytes of good frames.
+    """Turns bytes from the line into bytes of good frames.
 
     Parameters
     ----------
     buffer_bytes : int
-        Size of the ring, a power of two, 512..65536; a decoded frame may take half of it.
+        Ring size, a power of two, 512..65536; a decoded frame may take up to half of it.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Receiver(Component):
     bytes : Out(stream of 8)
         Header and payload of good frames.
     dropped : Out(1)
-        One clock for each frame that was dropped.
+        1 for one clock per dropped frame.
     """
 
     def __init__(self, buffer_bytes: int) -> None:
@@ -70,7 +70,7 @@ class Receiver(Component):
         following = Signal(len(store.addr))
         index = Signal(range(HEADER.size + 1))  # bytes of the header so far
         left = Signal(17)  # bytes that must follow the header
-        complete = Signal()  # they have
+        complete = Signal()  # they have all arrived
         too_long = (
             Signal()
         )  # they will not fit; known a clock late, so one byte too many is written
@@ -116,7 +116,7 @@ class Receiver(Component):
         with m.If(store.en):
             ahead, unread = ((row - reader.read)[: len(write)] for row in (write, committed))
             invariant(m, platform, ahead >= unread, "a good frame is overwritten")
-        # At once, because a further byte would seem to make the rest fit.
+        # Immediately, because after one more byte the rest would seem to fit.
         with m.If(too_long):
             m.d.sync += bad.eq(1)
         m.d.sync += too_long.eq((index == HEADER.size) & (left > most_left))
@@ -127,7 +127,7 @@ class Receiver(Component):
                 good.eq(~bad & ~decoder.broken & (index == HEADER.size) & complete & crc.matches),
                 index.eq(0),
             ]
-        # After `end` comes at least one code byte, which decodes to nothing: these two clocks are free.
+        # At least one code byte, which decodes to nothing, follows `end`: these two clocks are free.
         with m.If(checking):
             m.d.sync += bad.eq(0)
             with m.If(good):

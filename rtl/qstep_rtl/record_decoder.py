@@ -3,9 +3,9 @@
 Function    Collects a record, looks up its reward code in a table in block RAM, fills in the state of a
             continuing record, and checks the ranges.
 Latency     Three clocks from a record's last byte to `transitions.valid`.
-Throughput  One byte per clock as long as transitions are taken as fast as records arrive; one transition
-            in two clocks.
-Reset       No record inside; the reward table keeps its contents (all 0 after power-up).
+Throughput  One byte per clock as long as transitions are taken as fast as records arrive; at most one
+            transition every two clocks.
+Reset       The decoder is empty; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards` may be written only while `busy` is 0.
 Invariants  A transition on `transitions` is legal and stays until it is taken; its payload stays for one
             more clock. After an illegal record, `illegal` is 1 and no transition follows until `start`;
@@ -40,17 +40,17 @@ def transition_shape(config: Config) -> data.StructLayout:
 
 
 def _at_least(value: Value, limit: int) -> Value:
-    """Compare `value` with `limit`, if it can reach it at all."""
+    """Return whether `value` is at least `limit`; constant 0 if `value` is too narrow for it."""
     return value >= limit if limit < 1 << len(value) else Const(0, 1)
 
 
 class RewardsSignature(Signature):
-    """Write port of the reward table, seen from the writer.
+    """Write port of the reward table, as seen from the writer.
 
     Parameters
     ----------
     width : int
-        Bits of a value.
+        Width of a value in bits.
     """
 
     def __init__(self, width: int) -> None:
@@ -58,7 +58,7 @@ class RewardsSignature(Signature):
 
 
 class RecordsSignature(Signature):
-    """Payloads of APPLY, seen from the commands.
+    """APPLY payloads, as seen from the commands.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class RecordsSignature(Signature):
 
 
 class RecordDecoder(Component):
-    """Bytes to transitions.
+    """Turns bytes into transitions.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class RecordDecoder(Component):
 
         with m.If(self.rewards.write):
             invariant(m, platform, ~records.busy, "the reward table is written under a record")
-        # Stage 0: bytes, each to its place. Stage 1: fields, while the reward is looked up. Stage
-        # 2: on offer.
+        # Stage 0: collect the bytes. Stage 1: extract the fields, and look up the reward. Stage 2:
+        # offer the transition.
         record = Signal(8 * most_bytes)
         count = Signal(range(most_bytes))
         last = Signal(range(most_bytes))
@@ -157,11 +157,11 @@ class RecordDecoder(Component):
         # Stage 0
         continuing = Signal()
         m.d.comb += [
-            # At most every other clock, as no record is shorter than two bytes. So no logic here
+            # At most every other clock, because a record has at least two bytes. So no logic here
             # waits for the lane within a clock.
             s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
-            # After an illegal record nothing is on offer, so the decoder is always ready.
+            # After an illegal record nothing is offered, so the decoder is always ready.
             records.bytes.ready.eq(~whole | s1_ready),
             continuing.eq(Mux(count == 0, records.bytes.payload[0], record[0])),
             records.busy.eq(whole | s1_valid | offer.valid),
@@ -200,7 +200,7 @@ class RecordDecoder(Component):
                     fields.action.eq(field("action")),
                     fields.next_state.eq(field("next_state")),
                     fields.terminated.eq(field("terminated")),
-                    # The next state of the previous record, whose fields are still here.
+                    # The next state of the previous record, whose fields are still stored.
                     fields.state.eq(Mux(record[0], fields.next_state, state)),
                 ]
 

@@ -1,10 +1,10 @@
 """Reads requests: header, session rules, type, length, arguments.
 
-Function    The checks of ``docs/link.md`` that all requests share, in their order: epoch, an earlier
+Function    Makes the checks of ``docs/link.md`` that all requests share, in order: epoch, an earlier
             refusal, sequence number, type, length. A request that passes is offered when its
-            arguments have arrived; any other is offered at once, with the status of the first check
-            that failed.
-Latency     3 clocks from the last byte of a header to `request`, without arguments and without waiting.
+            arguments have arrived; any other is offered immediately, with the status of the first
+            failed check.
+Latency     3 clocks from the last byte of a header to `request`, if it neither has arguments nor waits.
 Throughput  One byte per clock, one request at a time.
 Reset       Waits for a header.
 Hazards     Arguments are registers that later blocks use until the answer has left, so every
@@ -32,7 +32,7 @@ REQUEST = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode})
 
 
 def _places() -> dict[str, range]:
-    """Return the positions of each field's bytes in a header."""
+    """Return the byte positions of each header field."""
     places, at = {}, 0
     for name, size in HEADER.sizes.items():
         places[name] = range(at, at + size)
@@ -41,33 +41,33 @@ def _places() -> dict[str, range]:
 
 
 class RequestReader(Component):
-    """Bytes of good frames to checked requests.
+    """Turns bytes of good frames into checked requests.
 
     Parameters
     ----------
     config : Config
-        Its link limits the bytes of a payload.
+        Its link limits the payload size.
 
     Attributes
     ----------
     bytes : In(stream of 8)
-        Good frames.
+        Bytes of good frames.
     request : Out(stream of REQUEST)
-        Requests, each on offer until it has been answered and its payload taken.
+        Requests, each offered until it has been answered and its payload taken.
     fields : Out(fields_of(config))
-        Its arguments.
+        The request's arguments.
     payload : Out(stream of 8)
         Bytes after the arguments; for a refused request, the whole payload.
     left, spent : Out, Out(1)
-        Bytes of it that are left; there are none.
+        Bytes of the payload that are left; whether none are left.
     quiet, asks_quiet : In(1), Out(1)
-        All earlier work had left the device a clock ago; whether that matters in the next clock.
+        Whether all earlier work had left the device a clock ago; whether that matters in the next clock.
     greet : In(1)
-        A HELLO is executed.
+        A HELLO is being executed.
     answered, status : In(1), In(StatusCode)
         The request's answer has just begun; its status, stable for one more clock.
     session : Out(SessionSignature)
-        Registers of the session, which every answer carries.
+        Session registers, which every answer carries.
     """
 
     def __init__(self, config: Config) -> None:
@@ -97,9 +97,8 @@ class RequestReader(Component):
         most_arguments = max(layout.size for layout in arguments.values())
         known_bits = Shape.cast(known_type(self._config)).width
 
-        # In the order of the link. No frame here is longer than the limit, so the upper bits of its
-        # length are 0. The length counts down as the payload is taken; a register says beforehand
-        # that it is 0.
+        # In link order. No frame exceeds the limit here, so the upper bits of its length are 0. The
+        # length counts down as the payload is taken; a register flags 0 without a comparison.
         kind = Signal(8)
         seq = Signal(16)
         status = Signal(StatusCode)
@@ -107,20 +106,20 @@ class RequestReader(Component):
         spent = Signal()
         index = Signal(range(max(most_arguments, HEADER.size)))
 
-        # Destination of the bytes; registered, because ready drives everything that the bytes go into.
+        # Destination of the bytes; registered, because ready drives every block that takes bytes.
         mine = Signal(init=1)
         heading = Signal(init=1)
         passing = Signal()
         take = Signal()
         take_mine = Signal()
 
-        # The needs of the type, registered while the session checks; the length a clock later.
+        # Properties of the type, registered while the session checks; the length check is a clock later.
         known = Signal()
         length_fits = Signal()
         is_apply = Signal()
         has_arguments = Signal()
         last_argument = Signal(range(most_arguments))
-        at_last = Signal()  # `index` has reached it; compared one byte early
+        at_last = Signal()  # `index` has reached that one; compared one byte early
 
         m.d.comb += [
             session.seq.eq(seq),

@@ -1,7 +1,7 @@
-"""Composes answers: header, common part, the request's own part, CRC; then COBS framing.
+"""Composes answers: header, common part, request-specific part, CRC; then COBS framing.
 
-Function    `answers` starts an answer. The fields of an answer that are registers of the device are read
-            from them byte by byte; all other data arrive as a stream, which ends with its answer.
+Function    `answers` starts an answer. Fields that are device registers are read byte by byte; all other
+            data arrive as a stream, which ends with its answer.
 Latency     Three clocks from `answers` to the first byte in the encoder.
 Throughput  One byte per clock.
 Reset       Drops the answer in progress and all unsent bytes.
@@ -39,7 +39,7 @@ __all__ = ["ANSWERED", "Responder"]
 ANSWERED = data.StructLayout({"type": 8, "seq": 16, "status": StatusCode, "data_bytes": 16})
 """The parts of an answer; `data_bytes` is the length of the streamed data."""
 
-_GROUP = 16  # fixed bytes of which one is chosen in a clock
+_GROUP = 16  # fixed bytes from which one is selected per clock
 
 
 def _bytes(layout: Layout, values: Mapping[str, ValueLike]) -> list[Value]:
@@ -53,7 +53,7 @@ def _bytes(layout: Layout, values: Mapping[str, ValueLike]) -> list[Value]:
 
 
 class Responder(Component):
-    """Answers to bytes of the line.
+    """Turns answers into bytes for the line.
 
     Parameters
     ----------
@@ -129,15 +129,17 @@ class Responder(Component):
         }
         common = _bytes(HEADER, values) + _bytes(COMMON, values)
         fixed = list(common)
-        reports: list[tuple[Request, int, int]] = []  # of registers only; where in `fixed`
+        reports: list[
+            tuple[Request, int, int]
+        ] = []  # answers of registers only; their positions in `fixed`
         for request, spec in REQUESTS.items():
             if spec.answer.sizes and spec.answer.sizes.keys() <= values.keys():
                 begin = len(fixed)
                 fixed += _bytes(spec.answer, values)
                 reports.append((request, begin, len(fixed)))
 
-        # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of each sixteen is
-        # selected.
+        # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of every sixteen
+        # is selected.
         index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
         chosen = [Signal(8, name=f"chosen_{k}") for k in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
@@ -145,14 +147,14 @@ class Responder(Component):
         data_follow = Signal()
         crc_follows = Signal()
         left = Signal(16)
-        streaming = Signal()  # data are taken
+        streaming = Signal()  # streamed data are taken
         tail = Signal(range(CRC.size))
-        is_report = Signal(len(reports))  # a bit for each
+        is_report = Signal(len(reports))  # one bit per report
         has_data = Signal()
         data_valid = Signal()
         ok = self.answers.payload.status == StatusCode.OK
 
-        # One register between the wide selection of bytes and the encoder.
+        # A register between the wide byte multiplexer and the encoder.
         byte = Signal(8)
         valid = Signal()
         is_crc = Signal()
@@ -175,8 +177,8 @@ class Responder(Component):
             self.line.valid.eq(encoder.line.valid),
             encoder.line.ready.eq(self.line.ready),
         ]
-        # Bytes of the frame that have been sent, and those in front of its last one by its header. While
-        # the last one waits, the next answer may begin, whose length is another.
+        # Bytes of the frame sent so far, and the number before its last byte according to its header.
+        # While the last byte waits, the next answer may begin, with a different length.
         total = Signal(17)
         said = Signal(17)
         with m.If(sent & is_last):

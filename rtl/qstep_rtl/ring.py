@@ -1,12 +1,12 @@
 """Read side of a ring buffer in block RAM: turns the rows between two pointers into a stream.
 
-Function    Sends the rows from `read` up to, not including, `limit`.
+Function    Sends the rows from `read` up to, but not including, `limit`.
 Latency     Three clocks from a move of `limit` to `valid`.
 Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
-Hazards     `limit` may move over a row only in a clock after the row was written.
+Hazards     `limit` may pass a row only in a clock after the row was written.
 Invariants  No row is sent past `limit`, which never moves back. Rows below `read` may be overwritten,
-            because the memory's output register holds the one on offer.
+            because the memory's output register holds the row on offer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from qstep_rtl.invariants import invariant
 __all__ = ["UNORDERED", "RingReader"]
 
 UNORDERED = {"no_rw_check": 1}
-"""Attribute of a memory whose read data are not used if the same row is written in that clock.
+"""Attribute of a memory whose read data are unused if the same row is written in the same clock.
 
 Otherwise synthesis adds logic for the old value, which most block RAMs do not guarantee.
 """
 
 
 class RingReader(Component):
-    """Stream of the rows of a ring.
+    """Streams the rows of a ring.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class RingReader(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Registered, because `en` comes late in a clock: the row after `read`, and whether there
-        # are more.
+        # Registered, because `en` arrives late in a clock: the row after `read`, and whether more rows
+        # follow.
         following = Signal(len(self.read), init=1)
         more = Signal()  # `read` is not at `limit`
         m.d.comb += [

@@ -1,15 +1,15 @@
 """Decides from session, epoch and sequence number whether a request may be executed.
 
 Function    The rules of ``docs/link.md``, "Session, epoch, sequence".
-Latency     `verdict` two clocks after `judge`, `epoch` two clocks after `greet`.
+Latency     `verdict` is valid two clocks after `judge`, `epoch` two clocks after `greet`.
 Throughput  One request at a time.
 Reset       No session is open. The epoch and the count in it survive; the count rises by one.
 Hazards     `judge` may come in the clock after the epoch's last byte at the earliest, and only after the
-            previous request's `finish`; `finish` when the request has its status. `is_hello` and
+            previous request's `finish`; `finish` comes when the request has its status. `is_hello` and
             `repeatable` are stable from one clock after `judge`, `greet_nonce` from one clock before
             `greet`.
 Invariants  `expected` rises exactly once for each answered request that has not been executed
-            before, and not after a refusal.
+            before, and never after a refusal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EPOCH_BYTES = HEADER.sizes["epoch"]
 
 
 class SessionSignature(Signature):
-    """Registers of the session that every answer carries, seen from the session; `nonce` is HELLO's."""
+    """Session registers in every answer, as seen from the session; `nonce` comes from HELLO."""
 
     def __init__(self) -> None:
         super().__init__({"epoch": Out(32), "expected": Out(16), "nonce": Out(32)})
@@ -46,11 +46,11 @@ class Session(Component):
     verdict : Out(StatusCode)
         OK, DUPLICATE, GAP, STALE_EPOCH, or the refusal that halted the session.
     greet, greet_nonce : In(1), In(32)
-        A HELLO is executed.
+        A HELLO is being executed.
     finish, status : In(1), In(StatusCode)
         The judged request is being answered, with this status.
     epoch, expected : Out(32), Out(16)
-        Registers.
+        Session registers.
     """
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class Session(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The epoch is the nonce mixed with the count. While a session is open, the count is the one
-        # with which it was opened, so epoch and count also determine the nonce.
+        # The epoch is the nonce XOR the count. The count does not change while a session is open, so
+        # epoch and count also determine the nonce.
         epoch = Signal(32, reset_less=True)
         count = Signal(16, reset_less=True)
         following = Signal(16)
@@ -92,7 +92,7 @@ class Session(Component):
         greeted = Signal()
         is_new = Signal()
         finished = Signal(init=1)  # no request has been checked since the last answer
-        differs = Signal(4)  # the nonces are equal in this byte
+        differs = Signal(4)  # the nonces differ in this byte
 
         m.d.comb += [
             following.eq(count + 1),
@@ -139,7 +139,7 @@ class Session(Component):
         # Once per reset, however long it lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), count.eq(following)]
-        # First byte by byte, since both have been stable for some clocks.
+        # Byte by byte first, because both have been stable for some clocks.
         for position in range(len(differs)):
             ours, theirs = (
                 nonce.word_select(position, 8) for nonce in (epoch ^ count, self.greet_nonce)

@@ -35,7 +35,7 @@ __all__ = [
 
 _HERE = Path(__file__).resolve().parent
 RTL = installed if (installed := _HERE / "verilog").is_dir() else _HERE.parent
-"""The folder of the sources, ``rtl`` of a checkout, with a folder for each unit of the hardware."""
+"""The source folder, ``rtl`` in a checkout, with one folder per hardware unit."""
 
 _FILESET = re.compile(
     r"^  (\w+):\n    file_type: \w+\n    files:\n((?:      - .*\n)+)", re.MULTILINE
@@ -49,41 +49,42 @@ _WORD = re.compile(r"\w+")
 def fileset(*names: str) -> list[Path]:
     """Return the SystemVerilog of filesets of ``rtl/qstep.core`` in compile order.
 
-    That file is the one list of sources.
+    That file is the only list of sources.
     """
     sets = dict(_FILESET.findall((RTL / "qstep.core").read_text(encoding="utf-8")))
     return [RTL / file for name in names for file in _FILE.findall(sets[name])]
 
 
 def source(name: str, folder: Path | None = None) -> Path:
-    """Return the file of a name in any folder below `folder`, which is :data:`RTL` or a copy of it."""
+    """Return the file called `name` in any folder below `folder`: :data:`RTL` or a copy of it."""
     folder = folder or RTL
     return next(folder.rglob(name), folder / name)
 
 
 def folders(rtl: Path) -> list[Path]:
-    """Return the folders of :data:`RTL` or of a copy, in which tools find modules by name."""
+    """Return the folders of :data:`RTL`, or of a copy, in which tools find modules by name."""
     return sorted({path.parent for path in rtl.rglob("*.sv*")})
 
 
 def rtl_files(config: Config | None = None) -> list[Path]:
     """Return the hand-written SystemVerilog in compile order: packages before their users, the top last.
 
-    Also available as ``qstep.rtl_files``. The files are those of the installed package, so do not change
-    them there. The folder of the first one has those of :func:`includes` too: it is the include folder.
+    Also available as ``qstep.rtl_files``. The files belong to the installed package, so do not change
+    them there. The first file's folder also contains the files of :func:`includes`: it is the include
+    folder.
 
     Parameters
     ----------
     config : Config, optional
-        The configuration to build; without one, the lane ``qs_lane`` alone. The files of agents, with
-        ``qs_acting`` at their top, are included only if `config` has agents, and those of a farm
-        only if it has several lanes, so other builds do not depend on them. A world that is a circuit
-        in Verilog comes last.
+        The configuration to build; without one, only the lane ``qs_lane``. The agents' files, with
+        ``qs_acting`` at the top, are included only if `config` has agents, and a farm's files only if
+        it has several lanes, so other builds do not depend on them. A world that is a Verilog circuit
+        comes last.
 
     Returns
     -------
     list of Path
-        Absolute; each exists.
+        Absolute paths of existing files.
 
     Raises
     ------
@@ -105,15 +106,15 @@ def rtl_files(config: Config | None = None) -> list[Path]:
 
 
 def circuit(config: Config) -> list[Path]:
-    """Return the file of the world, if it is a circuit.
+    """Return the world's file, if the world is a circuit.
 
-    A relative name starts from the current folder or, if there is no such file, from the folder of the
-    hardware's sources, which has examples in ``worlds``.
+    A relative name is looked up in the current folder, then in the hardware's source folder, which has
+    examples in ``worlds``.
 
     Raises
     ------
     ConfigError
-        There is no such file.
+        The file does not exist.
     """
     acting = config.acting
     if acting is None or not acting.is_circuit:
@@ -132,7 +133,7 @@ def includes() -> list[Path]:
 
 
 def generator() -> list[Path]:
-    """Return the Python that turns a configuration into Verilog: this package and its dependencies."""
+    """Return the Python files that turn a configuration into Verilog: this package and its dependencies."""
     description = (
         qstep.spec.agents,
         qstep.spec.checks,
@@ -170,7 +171,7 @@ def substance(path: Path) -> str:
 
 
 def hierarchy(top: str, files: Sequence[Path]) -> dict[Path, str]:
-    """Return the substance of those Verilog files that the hierarchy below the module `top` needs.
+    """Return the substance of the Verilog files that the hierarchy below the module `top` needs.
 
     A file is needed if a needed file names one of its modules or packages, or includes it. An instance
     counts even if the parameters leave it out.
@@ -180,7 +181,7 @@ def hierarchy(top: str, files: Sequence[Path]) -> dict[Path, str]:
         name: path
         for path, text in texts.items()
         for name in _DEFINITION.findall(text)
-        or [path.stem]  # a file to include is known by its own name
+        or [path.stem]  # an include file is known by its file name
     }
     needed: set[Path] = set()
     named = {top}

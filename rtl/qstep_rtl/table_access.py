@@ -2,11 +2,12 @@
 
 Function    `check` walks over the entries of a request and reports whether all exist; `move` walks again
             and moves the values. So no part of a bad request is applied, and no multiplier is needed.
-Latency     One clock per value for the check; CLEAR takes a clock per entry of the table.
-Throughput  REWARDS and LOAD one byte per clock, READ a value in `value_bytes` or three clocks.
+Latency     One clock per value for the check; CLEAR takes one clock per table entry.
+Throughput  REWARDS and LOAD: one byte per clock. READ: one value per `value_bytes` + 1 clocks, at least
+            three.
 Reset       Idle.
 Hazards     `task` and its arguments must be stable from `check` to the end of the move.
-Invariants  The table is written only while the lane is idle, which is when `check` may be given.
+Invariants  The table is written only while the lane is idle; `check` may be asserted only then.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _READ_CLOCKS = 2  # of the lane's host port, from address to data
 
 
 class AccessTask(IntEnum):
-    """What is moved."""
+    """The kind of access."""
 
     REWARDS = 0
     LOAD = 1
@@ -37,32 +38,32 @@ class AccessTask(IntEnum):
 
 
 class AccessSignature(Signature):
-    """The requests of the commands to the table access, seen from the commands.
+    """Requests to the table access, as seen from the commands.
 
     Parameters
     ----------
     config : Config
-        Its link limits the bytes of a payload.
+        Its link limits the payload size.
 
     Attributes
     ----------
     task : Out(AccessTask)
     first_code, first_state, first_action : Out(8), Out(16), Out(8)
-        Where the request starts.
+        First entry of the request.
     payload_bytes : Out
         Bytes of values in a REWARDS or LOAD.
     count : Out(16)
-        Number of values of a READ.
+        Number of values in a READ.
     check, move : Out(1)
-        Begin.
+        Start a check or a move.
     values : Out(stream of 8)
-        Values of a REWARDS or LOAD, `payload_bytes` bytes, the first at least two clocks after `move`.
+        Values of a REWARDS or LOAD, `payload_bytes` bytes, the first one at least two clocks after `move`.
     busy : In(1)
         A check or a move is in progress.
     verdict : In(StatusCode)
         Result of the last check.
     data_bytes : In
-        Bytes that the move takes or gives.
+        Bytes that the move consumes or produces.
     """
 
     def __init__(self, config: Config) -> None:
@@ -134,7 +135,7 @@ class TableAccess(Component):
         reading = Signal()
         m.d.comb += reading.eq(request.task == AccessTask.READ)
 
-        # The walk: one entry further with `advance`.
+        # The walk: `advance` moves to the next entry.
         advance = Signal()
         restart = Signal()
         past_table = Signal()
@@ -157,10 +158,10 @@ class TableAccess(Component):
                 with m.If(self.state == config.states - 1):
                     m.d.sync += past_table.eq(1)
 
-        # Values: shifted in from the top and out at the bottom.
+        # Values: shifted in at the top and out at the bottom.
         value = Signal(8 * size)
         extended = Signal(8 * size)
-        phase = Signal(range(size))  # bytes of the value already passed
+        phase = Signal(range(size))  # bytes of the value already moved
         writing = Signal()
         wait = Signal(range(_READ_CLOCKS + 1))
         have = Signal()

@@ -1,6 +1,6 @@
-"""Tile coding in hardware: from the numbers of an observation to its row in each plane.
+"""Tile coding in hardware: maps the numbers of an observation to its row in each plane.
 
-Function    :meth:`qstep.spec.tiles.Tiles.of`, bit for bit, for tiles that hash no rows.
+Function    :meth:`qstep.spec.tiles.Tiles.of`, bit for bit, for tiles without hashed rows.
 Latency     CODER_CLOCKS
 Throughput  One observation per clock.
 Reset       none
@@ -37,17 +37,17 @@ __all__ = [
 ]
 
 UNIT_CLOCKS = 4
-"""Clocks from a number above its bound to its position."""
+"""Clocks from a number, less its lower bound, to its position."""
 
 CODER_CLOCKS = UNIT_CLOCKS + 2
 """Clocks from an observation to its rows."""
 
 _FEW_TILES = 15
-"""Tiles whose index has four bits, so that a bit of its product with a constant is one look-up table."""
+"""Most tiles with a 4-bit index, so that each bit of its product with a constant is one LUT."""
 
 
 class TileCoder(Component):
-    """The rows of observations.
+    """Computes the rows of observations.
 
     Parameters
     ----------
@@ -80,17 +80,17 @@ class TileCoder(Component):
 
 
 def rows_layout(tiles: Tiles) -> data.ArrayLayout:
-    """Return the layout of the row in each plane, the first one lowest."""
+    """Return the layout of one row per plane, the first one lowest."""
     return data.ArrayLayout(ceil_log2(tiles.rows), tiles.planes)
 
 
 def states_of(config: Config, rows: Iterable[Value]) -> Value:
-    """Return rows as a state of agents: the row in each plane, with the bits of a state."""
+    """Return rows as an agent's state: the row in each plane, each as wide as a state."""
     return Cat(Cat(row, C(0, config.state_bits - len(row))) for row in rows)
 
 
 def number_shapes(tiles: Tiles) -> list[Shape]:
-    """Return the shape of each number of an observation: the narrowest one that holds both bounds."""
+    """Return the shape of each number of an observation: the narrowest one that fits both bounds."""
     return [
         signed(1 + max(abs(bound + (bound < 0)).bit_length() for bound in (own.low, own.high)))
         for own in tiles.coordinates
@@ -98,7 +98,7 @@ def number_shapes(tiles: Tiles) -> list[Shape]:
 
 
 def check_no_hash(tiles: Tiles) -> None:
-    """Raise ConfigError if tiles hash their rows."""
+    """Raise ConfigError if the tiles hash any rows."""
     if tiles.hashes:
         raise ConfigError(
             f"acting.tiles.rows is {tiles.rows} and a tiling has {tiles.most_rows}; hardware does not "
@@ -107,9 +107,9 @@ def check_no_hash(tiles: Tiles) -> None:
 
 
 def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
-    """Return a position in units of 1/T of a tile, UNIT_CLOCKS after the number `above` the bound."""
+    """Return the position in units of 1/T tile, UNIT_CLOCKS after `above`, a number less its bound."""
     most = own.tiles * tilings
-    # Where the product is out of range follows from its operand, in parallel with the multiplier.
+    # The operand tells if the product is out of range, in parallel with the multiplier.
     least = -(-(most << own.shift) // own.scale)
     below, beyond = later(m, above < 0, 3), later(m, exceeds(above, least - 1), 3)
     unit = later(m, later(m, above) * own.scale, 2) >> own.shift
@@ -120,7 +120,7 @@ def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
 def tile_at(tiles: Tiles, units: Sequence[Value], k: int, offset: int, factor: int) -> Value:
     """Return the index of the tile at the position of number k, shifted by `offset`, times a factor.
 
-    With few tiles it is looked up, without an adder. The shift moves some positions to the next tile.
+    With few tiles, a lookup replaces the adder. The shift moves some positions to the next tile.
     """
     unit, last, low = units[k], tiles.coordinates[k].tiles, ceil_log2(tiles.tilings)
     if last > _FEW_TILES:
@@ -137,7 +137,7 @@ def drive_rows(
 ) -> None:
     """Drive the row in each plane one clock after the tiles: see :func:`tile_at`.
 
-    One addition, if two coordinates are tiled together, is left to the clock of the rows.
+    If two coordinates are tiled together, one addition remains in the clock of the rows.
     """
     planes = iter(rows)
     for group in tiles.groups:

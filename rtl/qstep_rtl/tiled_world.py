@@ -1,13 +1,13 @@
-"""A world of continuous state: it keeps the state of each agent, and answers with rows of the planes.
+"""A continuous-state world: keeps the state of each agent, and answers with its row in each plane.
 
-Function    The worlds of :mod:`qstep.spec.integer_worlds`, seen through :class:`qstep.spec.tiles.Tiles`,
+Function    The worlds of :mod:`qstep.spec.integer_worlds`, tile-coded by :class:`qstep.spec.tiles.Tiles`,
             bit for bit. After each step the states after every action are computed, so that the next
-            answer is a choice between them.
-Latency     An answer comes 3 clocks after its request. An agent that acts may ask again 11 clocks later,
-            and 12 after the host has written its state.
+            answer only selects one.
+Latency     An answer comes 3 clocks after its request. An agent's next request may come 11 clocks after
+            it acts, or 12 after the host writes its state.
 Throughput  One request per clock.
 Reset       none: an agent's state is undefined until it begins an episode or the host writes it.
-Hazards     An agent that asks earlier is answered from its previous state.
+Hazards     An earlier request is answered from the agent's previous state.
 Invariants  none
 """
 
@@ -47,31 +47,31 @@ from qstep_rtl.tile_coder import (
 __all__ = ["WRITE_CLOCKS", "TiledWorldCircuit", "check_starts"]
 
 WRITE_CLOCKS = 12
-"""Clocks from a write of a state until its agent may ask."""
+"""Clocks from a write of a state until its agent may send a request."""
 
 _MOST_EDGES = 64
-"""Most edges of tiles among the start states' values of a number, each of which takes a comparator."""
+"""Most tile edges within a number's range of start values; each edge takes a comparator."""
 
 _AGENTS = 16
 _DRAW_BITS = 16
 _ANSWER_CLOCKS = 3
 _ACT_CLOCKS = 5
-"""Clocks from a request to the clock in which it is known whether the agent goes on."""
+"""Clocks from a request until it is known whether the agent's episode continues."""
 
 
 class TiledWorldCircuit(Component):
-    """A world, and the tiles through which its agents see it.
+    """A world with tile-coded observations.
 
     Parameters
     ----------
     world : IntegerWorld
     tiles : Tiles
-        Of what the world lets them see.
+        Tile coding of the world's observations.
 
     Attributes
     ----------
     agent, action, start : In(4), In, In(16)
-        A request: the agent, its action, and the draw of a start state.
+        A request: the agent, its action, and the draw for a start state.
     rows, terminated : Out, Out(1)
         Three clocks later: the row in each plane after the step, and whether the episode terminates.
     start_rows : Out
@@ -79,11 +79,11 @@ class TiledWorldCircuit(Component):
     acting : In(4)
         Four clocks after the request: the agent.
     goes, restarts : In(1), In(1)
-        Five clocks after the request: the agent's episode goes on after the step; another begins.
+        Five clocks after the request: the agent's episode continues after the step; another begins.
     index, write, data : In(6), In(1), In(32)
-        The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. A write of
-        the last number puts that agent where the last writes of all numbers say. `index` stays for a
-        clock more, and nobody asks meanwhile.
+        The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. Writing the
+        last number moves that agent to the state given by the latest writes of all numbers. `index`
+        stays stable for one more clock, and no agent sends a request meanwhile.
     read : Out(32)
         That number, two clocks after its index.
     """
@@ -124,7 +124,7 @@ class TiledWorldCircuit(Component):
             with m.If(self.write & (number == k)):
                 m.d.sync += given[k].eq(self.data.as_signed() - origin)
 
-        # An agent acts, or goes where the host puts it.
+        # An agent acts, or the host sets its state.
         acted = later(m, Mux(loads, owner, later(m, self.acting)))
         writes = later(m, self.goes | self.restarts | loads)
         action, restarts = later(m, self.action, _ACT_CLOCKS), later(m, self.restarts)
@@ -144,7 +144,7 @@ class TiledWorldCircuit(Component):
         ]
         m.d.sync += self.read.eq(later(m, Array(numbers)[number]) + Array(origins)[number])
 
-        # An agent asks.
+        # An agent's request.
         agent, asked = later(m, self.agent), later(m, self.action)
         units = []
         for k, (_, above) in enumerate(moved):
@@ -176,7 +176,7 @@ class TiledWorldCircuit(Component):
         writes: Value,
         agent: Value,
     ) -> data.View[data.ArrayLayout]:
-        """Keep the outcomes of the agent that acted if it `writes`; return those of an agent."""
+        """Store the outcomes for the agent that acted, if `writes`; return the outcomes for `agent`."""
         values, clocks = outcomes
         shape = data.ArrayLayout(values[0].shape(), len(values))
         memory = Memory(shape=shape, depth=_AGENTS, init=[])
@@ -191,12 +191,12 @@ class TiledWorldCircuit(Component):
         return read.data
 
     def _start_units(self, k: int) -> list[int]:
-        """Return the position of a number of a start state, for each value of its field of the draw."""
+        """Return the positions of number k of a start state, one per value of its field of the draw."""
         _, width = START_FIELDS[self._world.env_id][k]
         return [_start_unit(self._world, self._tiles, k, field) for field in range(1 << width)]
 
     def _start_index(self, m: Module, k: int, indices: list[int]) -> Value:
-        """Return one of some indices two clocks later: the draw is compared with each bound."""
+        """Return the index for the draw, two clocks later; the draw is compared with each bound."""
         low, width = START_FIELDS[self._world.env_id][k]
         field = self.start[low : low + width]
         chosen: Value = Const(indices[0])
@@ -207,13 +207,13 @@ class TiledWorldCircuit(Component):
 
 
 def _of(outcomes: data.View[data.ArrayLayout], action: Value) -> Value:
-    """Return what an action leads to."""
+    """Return the outcome of an action."""
     value: Value = outcomes[0 if outcomes.shape().length == 1 else action]
     return value
 
 
 def check_starts(world: IntegerWorld) -> None:
-    """Raise ConfigError if too many of a world's tiles begin or end among its start states."""
+    """Raise ConfigError if too many tile edges lie within a world's range of start states."""
     tiles = world.tiles
     for k, (_, width) in enumerate(START_FIELDS[world.env_id]):
         first, last = (_start_unit(world, tiles, k, field) for field in (0, (1 << width) - 1))
@@ -225,13 +225,13 @@ def check_starts(world: IntegerWorld) -> None:
 
 
 def _start_unit(world: IntegerWorld, tiles: Tiles, k: int, field: int) -> int:
-    """Return the position of a number of a start state, given its field of the draw."""
+    """Return the position of number k of a start state, given its field of the draw."""
     state = world.start(field << START_FIELDS[world.env_id][k][0])
     return tiles.coordinates[k].unit(world.observe(state)[k], tiles.tilings)
 
 
 def _shifts(world: IntegerWorld) -> list[int]:
-    """Return by how many bits each number of a state is shortened before it is seen."""
+    """Return by how many bits each number of a state is shifted down for an observation."""
     wide = 64
     return [
         wide + 1 - seen.bit_length() for seen in world.observe((1 << wide,) * len(world.limits))

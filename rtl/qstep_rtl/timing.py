@@ -12,7 +12,7 @@ def write_stage(config: Config) -> int:
     """Return the clocks from the lane's issue register to its result.
 
     It is also the number of older transitions whose writes a table read misses: the hazard window.
-    Its twin is ``qs_pkg::write_stage``; ``tb/uvm`` measures it on the RTL.
+    It must match ``qs_pkg::write_stage``; ``tb/uvm`` measures it on the RTL.
     """
     return 5 + config.action_bits + config.loop_depth
 
@@ -20,7 +20,7 @@ def write_stage(config: Config) -> int:
 def answer_clocks(config: PlanesConfig) -> int:
     """Return the clocks from the acceptance of a choose request by ``qs_planes`` to its answer.
 
-    Its twin is ``qs_planes_pkg::answer_stage``, which is 2 less; ``tb/unit`` measures it on the RTL.
+    It must be 2 more than ``qs_planes_pkg::answer_stage``; ``tb/unit`` measures it on the RTL.
     """
     sums, groups, actions = (
         (number - 1).bit_length() for number in (config.planes, config.groups, config.actions)

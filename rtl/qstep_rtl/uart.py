@@ -1,11 +1,11 @@
-"""UART: 8 data bits, no parity, 1 stop bit, low bit first, divisor set at run time.
+"""UART: 8 data bits, no parity, 1 stop bit, LSB first, divisor set at run time.
 
 Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSender` shifts bytes
             out.
 Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
 Throughput  One byte per ten bit times in both directions.
 Reset       Both are idle; a byte in progress is lost. The sender then keeps the line high for the
-            time of one byte, so that a receiver that saw a truncated byte is in step again.
+            time of one byte, so that a receiver that saw a truncated byte resynchronises.
 Hazards     `divisor` (clocks per bit, ``protocol.LEAST_DIVISOR`` or more) is sampled at each start
             bit: a byte in progress keeps its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
@@ -26,7 +26,7 @@ __all__ = ["UartReceiver", "UartSender"]
 
 
 class UartReceiver(Component):
-    """Serial line to bytes, offered for one clock each.
+    """Turns a serial line into bytes, each offered for one clock.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class UartReceiver(Component):
     valid, data : Out(1), Out(8)
         A received byte.
     line_break : Out(1)
-        For one clock: the line has been low for longer than two bytes, which no data can cause.
+        1 for one clock when the line has been low for longer than two bytes, which no data can cause.
     """
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ class UartReceiver(Component):
         over = Signal()  # `timer` is 0
         bits = Signal(range(BITS_PER_BYTE + 1))  # still to be sampled, start and stop bit included
         armed = Signal()  # the line has been high since the last byte
-        low = Signal(range(BREAK_BITS + 1))  # samples in a row at which the line was low
+        low = Signal(range(BREAK_BITS + 1))  # consecutive low samples
 
         m.d.sync += [self.valid.eq(0), self.line_break.eq(0)]
         with m.If((bits == 0) & armed & ~line):
-            # To the middle of the start bit, minus the clock that it took to see the edge and the
-            # half clock before that: late samples limit how fast a sender may be.
+            # To the middle of the start bit, minus the clock that detecting the edge took, and the half
+            # clock before it: late samples limit how fast a sender may be.
             m.d.sync += [
                 period.eq(self.divisor - 1),
                 timer.eq((self.divisor - 3)[1:16]),
@@ -97,7 +97,7 @@ class UartReceiver(Component):
 
 
 class UartSender(Component):
-    """Bytes to a serial line.
+    """Sends bytes over a serial line.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class UartSender(Component):
         over = Signal(init=1)  # `timer` is 0
         # The bits after the one on the line, followed by ones.
         shifter = Signal(BITS_PER_BYTE - 1, init=-1)
-        # Bits until the line is free; after a reset one more than in a byte, as no bit is timed yet.
+        # Bits until the line is free; after a reset one more than in a byte, because no bit is timed yet.
         bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
         invariant(m, platform, (bits != 0) | self.tx, "the line is low while the sender is idle")

@@ -1,7 +1,7 @@
-"""The port between agents and their world, and the module that answers there.
+"""The port between the agents and their world, and the module that answers at it.
 
-Function    An agent asks in the clock in which `valid` is 1; exactly three clocks later its answer is
-            taken if `ready` is 1. docs/circuit-worlds.md.
+Function    `valid` marks an agent's request; its answer is sampled exactly three clocks later, if `ready`
+            is 1. docs/circuit-worlds.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DRAW_BITS = 16
 
 
 class WorldSignature(Signature):
-    """The port of the agents' requests to their world, seen from the agents.
+    """The port for the agents' requests to their world, as seen from the agents.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class WorldSignature(Signature):
     Attributes
     ----------
     valid, agent : Out(1), Out(4)
-        An agent asks, at most one per clock; its number.
+        An agent's request, at most one per clock; the agent's number.
     state, action : Out, Out
-        Its state, and the action that it takes there. A state is a row or, with several planes, the
-        rows in all of them, the first one lowest.
+        The agent's state, and its action there. A state is a row or, with several planes, one row per
+        plane, the first one lowest.
     outcome, start : Out(16), Out(16)
-        Its random draws: uniform, independent, and new in each step.
+        The agent's random draws: uniform, independent, and new in each step.
     ready : In(1)
-        Three clocks after `valid`: this is the answer. Otherwise the agent asks again some clocks later,
-        with the same draws.
+        Three clocks after `valid`: the answer is valid. Otherwise the agent repeats its request some
+        clocks later, with the same draws.
     reward, next_state, terminated : In(signed), In, In(1)
         The answer; the reward is raw, a multiple of 2^-F.
     start_state : In
@@ -75,9 +75,9 @@ class WorldSignature(Signature):
 class Circuit(Component):
     """The world of a configuration whose ``acting.world`` is a file.
 
-    A SystemVerilog or Verilog file holds a module of its own name; a Python file a class ``World``, an
-    Amaranth component with a member ``world : In(WorldSignature(config))`` that is made with the
-    configuration.
+    A SystemVerilog or Verilog file contains a module with the file's name. A Python file contains a class
+    ``World``, an Amaranth component with a member ``world : In(WorldSignature(config))``, constructed
+    with the configuration.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class Circuit(Component):
 
 
 def check_circuit(config: Config) -> None:
-    """Raise ConfigError if a circuit's file does not exist, holds no World, or does not fit."""
+    """Raise ConfigError if a circuit's file does not exist, has no World, or does not fit."""
     if sources.circuit(config):
         Fragment.get(Circuit(config), GENERATED)
 
 
 def _kind(path: Path) -> type[Any]:
-    """Return the class of the circuit in a Python file."""
+    """Return the circuit's class from a Python file."""
     found: type[Any] | None = runpy.run_path(str(path)).get("World")
     if found is None:
         raise ConfigError(f"acting.world is {str(path)!r}; it must hold a class World")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 5x5 grid world as logic, without a table: an example of a world that is a circuit.
+// The 5x5 grid world as logic, without a table: an example of a circuit world.
 //
-// Function    Equal to the world `gridworld`, whose cells are numbered row by row from the upper left corner:
+// Function    Implements the world `gridworld`, whose cells are numbered row by row from the upper left corner:
 //
 //                 S....      S start, G goal: +1, H hole: -5, both end the episode; any other cell: -1
-//                 H..H.      actions: 0 up, 1 down, 2 left, 3 right; at the edge one stays
+//                 H..H.      actions: 0 up, 1 down, 2 left, 3 right; no move leaves the grid
 //                 .....
 //                 .H...
 //                 ..H.G

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents that act and learn on the chip, in a world from tables: the interleaved lane and its world.
+// Agents that act and learn on the chip, in a tabular world: the interleaved lane and its world.
 //
-// Function    After n steps of each agent, tables, contexts and counters equal those of the golden model bit for
-//             bit: ActingModel in qstep.golden.agents.
-// Timing      One slot a clock, see qs_agents.
-// Handshake   Bus and runs as in qs_agents; regions World and Starts of the bus write the world.
-// Reset       as qs_agents; the world keeps its contents.
+// Function    After n steps of each agent, tables, contexts and counters match the golden model bit for bit:
+//             ActingModel in qstep.golden.agents.
+// Timing      One slot per clock; see qs_agents.
+// Handshake   Bus and runs as in qs_agents; writes to the bus regions World and Starts load the world.
+// Reset       as in qs_agents; the world keeps its contents.
 // Hazards     none
 // Invariants  none of its own
 // Resources   docs/agents.md
@@ -15,16 +15,19 @@ module qs_acting
   import qs_agents_pkg::*;
   import qs_map_pkg::*;
 #(
-    parameter int unsigned States        = 32,  // as qs_agents and qs_world
+    parameter int unsigned States        = 32,  // as in qs_agents and qs_world
     parameter int unsigned Actions       = 4,
     parameter int unsigned Width         = 16,
     parameter int unsigned CoeffFraction = 15,
     parameter int unsigned Agents        = 16,
     parameter int unsigned Algorithm     = 0,
     parameter int unsigned Rounding      = 0,
+    // Generators pass one-bit parameters as 32-bit numbers.
+    // verilator lint_off WIDTHTRUNC
     parameter bit          SharedTable   = 0,
     parameter bit          Schedules     = 1,
     parameter bit          StepLimit     = 1,
+    // verilator lint_on WIDTHTRUNC
     parameter int unsigned Outcomes      = 1,
     parameter int unsigned Starts        = 1
 ) (
@@ -94,7 +97,7 @@ module qs_acting
       .world_restarts_o   (unused_restarts)
   );
 
-  // An access to the world happens in the clock in which it is done for the bus.
+  // An access to the world takes place in the clock that completes it on the bus.
   assign world_write = bus_done_o && bus_write_i && bus_region_i == RegionWorld;
   assign start_write = bus_done_o && bus_write_i && bus_region_i == RegionStarts;
 

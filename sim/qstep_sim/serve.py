@@ -1,8 +1,8 @@
-"""The simulated device as a serial port of this computer: a pty, or a TCP port for ``socket://``.
+"""The simulated device as a serial port on this computer: a pty, or a TCP port for ``socket://``.
 
-The device keeps its state between clients, and the simulation stops while it is idle. A TCP port
+The device keeps its state between clients, and the simulation pauses while it is idle. A TCP port
 serves one client at a time: the next one waits until the first has left, or has been silent for a
-second, then takes its place. A client's bytes stay in its own buffers until the device takes them.
+second. A client's bytes stay in its buffers until the device takes them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LINKS = ("pty", "tcp")
 """The kinds of port that can serve a device."""
 
 _CHUNK = 65536
-"""Most bytes of a client that wait for the device here, plus as many in the system's buffer."""
+"""Most bytes of a client that wait here for the device; the system's buffer holds as many again."""
 
 _SILENT_SECONDS = 1.0
 """Less than the time of a driver's first retries, so the next client is served in time."""
@@ -85,19 +85,19 @@ class _Tcp:
 
 
 def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None) -> None:
-    """Carry bytes between a device and a client until it leaves, or is silent while another waits.
+    """Carry bytes between a device and a client until the client leaves, or is silent while another waits.
 
     Parameters
     ----------
     device : SimPort
     channel : _Channel
     next_one : socket or None
-        Readable as soon as another client waits; None if there can be none.
+        Readable as soon as another client waits; None if there cannot be another.
     """
     outgoing = b""
     heard = time.monotonic()
     while True:
-        # An answer that the client does not take stalls the device, as a full line would.
+        # An answer that the client does not read stalls the device, as a full line would.
         must_wait = bool(outgoing) or device.idle
         silent = time.monotonic() - heard >= _SILENT_SECONDS
         reading: list[_Channel | socket.socket] = [channel] if device.waiting < _CHUNK else []
@@ -118,7 +118,7 @@ def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None
             heard = time.monotonic()
         if not outgoing:
             outgoing = device.read(0)
-    while not device.idle:  # received bytes are processed, as a board would
+    while not device.idle:  # process received bytes, as a board would
         device.read(0)
 
 
@@ -174,7 +174,7 @@ def serve(device: SimPort, link: str, port: int, ready: Callable[[str], None]) -
     link : str
         ``pty`` or ``tcp``. A TCP port listens on 127.0.0.1 only.
     port : int
-        TCP port, 0..65535; 0 takes a free one.
+        TCP port, 0..65535; 0 chooses a free one.
     ready : callable
         Called once with the name under which pyserial opens the port.
 

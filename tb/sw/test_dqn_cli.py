@@ -155,7 +155,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
          "prioritised is true; it must be false with plain code"),
         ("--torch-device tpu", TorchDeviceError, "it has cpu"),
         ("--seeds 2 --resume --out none", CheckpointError,
-         "none/seed-0/checkpoint.npz: cannot be read: "),
+         "none/seed-0/checkpoint.npz: there is no checkpoint to resume"),
         ("--seed 18446744073709551616", SystemExit, "18446744073709551616 is not in the range"),
     ],
 )  # fmt: skip

@@ -66,6 +66,7 @@ def test_threshold_of_one_is_never_reached_by_a_draw() -> None:
           for share in (-0.1, 1.1, float("nan"))),
         *(({"start": 0.1, "end": 0.2, "kind": kind},
            "epsilon end is 0.2; it must not be above epsilon start, 0.1") for kind in KINDS),
+        ({"start": 1.0, "end": 0.05}, "epsilon end is 0.05, but a constant epsilon stays at its start"),
     ],
 )  # fmt: skip
 def test_bad_schedules_are_refused(options: dict[str, object], message: str) -> None:

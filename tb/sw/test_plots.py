@@ -14,7 +14,7 @@ from qstep._io.pictures import write_pictures
 from qstep.envs import GridWorld, make, table_size
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
-from qstep.learn.plots import PolicyMap, draw_learning_curve, draw_policy
+from qstep.learn.plots import PolicyMap, draw_agents, draw_learning_curve, draw_policy
 from qstep.learn.result import History
 
 
@@ -161,3 +161,14 @@ def test_a_large_map_has_no_arrows_and_letters() -> None:
         axes = figure.axes[0]
         assert any(isinstance(part, Quiver) for part in axes.get_children()) == drawn
         assert bool(axes.texts) == drawn
+
+
+def test_returns_of_few_episodes_are_not_drawn_if_there_are_others() -> None:
+    def drawn(episodes: list[list[int]]) -> list[float]:
+        returns = np.array([[9.0, 7.0], [5.0, 3.0], [4.0, 2.0]])
+        columns = {"steps": np.array([1, 2, 3]), "episode_return": returns}
+        figure = draw_agents("run", columns | {"episodes": np.array(episodes)}, None)
+        return list(figure.axes[0].lines[0].get_ydata())
+
+    assert drawn([[1, 1], [11, 11], [30, 30]]) == [4.0, 3.0]
+    assert drawn([[1, 1], [2, 2], [3, 3]]) == [8.0, 4.0, 3.0]

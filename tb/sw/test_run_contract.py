@@ -218,7 +218,7 @@ def test_start_that_fails_leaves_nothing(name: str) -> None:
     typed, out, *_ = COMMANDS[name]
     Path("file").touch()
     for options, error, text in (
-        ("--resume", CheckpointError, f"{out}/checkpoint.npz: cannot be read: "),
+        ("--resume", CheckpointError, f"{out}/checkpoint.npz: there is no checkpoint to resume"),
         ("--resume --overwrite", RunFolderError, "--resume continues a run and --overwrite"),
         ("--out file/run", FileFormatError, "file/run: cannot be made"),
     ):

@@ -69,8 +69,9 @@ def pairs(draw: st.DrawFn) -> Pair:
     own = []
     for _ in range(draw(st.sampled_from([1, 2, 3]))):
         low, high = sorted((draw(share), draw(share)))
-        schedule = draw(st.sampled_from(KINDS)), draw(st.integers(1, 300))
-        epsilon = Epsilon(high, low, *schedule, draw(st.sampled_from(UNITS[:2])))
+        schedule = draw(st.sampled_from(KINDS[1:])), draw(st.integers(1, 300))
+        falling = Epsilon(high, low, *schedule, draw(st.sampled_from(UNITS[:2])))
+        epsilon = draw(st.sampled_from([Epsilon(high), falling]))
         alpha = draw(st.sampled_from([0.1, 0.5, 0.9])) * min(1.0, 2.0 ** (16 - bits))
         own.append(AgentSettings(alpha, 0.9, epsilon, draw(st.integers(0, 2**64 - 1))))
     return pair_of(

@@ -15,6 +15,7 @@ from qstep._io.workers import Here
 from qstep.errors import PrecisionWarning, WorldWarning
 from qstep.learn.plan import fitting_format
 from qstep.mdp.solve import solve, value_range
+from qstep.spec.fixed import Rounding
 
 FALLING = Epsilon(1, 0.05, "linear", 1000)
 UNDISCOUNTED = [AgentSettings(gamma=1.0, epsilon=FALLING)]
@@ -111,6 +112,27 @@ def test_values_without_a_bound_are_named(limit: int, held: str, steps: int) -> 
     )
     with pytest.warns(PrecisionWarning, match=said):
         assert str(fitting_format(endless(1, limit), UNDISCOUNTED)) == held
+
+
+@pytest.mark.parametrize("rounding", Rounding)
+def test_updates_that_nearest_rounding_loses_are_named(rounding: Rounding) -> None:
+    world, others = endless(9.0), {"gammas": [0.5], "formats": ["Q14.2"], "seeds": [1], "steps": 64}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PrecisionWarning)
+        rates = [AgentSettings(alpha, 0.5) for alpha in (0.01, 0.02, 0.5)]
+        result = qstep.train(
+            world, settings=rates, number_format="Q14.2", rounding=rounding, steps=64
+        )
+        alphas = [own.alpha for own in rates]
+        qstep.sweep(world, alphas=alphas, rounding=rounding, workers=Here(), **others)
+    text = (
+        "alpha is 0.01 in Q14.2 (pairs like it: 2), so an update for an error below 12.5 rounds to 0, "
+        "and the largest reward is 9; use a format with more fraction bits"
+    )
+    lost = rounding is Rounding.NEAREST
+    assert [str(each.message)[: len(text)] for each in said] == [text] * 2 * lost
+    if lost:
+        assert list(result.table.any(axis=(1, 2))) == [False, True, True]
 
 
 @pytest.mark.parametrize(

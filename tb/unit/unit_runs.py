@@ -5,7 +5,6 @@ from pathlib import Path
 
 from amaranth.back import verilog
 from tb.bench import BUILD, RTL, TB, Run
-from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep._io.files import make_folder, write_atomically
 from qstep.spec.agents import Acting
@@ -36,15 +35,15 @@ _BLOCKS = ",".join(
 
 
 def _blocks(**parameters: int) -> Run:
-    return Run("qs_agent_blocks_bench", _BLOCKS, parameters, build_args=(SLOTS_WAIVER,))
+    return Run("qs_agent_blocks_bench", _BLOCKS, parameters)
 
 
 def _acting(**parameters: int) -> Run:
-    return Run("qs_acting", "tb.unit.rtl_acting", parameters, build_args=(SLOTS_WAIVER,))
+    return Run("qs_acting", "tb.unit.rtl_acting", parameters)
 
 
 def _planes(**parameters: int) -> Run:
-    return Run("qs_agents", "tb.unit.rtl_planes", parameters, build_args=(SLOTS_WAIVER,))
+    return Run("qs_agents", "tb.unit.rtl_planes", parameters)
 
 
 def _requests(**parameters: int) -> Run:

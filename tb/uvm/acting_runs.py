@@ -1,7 +1,6 @@
 """The simulations that verify the interleaved lane."""
 
 from tb.bench import Run
-from tools.lint_rtl import SLOTS_WAIVER
 
 __all__ = ["ACTING", "OWNING", "SHARING"]
 
@@ -22,7 +21,6 @@ def _run(
             "Rounding": rounding,
             **more,
         },
-        build_args=(SLOTS_WAIVER,),
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from tb.bench import BUILD, RTL, TB, Run
 from tb.generated import whole
-from tools.lint_rtl import SLOTS_WAIVER
 
 from qstep import Acting, Config, Link, QFormat
 from qstep._io.files import make_folder, write_atomically
@@ -43,8 +42,8 @@ AGENTS = [
 ]
 """Devices with agents: a farm of three lanes."""
 
-_AGENTS_WAIVERS = (SLOTS_WAIVER, "-Wno-WIDTHTRUNC", "-Wno-VARHIDDEN")
-"""The generator passes one-bit parameters as 32-bit numbers, and its names are those of islands too."""
+_AGENTS_WAIVERS = ("-Wno-VARHIDDEN",)
+"""Generated islands use the names of the device around them."""
 
 
 def agents_run(config: Config) -> Run:

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _DIRECTIVE = re.compile(
     r"^\.\. (\w+):: ([\w.]+)(?:\((.*)\))?\n((?:   .*\n|\n(?=   ))*)", re.MULTILINE
 )
 _LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
+_PROPERTIES = property, cached_property
 _PROSE = ("Notes", "References", "Examples")
 
 
@@ -80,7 +82,7 @@ def _members(what: type, inherited: bool) -> Iterator[tuple[str, Any]]:
     for owner in what.__mro__ if inherited else (what,):
         for name, value in vars(owner).items():
             bare = getattr(value, "__func__", value)
-            documented = inspect.isfunction(bare) or isinstance(bare, property)
+            documented = inspect.isfunction(bare) or isinstance(bare, _PROPERTIES)
             if not name.startswith("_") and documented and _doc(bare) and name not in seen:
                 seen.add(name)
                 yield name, value
@@ -93,7 +95,7 @@ def _doc(what: Any) -> str:
 
 def _signature(name: str, what: Any) -> str:
     bare = getattr(what, "__func__", what)
-    if isinstance(bare, property):
+    if isinstance(bare, _PROPERTIES):
         return ""
     if inspect.isclass(bare) and issubclass(bare, BaseException | enum.Enum):
         return ""

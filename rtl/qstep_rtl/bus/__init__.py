@@ -1,1 +1,1 @@
-"""The lane on a bus: registers from one description, and the tops around them."""
+"""The lane on a bus: registers generated from one description, and the top modules around them."""

@@ -1,9 +1,9 @@
-"""The agents of a configuration as a separate module, ``qstep_agents``, for use behind a bus.
+"""The agents of a configuration as a separate module, ``qstep_agents``, to connect to a bus.
 
-Function    The ports of :class:`qstep_rtl.agents.Agents` one by one, with clock and reset.
+Function    Individual ports for those of :class:`qstep_rtl.agents.Agents`, plus clock and reset.
 Latency     See the agents.
 Throughput  See the agents.
-Reset       That of the agents, synchronous, while `rst` is 1.
+Reset       Resets the agents, synchronously, while `rst` is 1.
 Hazards     none
 Invariants  none
 """
@@ -18,7 +18,7 @@ from qstep.spec.config import Config
 from qstep.spec.tiles import Tiles
 from qstep_rtl.agents import Agents
 from qstep_rtl.handle_agents import AgentsSignature
-from qstep_rtl.invariants import as_verilog
+from qstep_rtl.invariants import as_verilog, unlinted
 from qstep_rtl.pins import connect_pins, pins_of
 from qstep_rtl.tile_coder import number_shapes
 
@@ -28,6 +28,19 @@ CORE = "qstep_agents"
 
 _NUMBER_BITS = 32
 
+_WAIVERS = (
+    "ASCRANGE",
+    "CASEINCOMPLETE",
+    "DECLFILENAME",
+    "PINMISSING",
+    "PROCASSINIT",
+    "UNUSEDSIGNAL",
+    "VARHIDDEN",
+    "WIDTHEXPAND",
+    "WIDTHTRUNC",
+)
+"""Lint rules that do not apply to generated Verilog; ``rtl/qstep_generated.vlt`` has the reasons."""
+
 
 class _Core(Component):
     def __init__(self, config: Config) -> None:
@@ -36,7 +49,7 @@ class _Core(Component):
             name: (In if member.flow == Out else Out)(member.shape)
             for name, member in AgentsSignature().members.items()
         }
-        # Always present, so that the surroundings are the same; without a world outside they are idle.
+        # Always present, so that one wrapper fits all; idle without an external world.
         at_pins = Config(
             *(config.states, config.actions, config.format),
             acting=Acting(world="pins"),
@@ -59,12 +72,12 @@ class _Core(Component):
                 _clipped(self.observation.word_select(k, _NUMBER_BITS), shape)
                 for k, shape in enumerate(number_shapes(tiles))
             )
-            m.d.comb += core.observation.eq(Cat(*numbers))  # instead of its words
+            m.d.comb += core.observation.eq(Cat(*numbers))  # replaces the unclipped words
         return m
 
 
 def _clipped(word: Value, shape: Shape) -> Value:
-    """Return the number of a shape that is nearest to a word."""
+    """Return a word, saturated to the range of a shape."""
     number, sign = word.as_signed(), word[-1]
     above = number[shape.width - 1 : -1]
     fits = Mux(sign, above.all(), ~above.any())
@@ -73,25 +86,25 @@ def _clipped(word: Value, shape: Shape) -> Value:
 
 
 def stream_tiles(config: Config) -> Tiles | None:
-    """Return the tiles through which agents see the observations at the streams."""
+    """Return the tile coding of the observations on the streams, if any."""
     acting = config.acting
     return acting.tiles if acting is not None and acting.is_at_pins else None
 
 
 def stream_planes(config: Config) -> int:
-    """Return the rows of a state at the streams: 1 where no states pass them."""
+    """Return the number of rows per state on the streams; 1 if they carry no states."""
     outside = config.acting is not None and config.acting.is_at_pins
     return config.planes if outside and stream_tiles(config) is None else 1
 
 
 def stream_numbers(config: Config) -> int:
-    """Return the numbers of an observation at the streams: 0 where none pass them."""
+    """Return how many numbers an observation has on the streams; 0 if they carry none."""
     tiles = stream_tiles(config)
     return 0 if tiles is None else len(tiles.coordinates)
 
 
 def record_bytes(config: Config) -> int:
-    """Return the bytes of a record, the least power of two that holds all rows or numbers."""
+    """Return the bytes per record: the least power of two that fits all rows or numbers."""
     numbers = stream_numbers(config)
     used = 16 + 4 * numbers if numbers else 14 + 2 * stream_planes(config)
     return 1 << (used - 1).bit_length()
@@ -99,4 +112,4 @@ def record_bytes(config: Config) -> int:
 
 def agents_core(config: Config) -> str:
     """Return the Verilog of the agents; it needs the sources of :func:`qstep_rtl.sources.rtl_files`."""
-    return as_verilog(_Core(config), CORE)
+    return unlinted(as_verilog(_Core(config), CORE), _WAIVERS)

@@ -1,4 +1,4 @@
-"""Writes the lane or the agents of a configuration on AXI: a top, its registers, and a manifest."""
+"""Writes a configuration's lane or agents for AXI: a top module, its registers, and a manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["STREAM_BYTES", "TOP", "block_of", "check_bus", "generate_axi", "wrap
 TOP = "qstep_axi"
 
 STREAM_BYTES = (4, 8, 16)
-"""Bytes that a beat of the streams can have."""
+"""Legal numbers of bytes per stream beat."""
 
 _FILESETS = {LANE: "bus_lane", AGENTS: "bus_agents"}
 
@@ -32,12 +32,12 @@ _Ports = dict[str, dict[str, Any]]
 
 
 def block_of(config: Config) -> str:
-    """Return the name of the register block that a configuration has on a bus."""
+    """Return the name of a configuration's register block on a bus."""
     return LANE if config.acting is None else AGENTS
 
 
 def wrapper_paths(block: str) -> list[Path]:
-    """Return the hand-written sources around lane or agents, leaves first, without the registers."""
+    """Return the hand-written sources of the wrapper, leaves first, without the registers."""
     return sources.fileset("bus", _FILESETS[block])
 
 
@@ -58,7 +58,7 @@ def check_bus(config: Config) -> None:
 
 
 def _channel(prefix: str, **bits: int) -> _Ports:
-    """Return the ports of a channel into the device: the only output is ready."""
+    """Return the ports of a channel into the device; its only output is ready."""
     return {
         f"{prefix}{name}": {"direction": "output" if name == "ready" else "input", "bits": size}
         for name, size in {"valid": 1, "ready": 1, **bits}.items()
@@ -121,7 +121,7 @@ def _top(config: Config, stream_bytes: int, ports: _Ports) -> str:
 
 
 def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifest:
-    """Write ``qstep_axi.sv`` with all its sources, documents of its registers, and a manifest.
+    """Write ``qstep_axi.sv`` with all its sources, register documentation, and a manifest.
 
     ``qstep_axi.f`` lists the files in compile order, for command lines. :mod:`qstep_rtl.bus.start` adds
     a bench and a first transaction in C.
@@ -133,18 +133,18 @@ def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifes
     folder : Path
         The folder to write to; created if necessary.
     stream_bytes : int
-        Bytes of a beat of the streams: 4, 8 or 16.
+        Bytes per stream beat: 4, 8 or 16.
 
     Returns
     -------
     Manifest
-        The content of ``manifest.json``; its sources, generated ones too, are in compile order.
+        The content of ``manifest.json``; its sources, including generated ones, are in compile order.
 
     Raises
     ------
     ConfigError
-        `stream_bytes` is another number, or the agents have several lanes, a clock of their own, the
-        host as their world, or no room.
+        `stream_bytes` has another value, or the agents have several lanes, a separate clock or a live
+        world, or do not fit.
     FileFormatError
         The folder cannot be written.
     """

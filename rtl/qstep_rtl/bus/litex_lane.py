@@ -20,15 +20,15 @@ _BEAT = 4
 
 
 class LiteXLane(LiteXModule):  # pragma: no cover: simulated by make flows
-    """The lane on AXI, with a register into which a CPU writes transitions.
+    """The lane on AXI, with a register to which a CPU writes transitions.
 
-    ``docs/buses.md`` has the registers behind `bus` and the four words of a transition. Results are
-    discarded: the CPU reads the table.
+    ``docs/buses.md`` describes the registers on `bus` and the four words of a transition. Results are
+    discarded; the CPU reads the table instead.
 
     Parameters
     ----------
     platform : litex.build.generic_platform.GenericPlatform
-        Gets the sources.
+        Receives the sources.
     config : Config
         The lane.
     folder : Path
@@ -39,8 +39,8 @@ class LiteXLane(LiteXModule):  # pragma: no cover: simulated by make flows
     bus : AXILiteInterface
         The registers, for ``soc.bus.add_slave``.
     word : CSRStorage
-        The next word of a transition. A write never waits: there is room for 16 words, and the lane
-        takes one per clock unless settings or a table access hold it up.
+        The next word of a transition. A write never waits: a FIFO buffers 16 words, and the lane accepts
+        one per clock unless settings or a table access stall it.
     """
 
     def __init__(self, platform: Any, config: Config, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""Everything generated from the descriptions of registers, ``rtl/bus/qs_*_regs.rdl``, by PeakRDL.
+"""Everything that PeakRDL generates from the register descriptions, ``rtl/bus/qs_*_regs.rdl``.
 
-The register block, the C header, the HTML page and the test bench's knowledge are generated here;
-none of them is written by hand or kept in the repository.
+The register block, the C header, the HTML page and the test bench's register map are generated here;
+none of them is hand-written or kept in the repository.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
 from systemrdl.node import RegNode
 
+from qstep_rtl.invariants import unlinted
 from qstep_rtl.sources import source
 
 __all__ = [
@@ -37,13 +38,13 @@ LANE, AGENTS = "qs_lane_regs", "qs_agents_regs"
 """Names of the descriptions, and of the generated modules."""
 
 _COMMON = "qs_bus_regs"
-"""What both have."""
+"""The description that both share."""
 
 ADDRESS_BITS = 12
 """Address bits of the bus: more than the map needs, so its last word is unused (``qs_bus_guard``)."""
 
 _WAIVERS = ("MULTIDRIVEN", "UNUSEDSIGNAL", "UNUSEDPARAM")
-"""Lint rules: PeakRDL drives members of a structure in separate processes, and leaves some unread."""
+"""Waived lint rules: PeakRDL drives structure members in separate processes, and leaves some unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,11 @@ class Register:
     address : int
         Address of its first byte.
     size : int
-        Bytes, 4 or 8.
+        Size in bytes, 4 or 8.
     fields : dict of str to (int, int)
-        Lowest bit and number of bits of each field.
+        Lowest bit and width of each field.
     readable, writable : bool
-        By software.
+        Whether software can read or write it.
     """
 
     address: int
@@ -70,17 +71,17 @@ class Register:
 
 
 def header_name(block: str) -> str:
-    """Return the name of the C header of a description."""
+    """Return the name of a description's C header."""
     return f"{block}.h"
 
 
 def page_name(block: str) -> str:
-    """Return the file to open for the page about a description, which is a folder."""
+    """Return the start page of a description's HTML folder."""
     return f"{block}_html/index.html"
 
 
 def compiled(block: str) -> Any:
-    """Return a description as the root node of systemrdl-compiler."""
+    """Compile a description, and return systemrdl-compiler's root node."""
     compiler = RDLCompiler()
     for kind in ALL_UDPS:
         compiler.register_udp(kind, soft=False)
@@ -90,7 +91,7 @@ def compiled(block: str) -> Any:
 
 
 def registers(block: str) -> dict[str, Register]:
-    """Return every register of a description by its name, in the order of addresses."""
+    """Return a description's registers by name, in address order."""
     return {
         node.inst_name: Register(
             node.absolute_address,
@@ -116,17 +117,12 @@ def write_block(block: str, folder: Path) -> list[Path]:
     )
     paths = [folder / f"{block}_pkg.sv", folder / f"{block}.sv"]
     for path in paths:
-        text = path.read_text(encoding="utf-8")
-        off, on = (
-            "".join(f"// verilator lint_{way} {rule}\n" for rule in _WAIVERS)
-            for way in ("off", "on")
-        )
-        path.write_text(off + text + on, encoding="utf-8")
+        path.write_text(unlinted(path.read_text(encoding="utf-8"), _WAIVERS), encoding="utf-8")
     return paths
 
 
 def write_documents(block: str, folder: Path) -> None:
-    """Write the C header of a description and the page about it."""
+    """Write a description's C header and HTML page."""
     root = compiled(block)
     CHeaderExporter().export(root, str(folder / header_name(block)))
     HTMLExporter().export(root, str((folder / page_name(block)).parent))

@@ -1,6 +1,6 @@
-"""What an integrator starts from: an instantiation template, a bench and a first transaction in C.
+"""A starting point for integrators: an instantiation template, a bench and a first transaction in C.
 
-The bench and the C file are those of ``rtl/bench``; their constants are generated.
+The bench and the C file come from ``rtl/bench``; their constants are generated.
 """
 
 from __future__ import annotations
@@ -15,11 +15,21 @@ from qstep_rtl import sources
 from qstep_rtl.bus.agents_core import record_bytes, stream_numbers
 from qstep_rtl.bus.registers import AGENTS, LANE, registers
 
-__all__ = ["BENCH", "CONFIG", "FIRST", "INSTANCE", "start_files"]
+__all__ = ["BENCH", "CONFIG", "FILES", "FIRST", "INSTANCE", "start_files"]
 
 BENCH, FIRST, INSTANCE = "qstep_axi_bench.v", "qstep_axi_first.c", "qstep_axi_instance.vh"
+SIGNALS, TASKS, HEADER = "qstep_axi_signals.vh", "qs_axi_bench.vh", "qstep_axi_first.h"
 CONFIG = "qstep_axi_config"
 """Constants of a configuration, with the suffix .vh for the bench and .h for C."""
+
+FILES = {
+    INSTANCE: "its instantiation, to copy",
+    BENCH: "a bench",
+    **dict.fromkeys((SIGNALS, TASKS, f"{CONFIG}.vh"), "included by the bench"),
+    FIRST: "a first transaction, for C",
+    **dict.fromkeys((HEADER, f"{CONFIG}.h"), "included by the first transaction"),
+}
+"""The files and what each of them is."""
 
 _STEMS = {LANE: "qs_axi_lane", AGENTS: "qs_axi_agents"}
 _GAMMA = 0.9
@@ -28,24 +38,25 @@ _GAMMA = 0.9
 def start_files(
     config: Config, block: str, top: str, ports: dict[str, dict[str, Any]], stream_bytes: int
 ) -> dict[str, bytes]:
-    """Return the content of each file by its name; parameters as for ``generate_axi``."""
+    """Return the content of each file by name; parameters as for ``generate_axi``."""
     folder = sources.RTL / "bench"
     constants, digest = _constants(config), config.digest[:16]
     texts = {
         INSTANCE: _instance(top, ports),
+        SIGNALS: _signals(ports),
         f"{CONFIG}.vh": _verilog(block, digest, {**constants, "STREAM_BYTES": stream_bytes}),
         f"{CONFIG}.h": _c(digest, constants),
         BENCH: (folder / f"{_STEMS[block]}_bench.v").read_text(encoding="utf-8"),
         FIRST: (folder / f"{_STEMS[block]}_first.c").read_text(encoding="utf-8"),
     }
-    for name in ("qs_axi_bench.vh", "qstep_axi_first.h"):
+    for name in (TASKS, HEADER):
         texts[name] = (folder / name).read_text(encoding="utf-8")
     return {name: text.encode() for name, text in texts.items()}
 
 
 def _constants(config: Config) -> dict[str, int]:
-    # The greatest alpha up to a half that is a power of two. The reward is a multiple of 1 / alpha, or 0
-    # where the format holds none, so that the first update is exact whatever the rounding.
+    # alpha is the greatest power of two up to a half that fits. The reward is a multiple of 1 / alpha, or
+    # 0 if none fits the format, so that the first update is exact in every rounding mode.
     bits, most = config.coefficient_bits, config.format.maximum
     shift = max(1, bits - COEFFICIENT_WIDTH + 1)
     c = coefficients(2.0**-shift, _GAMMA, bits)
@@ -79,14 +90,23 @@ def _map() -> dict[str, int]:
     return places
 
 
-def _instance(top: str, ports: dict[str, dict[str, Any]]) -> str:
-    lines = ["// Copy this into a module of yours, or include it."]
+def _signals(ports: dict[str, dict[str, Any]]) -> str:
+    """Return a declaration of each signal, as a bench drives or reads it."""
+    lines = []
     for name, port in ports.items():
         kind = "reg " if port["direction"] == "input" else "wire"
         bits = f"[{port['bits'] - 1}:0] " if port["bits"] > 1 else ""
-        lines.append(f"  {kind} {bits}{name};")
-    joined = ",\n".join(f"      .{name}({name})" for name in ports)
-    return "\n".join([*lines, "", f"  {top} u_qstep (", joined, "  );", ""])
+        lines.append(f"  {kind} {bits}{name};\n")
+    return "".join(lines)
+
+
+def _instance(top: str, ports: dict[str, dict[str, Any]]) -> str:
+    lines = ["  // Copy this into your module, or include it where the signals have these names."]
+    lines.append(f"  {top} u_qstep (")
+    for number, (name, port) in enumerate(ports.items(), 1):
+        comma = "," if number < len(ports) else ""
+        lines.append(f"      .{name}({name}){comma}  // {port['direction']}, {port['bits']} bit")
+    return "\n".join([*lines, "  );", ""])
 
 
 def _verilog(block: str, digest: str, constants: dict[str, int]) -> str:

@@ -1,8 +1,8 @@
-"""Built files, kept between runs.
+"""A cache of built files.
 
-An entry is one file named ``KEY-CHECKSUM.suffix``, so any reader can tell whether it is whole. Some
-entries are shared objects that will be loaded, and a checksum does not say who made them. Therefore no
-other user may be able to write an entry or the folder.
+An entry is one file named ``KEY-CHECKSUM.suffix``, so any reader can tell whether it is intact. Some
+entries are shared objects that will be loaded, and a checksum does not tell who built them. So no other
+user may have write access to an entry or the folder.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LOCK = ".lock"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Kept(type(Path())):  # type: ignore[misc] # the class of this system's paths
-    """A file of the cache; pickled for another machine, it carries its content to the cache there."""
+class Kept(type(Path())):  # type: ignore[misc] # the platform's path class
+    """A cached file; its pickle carries the content into the cache of another machine."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (self.name, self.read_bytes())
@@ -46,12 +46,12 @@ def folder() -> Path:
 
 
 def prepare() -> Path:
-    """Return the cache folder, created for this user alone if it does not exist.
+    """Return the cache folder; create it, private to this user, if it does not exist.
 
     Raises
     ------
     QStepError
-        It cannot be created, belongs to another user, or others may write to it.
+        The folder cannot be created, belongs to another user, or is writable by others.
     """
     place = folder()
     with _failures_named(place):
@@ -66,24 +66,24 @@ def prepare() -> Path:
 
 
 def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
-    """Return the file kept under `key`, made first if it is absent or damaged.
+    """Return the file cached under `key`; build it first if it is absent or damaged.
 
-    One process makes it, and others wait for it. A read-only cache still serves its entries.
+    One process builds it while others wait. A read-only cache still serves its entries.
 
     Parameters
     ----------
     key : str
         Hexadecimal digest of everything that the file depends on.
     suffix : str
-        Ending of the file's name, with its dot.
+        Suffix of the file name, including the dot.
     make : callable
-        Called with an empty folder that is removed afterwards; returns the file that it made there.
+        Called with an empty folder, removed afterwards; returns the file that it built there.
 
     Raises
     ------
     QStepError
-        The cache folder cannot be written, belongs to another user, or others may write to it; or the
-        entry is to be loaded, and the file system is mounted ``noexec``.
+        The cache folder cannot be written, belongs to another user, or is writable by others; or the
+        entry is a shared object, and the file system is mounted ``noexec``.
     """
     found = find(key, suffix)
     if found is not None:
@@ -120,12 +120,12 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
 
 
 def load(entry: Path) -> ctypes.CDLL:
-    """Return the shared object of an entry, loaded.
+    """Load the shared object of an entry.
 
     Raises
     ------
     QStepError
-        It cannot be loaded.
+        The entry cannot be loaded.
     """
     try:
         return ctypes.CDLL(str(entry))
@@ -136,16 +136,16 @@ def load(entry: Path) -> ctypes.CDLL:
 
 
 def may_execute(place: Path) -> bool:
-    """Whether the file system of a folder is mounted so that code may be loaded from it."""
+    """Whether code may be loaded from a folder: its file system is not mounted ``noexec``."""
     return os.name != "posix" or not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
 @cache
 def lend() -> None:
-    """Give the tools that this process starts a folder for caches of their own.
+    """Give the tools that this process starts a writable folder for their caches.
 
-    That is the user's, as usual; where it cannot be written, QStep's; otherwise one that is removed when
-    this process ends.
+    They use the user's cache folder; if it is not writable, QStep's; otherwise a temporary one, removed
+    when this process ends.
     """
     usual = platformdirs.user_cache_path()
     with contextlib.suppress(OSError):
@@ -161,13 +161,13 @@ def lend() -> None:
 
 
 def find(key: str, suffix: str) -> Kept | None:
-    """Return the file kept under `key` if it is present and whole; errors as for :func:`fetch`."""
+    """Return the file cached under `key` if it is present and intact; raises as :func:`prepare`."""
     found, _ = _look(prepare(), key, suffix)
     return None if found is None else Kept(found)
 
 
 def _received(name: str, content: bytes) -> Kept:
-    """Put a file of another machine's cache into this one's."""
+    """Store a file from another machine's cache in this one's."""
 
     def make(folder: Path) -> Path:
         (folder / name).write_bytes(content)
@@ -178,7 +178,7 @@ def _received(name: str, content: bytes) -> Kept:
 
 
 def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
-    """Return a whole entry of a key, if there is one, and the other files with its name."""
+    """Return an intact entry of a key, or None, and the damaged ones found before it."""
     damaged: list[Path] = []
     for entry in place.glob(f"{key}-*{suffix}"):
         content = _content(entry)
@@ -203,7 +203,7 @@ def _is_private(status: os.stat_result) -> bool:
     """Whether only this user and the administrator may write to a file or folder."""
     if (
         os.name != "posix"
-    ):  # pragma: no cover: a user's folders are private there, and modes say nothing
+    ):  # pragma: no cover: user folders are private there, and modes say nothing
         return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _BY_OTHERS
 

@@ -1,9 +1,9 @@
-"""Checkpoints, and the folder of a run that holds one.
+"""Checkpoints, and the run folders that contain them.
 
-A checkpoint is everything that the rest of a run depends on, in one file that is whole or refused.
+A checkpoint is one file with everything that the rest of a run depends on.
 
-The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it. A
-file that was truncated or changed is refused. At every moment the old or the new file is in place.
+The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it, so
+a truncated or modified file is rejected. Writing is atomic: either the old or the new file is in place.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _KIND = "qstep checkpoint 3"
 _DIGEST_BYTES = 64
 _HEAD = "head"
 _MOST_NAMED = 5
-"""Most differences that a message names; in another command's checkpoint everything differs."""
+"""Maximum number of differences that a message names; another command's checkpoint differs in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A run between two steps.
+    """The state of a run between two steps.
 
     Attributes
     ----------
     head : dict
-        Plain values: counters, states of generators, seconds.
+        Plain values: counters, generator states, seconds.
     arrays : dict of str to ndarray
         The name ``head`` is reserved.
     """
@@ -83,7 +83,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
-    """Return a checkpoint and the identity of its run, of any kind.
+    """Read any run's checkpoint; return (identity, checkpoint).
 
     Raises
     ------
@@ -101,13 +101,13 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
         )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
-            # Uncompressed parts cannot unpack to more than the file holds.
+            # Uncompressed members cannot expand beyond the size of the file.
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
                 raise ValueError("a part is compressed")
             arrays = {
                 name.removesuffix(".npy"): decoded(file.read(name)) for name in file.namelist()
             }
-        # As bytes, since NumPy makes a string also of numbers that are no characters.
+        # Encoded first: NumPy also makes strings of invalid code points, which this rejects.
         head = json.loads(str(arrays.pop(_HEAD)).encode())
         if head["kind"] == _KIND and not all(
             isinstance(head[name], dict) for name in ("identity", "head")
@@ -124,7 +124,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
 
 
 def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Raise CheckpointError if the identity of a checkpoint, `there`, is not `identity`.
+    """Raise CheckpointError if a checkpoint's identity, `there`, differs from `identity`.
 
     The message names the fields that differ, with both values in full.
     """
@@ -157,20 +157,21 @@ def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, A
 def check_parts(
     there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
 ) -> None:
-    """Compare the parts of a checkpoint, its head or its arrays, with those of a valid one.
+    """Check a checkpoint's head or arrays against a valid checkpoint's.
 
     Parameters
     ----------
     there : mapping
-        May have more parts.
+        Parts of the checkpoint; extra ones are allowed.
     here : mapping
+        Parts of the valid one.
     any_length : collection of str
         Names of arrays that may have any number of rows.
 
     Raises
     ------
     CheckpointError
-        A part is missing, or is of another type or shape; the message names it.
+        A part is missing or has the wrong type or shape; the message names it.
     """
     for name, part in here.items():
         if name not in there:
@@ -193,26 +194,26 @@ def _what(part: Any, any_length: bool) -> str:
 
 @contextlib.contextmanager
 def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
-    """Create the folder of a run, and keep other runs out of it until the end.
+    """Create the folder of a run, and lock it against other runs until the end.
 
-    A folder that stays empty is removed again.
+    A new folder that stays empty is removed.
 
     Parameters
     ----------
     folder : Path
     resume, overwrite : bool
-        Whether an existing run is resumed, or may be replaced.
+        Whether to resume an existing run; whether to replace it.
 
     Yields
     ------
     Path
-        The checkpoint: if that file exists, the folder holds a run.
+        Path of the checkpoint; if that file exists, the folder contains a run.
 
     Raises
     ------
     RunFolderError
-        Another process, which the message names, is running there; or the folder holds a run and
-        neither `resume` nor `overwrite`, or both, are given.
+        Another process, which the message names, is using the folder; the folder contains a run and
+        neither `resume` nor `overwrite` is set; or both are set.
     FileFormatError
         The folder cannot be created or written.
     """

@@ -1,20 +1,20 @@
-"""How QStep compiles functions: with Numba, cached on disk, never out of date.
+"""Compile functions with Numba, cached on disk and never stale.
 
 Numba caches machine code next to a function's module and reuses it while that file is unchanged,
-although constants and functions of other modules are compiled in as well. Here the cache depends on
-everything that the code can come from: the text of the module and of every module of these packages that
-it imports at load time, directly or indirectly. If any of these changes, the function is compiled again.
+although constants and functions of other modules are compiled in as well. Here cached code
+also depends on the text of every module of these packages that the module imports at load time, directly
+or indirectly. If any of these files changes, the function is recompiled.
 
-Numba chooses the name of a new file of machine code, enters it into the function's index, and only then
-writes the file. Processes that compile the same function at once, for different types, would get each
+Numba picks the name of a new machine-code file, adds it to the function's index, and only then writes
+the file. Processes that compile the same function concurrently for different types would get each
 other's code, so a lock is held meanwhile.
 
-The symbols in machine code contain numbers of functions and of record types, and Numba counts both anew
-in each process. A process that loads code of two others would take equal symbols for one function, so
-functions are counted from a random number here.
+Symbols in machine code contain IDs of functions and record types, which Numba restarts in each process.
+A process that loads code from two others could mistake equal symbols for the same function, so function
+IDs start at a random number here.
 
-If Numba can write neither beside the modules nor in the user's home, the cache folder of QStep takes its
-files. If that cannot be written either, nothing is cached, and every process compiles.
+If Numba can write neither next to the modules nor in the user's home, its files go to QStep's cache
+folder. If that is not writable either, nothing is cached, and every process compiles.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from numba.extending import is_jitted
 __all__ = ["cache_of_compiled", "compiled"]
 
 _PLACE = Path(__file__).parents[2]
-"""Where the packages are whose modules code may depend on."""
+"""Folder of the packages whose modules code may depend on."""
 
 _PACKAGES = ("qstep", "qstep_bench")
 
@@ -51,19 +51,19 @@ def compiled(function: Callable[..., Any], /) -> Any: ...
 @overload
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile a function of these packages in Numba's nopython mode, releasing Python's lock.
+    """Compile a function of these packages in Numba's nopython mode, releasing the GIL.
 
     Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``. With
-    ``noalias=True`` no two of the arrays that it is given may share memory, as with C's ``restrict``:
-    loops over them may then become vector instructions. `sources` are files of further
-    functions that are compiled in, which the module imports only by a string.
+    ``noalias=True`` no two array arguments may share memory, as with C's ``restrict``, so loops over
+    them can be vectorised. `sources` are the files of further compiled-in functions, which the module
+    imports only through a string.
     """
     if function is None:
         return partial(compiled, **options)
     noalias, sources = options.pop("noalias", False), options.pop("sources", ())
     made = njit(nogil=True, **options)(function)
-    # Numba has no public access to what follows; if a later version renames it, this fails at once.
-    if is_jitted(made) and noalias:  # the first is false with NUMBA_DISABLE_JIT
+    # Numba has no public access to these attributes; if a later version renames one, this fails at once.
+    if is_jitted(made) and noalias:  # is_jitted is false with NUMBA_DISABLE_JIT
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
     if is_jitted(made) and _enable_caching(made):
         index = made._cache._cache_file
@@ -85,7 +85,7 @@ def _no_alias(customize: Callable[[Any], Any], flags: Any) -> Any:
 
 
 def cache_of_compiled() -> Path | None:
-    """Return where the machine code of compiled functions is kept; None if nothing is cached."""
+    """Return the folder of cached machine code; None if nothing is cached."""
     made = compiled(lambda: None)
     if not is_jitted(made) or made._cache.cache_path is None:
         return None
@@ -93,7 +93,7 @@ def cache_of_compiled() -> Path | None:
 
 
 def _enable_caching(made: Any) -> bool:
-    """Let a function be cached where Numba finds a folder, or in QStep's; return whether it is."""
+    """Cache a function in the folder that Numba finds, or in QStep's; return whether it is cached."""
     try:
         made.enable_caching()
     except RuntimeError:  # Numba finds no folder
@@ -114,7 +114,7 @@ def _enable_caching(made: Any) -> bool:
 
 @contextmanager
 def _locked(lock: str) -> Iterator[None]:
-    """Hold a lock, unless its folder cannot be written: then nobody changes what is there."""
+    """Hold a lock, unless its folder is not writable: nobody can then change its content."""
     with ExitStack() as held:
         with suppress(OSError):
             held.enter_context(FileLock(lock))  # a new one: a forked process cannot use ours
@@ -122,7 +122,7 @@ def _locked(lock: str) -> Iterator[None]:
 
 
 def _load(load: Callable[..., Any], lock: str, index: Any, *what: Any) -> Any:
-    """Load machine code; forget what was kept for types of modules that no longer exist."""
+    """Load machine code; clear the index if it refers to types of modules that no longer exist."""
     try:
         with _locked(lock):
             return load(*what)
@@ -132,13 +132,13 @@ def _load(load: Callable[..., Any], lock: str, index: Any, *what: Any) -> Any:
 
 
 def _save(save: Callable[..., None], lock: str, *what: Any) -> None:
-    """Keep machine code unless it cannot be written, for example because the disk is full."""
+    """Save machine code, unless it cannot be written, for example because the disk is full."""
     with _locked(lock), suppress(OSError):
         save(*what)
 
 
 def _text_behind(*paths: Path) -> str:
-    """SHA-256 over the names and texts of files and of all modules that they depend on."""
+    """Return the SHA-256 of the names and texts of files and of all modules that they depend on."""
     found, left = set(paths), list(paths)
     while left:
         new = _imported(left.pop()) - found
@@ -152,7 +152,7 @@ def _text_behind(*paths: Path) -> str:
 
 @cache
 def _imported(path: Path) -> frozenset[Path]:
-    """Files of the modules of these packages that a file imports at load time."""
+    """Return the files of the modules of these packages that a file imports at load time."""
     names: set[str] = set()
     for node in _run_on_loading(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Modules that need an optional package."""
+"""Imports of modules that need an optional package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["load", "remedy"]
 
 
 def load(module: str, extra: str) -> Any:
-    """Import a module, by name, that needs a package of an optional extra.
+    """Import a module by name that needs a package from an optional extra.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def load(module: str, extra: str) -> Any:
 def remedy(extra: str | None) -> str:
     """Return how to install QStep with an optional extra, or without one, into this environment.
 
-    QStep is not on PyPI, so the command names the checkout or the wheel from which pip installed it. If
-    that is gone or unknown, the command is for a checkout.
+    QStep is not on PyPI, so the command names the checkout or wheel from which pip installed it. If that
+    is gone or unknown, the command is for a checkout.
     """
     source, editable = _source()
     where, target = ("", str(source)) if source else (" in a checkout of QStep", ".")
@@ -55,7 +55,7 @@ def remedy(extra: str | None) -> str:
 
 
 def _source() -> tuple[Path | None, bool]:
-    """Return the folder or wheel that QStep was installed from, and whether it is editable."""
+    """Return the folder or wheel that QStep was installed from, and whether the install is editable."""
     try:
         found = json.loads(metadata.distribution("qstep").read_text("direct_url.json") or "{}")
     except metadata.PackageNotFoundError:

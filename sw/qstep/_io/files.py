@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all, and their folders."""
+"""Atomically written files, file locks and folders."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""With these flags no link is followed and no pipe waited for; Windows has neither."""
+"""Flags that neither follow a link nor wait for a pipe; Windows has neither flag."""
 
 written: list[Path] = []
-"""The files that this process wrote, so that a command that is stopped can name them."""
+"""Files that this process wrote, so that an interrupted command can name them."""
 
 _NAME_BYTES = 300
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents; an existing one is left as it is.
+    """Create a folder and its parents; leave an existing one unchanged.
 
     Raises
     ------
     FileFormatError
-        The folder cannot be created there.
+        The folder cannot be created.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Create the folder of a file that is written later, and fail now if writing is impossible.
+    """Create the folder of a file to be written later, and fail now if writing is impossible.
 
     Raises
     ------
@@ -93,13 +93,13 @@ def read_text(path: str | Path, most: int) -> str:
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file so that a crash at any moment leaves either the old or the new one.
 
-    A symbolic link stays, and its target is replaced. A device, a pipe or a socket is written to
-    directly. Files left behind by killed writers of the same file are removed.
+    A symbolic link is kept, and its target replaced. Devices, pipes and sockets are written directly.
+    Temporary files of killed writers of the same file are removed.
 
     Raises
     ------
     FileFormatError
-        The file cannot be written there.
+        The file cannot be written.
     """
     try:
         path = Path(path)
@@ -116,24 +116,24 @@ def write_atomically(path: str | Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock of a file that is made for it, and removed at the end; a kill ends the lock too.
+    """Hold a lock file, created here and removed at the end; killing the process releases the lock.
 
     Parameters
     ----------
     path : Path
-        Names this process while it holds the lock.
+        The lock file, which names this process while it is held.
     wait : bool
         Wait until the lock is free.
 
     Yields
     ------
     bool
-        False if the file system has no locks: other processes may be here too.
+        False if the file system has no locks, so other processes may be active too.
 
     Raises
     ------
     BlockingIOError
-        Another process, which is the message, holds the lock, and `wait` is false.
+        Another process, which the message names, holds the lock, and `wait` is false.
     OSError
         The file cannot be created.
     """
@@ -156,7 +156,7 @@ def locked(path: Path, wait: bool = False) -> Iterator[bool]:
 
 
 def _lock(descriptor: int, wait: bool = False) -> bool | None:
-    """Lock a file open for writing until it is closed; return if it was free, None without locks."""
+    """Lock an open, writable file until it is closed; return whether it was free, None without locks."""
     try:
         return lock_descriptor(descriptor, blocking=wait)
     except OSError:
@@ -164,12 +164,12 @@ def _lock(descriptor: int, wait: bool = False) -> bool | None:
 
 
 def _is_linked(descriptor: int) -> bool:
-    """Whether an open file still has a name; another process may have removed it before the lock."""
+    """Whether an open file still has a name; another process may have removed it earlier."""
     return os.fstat(descriptor).st_nlink > 0
 
 
 def _mode(path: Path) -> int | None:
-    """Return type and permissions of a path's target, or None if there is none."""
+    """Return type and permissions of a path's target, or None if it does not exist."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -177,7 +177,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, mode: int, data: bytes) -> None:
-    """Create or replace a regular file by renaming another one beside it."""
+    """Create or replace a regular file by renaming a temporary one in its folder."""
     _remove_left_behind(path)
     beside, descriptor = _open_beside(path, stat.S_IMODE(mode))
     try:
@@ -192,7 +192,7 @@ def _replace(path: Path, mode: int, data: bytes) -> None:
 
 
 def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
-    """Create and lock a new file beside another one, under an unpredictable name."""
+    """Create and lock a temporary file in a file's folder, under an unpredictable name."""
     while True:
         beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -202,7 +202,7 @@ def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove unlocked files that :func:`_open_beside` left beside a file: their writers have ended."""
+    """Remove unlocked files that :func:`_open_beside` created for a file; their writers have ended."""
     ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}")
     for name in filter(ours.fullmatch, os.listdir(path.parent)):
         beside = path.with_name(name)

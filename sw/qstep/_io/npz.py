@@ -1,5 +1,5 @@
-"""Arrays in ``.npz`` files: the same bytes for the same arrays; nothing is unpickled, or unpacked
-beyond the limit."""
+"""Arrays in ``.npz`` files: the same arrays give the same bytes; nothing is unpickled, or unpacked
+beyond a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qstep.errors import FileFormatError
 __all__ = ["MOST_BYTES", "archived", "decoded", "load_arrays"]
 
 MOST_BYTES = 1 << 31
-"""Most bytes that the arrays of a file may have together: 60 million transitions in NumPy's types."""
+"""Maximum total size of a file's arrays in bytes: 60 million transitions in NumPy's types."""
 
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADER_READERS = {
@@ -27,7 +27,7 @@ _HEADER_READERS = {
 
 
 def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return the content of a ``.npz`` file; NumPy writes no time into it."""
+    """Return the content of a ``.npz`` file; NumPy writes no timestamps."""
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -36,13 +36,13 @@ def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
 def load_arrays(
     path: str | Path, names: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, NDArray[Any]]:
-    """Read the named arrays of a ``.npz`` file, and those of `optional` that it has; all are read-only.
+    """Read the arrays `names` of a ``.npz`` file, and any of `optional` that it has; all are read-only.
 
     Raises
     ------
     FileFormatError
         The file is absent, not a ``.npz``, damaged, pickled, lacks one of the arrays, or would unpack
-        to more than :data:`MOST_BYTES`, which is checked before anything is unpacked.
+        to more than :data:`MOST_BYTES` (checked before unpacking).
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -62,16 +62,16 @@ def load_arrays(
             return {name: decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
     except FileFormatError:
         raise
-    except Exception as cause:  # damage raises any of a dozen exceptions, which no library lists
+    except Exception as cause:  # damage raises any of a dozen exceptions, all undocumented
         why = str(cause) or type(cause).__name__
         raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Read a member as a whole: only then does zipfile compare its checksum.
+    """Read a whole member: otherwise zipfile does not verify its checksum.
 
-    No more is read than the stated size, so a member cannot unpack to more. Compression methods that
-    NumPy does not use unpack without such a bound.
+    At most the stated size is read, so a member cannot unpack to more. Compression methods that NumPy
+    does not use unpack without this bound.
     """
     if entry.compress_type not in _PLAIN:
         raise ValueError(f"{entry.filename} is compressed by method {entry.compress_type}")

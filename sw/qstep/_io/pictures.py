@@ -1,4 +1,4 @@
-"""Pictures in files, in the format given by the file's name."""
+"""Picture files, in the format given by the file name."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ Draw: TypeAlias = Callable[[], "Figure"]
 """Draws a picture."""
 
 WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
-"""Draws pictures and writes them: :func:`write_pictures`, or a process that does it."""
+"""Draws and writes pictures: :func:`write_pictures`, or a function that uses another process."""
 
 
 def picture_format(path: Path) -> str:
-    """Return the format of a picture by the suffix of its name, PNG without one.
+    """Return the picture format of a path's suffix; PNG without a suffix.
 
     Raises
     ------
     FileFormatError
-        The suffix belongs to no format that can be written.
+        The suffix is not a supported format.
     """
     name = path.suffix.removeprefix(".").lower() or _FORMATS[0]
     if name not in _FORMATS:
@@ -55,21 +55,21 @@ def picture_format(path: Path) -> str:
 
 
 def image(draw: Draw, format_: str) -> bytes | str:
-    """Return the file of a picture, or why it cannot be drawn."""
+    """Return the bytes of a picture file, or the reason why it cannot be drawn."""
     file = io.BytesIO()
-    # The best compression would save a fifth of the file for a fifth of the picture's time.
+    # The best compression would make the file a fifth smaller, for a fifth of the picture's time.
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if format_ == "png" else {}
     try:
         draw().savefig(file, dpi=_DPI, format=format_, **options)
-    except Exception as cause:  # whatever it is, it must not cost the results
+    except Exception as cause:  # no failure to draw may cost the results
         return f"{type(cause).__name__}: {cause}"
     return file.getvalue()
 
 
 def write_images(images: Mapping[Path, bytes | str]) -> None:
-    """Write what :func:`image` returned; an old picture of other results does not stay.
+    """Write the results of :func:`image`; delete an old picture if its new version cannot be drawn.
 
-    Errors are those of :func:`write_pictures`.
+    Raises DrawingError as :func:`write_pictures` does.
     """
     failures = []
     for path, data in images.items():
@@ -87,14 +87,14 @@ def write_images(images: Mapping[Path, bytes | str]) -> None:
 
 
 def write_pictures(pictures: Mapping[Path, Draw]) -> None:
-    """Draw pictures and write each completely or not at all, and create its folder.
+    """Draw pictures and write each atomically, creating its folder.
 
     Raises
     ------
     DrawingError
         Pictures cannot be drawn or written; the message names them. The others are written.
     FileFormatError
-        The suffix of a name belongs to no format.
+        A suffix is not a supported format.
     """
     formats = {path: picture_format(path) for path in pictures}
     write_images({path: image(draw, formats[path]) for path, draw in pictures.items()})
@@ -102,10 +102,10 @@ def write_pictures(pictures: Mapping[Path, Draw]) -> None:
 
 @contextmanager
 def drawing() -> Iterator[WritePictures]:
-    """Start loading Matplotlib; yield a function that writes pictures, once, inside the context.
+    """Start loading Matplotlib in a process; yield a function to write pictures, to be called once.
 
-    The function that draws a picture is sent to the process, as a `functools.partial` of a module's
-    function. If Matplotlib is loaded already, no process is started.
+    It must be called inside the context. The functions that draw are sent to the process, each as a
+    `functools.partial` of a module's function. If Matplotlib is already loaded, no process is started.
 
     Raises
     ------
@@ -115,8 +115,8 @@ def drawing() -> Iterator[WritePictures]:
     if "matplotlib" in sys.modules:
         yield write_pictures
         return
-    # In a process group of its own: Ctrl-C is handled here. The process ends with the context, or when
-    # this process ends, which closes its stdin.
+    # In a separate process group, because Ctrl-C is handled here. The process ends with the context, or
+    # when this process ends, which closes its stdin.
     with subprocess.Popen(
         [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE,
@@ -147,7 +147,7 @@ def _serve() -> None:
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
-    gc.freeze()  # as at the end of a command: Python looks through all that is left before it ends
+    gc.freeze()  # as at the end of a command: else Python collects all remaining objects at exit
     asked = sys.stdin.buffer.read()
     if asked:  # else the command has ended
         images = [image(draw, format_) for format_, draw in pickle.loads(asked)]

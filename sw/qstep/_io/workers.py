@@ -1,6 +1,6 @@
-"""Work on many items at a time, here, in threads, in processes or on other machines; and programs.
+"""Work on many items, here, in threads, in processes or on other machines; and programs to run.
 
-All but :class:`Here` are executors of `concurrent.futures`. Results come back in any order. If a worker
+All but :class:`Here` use executors of `concurrent.futures`, and return results in any order. If a worker
 dies, its work is repeated, and finished results are kept.
 """
 
@@ -56,8 +56,8 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a program to its end and return its output; raise `error`, with the end of it, on failure."""
-    # In a separate process group: compilers start programs too, which must end with them.
+    """Run a program and return its output; on failure, raise `error` with the end of the output."""
+    # In a separate process group: compilers start further programs, which must end with them.
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -83,7 +83,7 @@ def run(
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a program and the programs that it started."""
+    """Kill a program and all programs that it started."""
     if os.name != "posix":  # pragma: no cover: no process groups there
         process.kill()
         return
@@ -105,19 +105,19 @@ class Workers:
     Parameters
     ----------
     jobs : int
-        Approximate number of pieces of work in progress at a time; there should be more pieces.
+        Approximate number of items in progress at a time; there should be more items.
     """
 
     jobs: int
 
     def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
-        """Start an executor for some items and a function of a module; an error ends it at once."""
+        """Start an executor for `items` calls of a function of `module`; an error ends it at once."""
         raise NotImplementedError
 
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield numbers and results of items as they arrive, without those lost with a worker."""
+        """Yield items' numbers and results as they arrive; items lost with a worker are left out."""
         with self._executor(function.__module__, len(items)) as executor:
             pending: dict[Future[Result], int] = {}
             with suppress(BrokenExecutor):  # a worker has died already
@@ -130,7 +130,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class Here(Workers):
-    """One item after the other in this thread, for a device that exists once."""
+    """One item at a time in this thread, for a device that exists only once."""
 
     jobs: int = 1
 
@@ -144,7 +144,7 @@ class Here(Workers):
 
 @contextmanager
 def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
-    """Yield threads for :func:`run`; an error stops new work, and Ctrl-C ends running programs too."""
+    """Yield threads for :func:`run`; an error cancels pending work, and Ctrl-C also kills programs."""
     with ThreadPoolExecutor(count) as pool:
         try:
             yield pool
@@ -164,7 +164,7 @@ class Threads(Workers):
 
 
 class Processes(Workers):
-    """Processes of this machine, for functions of modules that compute; items must be picklable.
+    """Processes on this machine, for compute-bound functions of modules; items must be picklable.
 
     They import the main module, so a script must start them below ``if __name__ == "__main__"``.
     """
@@ -172,11 +172,11 @@ class Processes(Workers):
     @contextmanager
     def _executor(self, module: str, items: int) -> Iterator[Executor]:
         if getattr(multiprocessing.current_process(), "_inheriting", False):
-            os._exit(1)  # a worker that imports such a script: the process that started it says so
+            os._exit(1)  # a worker that imports such a script; its parent process reports it
         before = set(multiprocessing.active_children())
-        # A forked process could inherit locks that are held.
+        # A forked process could inherit held locks.
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([module])  # imported once, not by each
+        context.set_forkserver_preload([module])  # imported once, not by each worker
         started = context.Event()
         pool = ProcessPoolExecutor(min(self.jobs, items), context, _begin, (started,))
         try:
@@ -212,7 +212,7 @@ def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end 
 class Cluster(Workers):
     """The workers of a Dask scheduler, for functions of modules; items must be picklable.
 
-    If a worker dies, another one repeats its work. If all die, work continues when a new one appears.
+    If a worker dies, another one repeats its work. If all die, work continues when a new one joins.
 
     Parameters
     ----------
@@ -223,15 +223,15 @@ class Cluster(Workers):
     patience : float
         Seconds to wait for a scheduler or for the first worker.
     jobs : int
-        Approximate number of pieces of work at a time; the number of workers is not known.
+        Approximate number of items in progress at a time; the number of workers is unknown.
 
     Raises
     ------
     ToolMissingError
         When work starts: Dask, or one of the packages, is not installed.
     SchedulerError
-        There is no scheduler or no worker, a worker lacks a package, an item kills its workers, or the
-        scheduler was lost.
+        No scheduler answers, it has no workers, a worker lacks a package, an item kills its workers, or
+        the scheduler is lost.
     """
 
     address: str
@@ -262,7 +262,7 @@ class Cluster(Workers):
                 raise SchedulerError(f"{self.address}: the scheduler was lost") from cause
 
     def _check(self, client: Any) -> None:
-        """Refuse workers that would give other results, or none."""
+        """Reject workers that would give different results, or none."""
         try:
             client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError as cause:
@@ -275,7 +275,7 @@ class Cluster(Workers):
                 here = metadata.version(package)
             except metadata.PackageNotFoundError as cause:
                 raise ToolMissingError(f"{package} is not installed here") from cause
-            # A function of the standard library, which workers without QStep know too.
+            # A standard-library function, which workers without QStep have too.
             found = client.run(metadata.version, package, on_error="return")
             for worker, there in found.items():
                 if there != here:
@@ -318,8 +318,8 @@ def in_parallel(
 ) -> list[Result]:
     """Call `function` on all items that are not `known`; return all results in the items' order.
 
-    `progress` is called with each result as it arrives. After an error nothing new is started. Errors
-    are those of :func:`completed`.
+    `progress` is called with each result as it arrives. After an error nothing new is started. Raises as
+    :func:`completed`.
     """
     done = {n: found for n, item in enumerate(items) if (found := known(item)) is not None}
     for found in done.values():

@@ -26,10 +26,10 @@ _GROUPS = {
     "Hardware": ("generate", "build", "program", "explore", "serve", "replay"),
     "Laboratory": ("demo", "bench", "agents", "profile", "matmul", "doctor"),
 }
-"""The commands, by the section of ``qstep --help``."""
+"""Commands by section of ``qstep --help``."""
 
 _LABORATORY = "qstep_bench.cli"
-"""The package with most commands of the laboratory; it is above this one and loaded only by name."""
+"""Package of most laboratory commands; it is a layer above this one, so it is loaded only by name."""
 
 
 @cache
@@ -99,7 +99,7 @@ def _qstep() -> None:
 
 
 def main() -> None:
-    """Run the command line; a :class:`QStepError` ends in one line on stderr and status 1."""
+    """Run the command line; a :class:`QStepError` is reported in one line on stderr, with status 1."""
     with guarded_streams():
         try:
             _qstep(prog_name="qstep")

@@ -1,6 +1,6 @@
-"""The life of a run on the command line: folder, checkpoints, interruption, progress, results.
+"""How the command line drives a run: folder, checkpoints, interruption, progress, results.
 
-Every command that trains makes a :class:`~qstep.learn.run.Run` and calls :func:`drive`.
+Every command that trains creates a :class:`~qstep.learn.run.Run` and calls :func:`drive`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from qstep._io.pictures import WritePictures, write_pictures
 from qstep.cli._interrupt import command_line, held_back, on_interrupt, say_stopped
 from qstep.cli._options import FILE, FOLDER, Decorator, option, stack
 from qstep.cli._output import JsonOutput, json_option, room_for, run_bar
-from qstep.errors import ConfigError, DeviceError, DrawingError, SchedulerError
+from qstep.errors import CheckpointError, ConfigError, DeviceError, DrawingError, SchedulerError
 from qstep.learn.metrics import write_metrics
 from qstep.learn.result import Result
 from qstep.learn.run import Run
@@ -35,10 +35,10 @@ __all__ = ["Job", "RunOptions", "drive", "files_in_words", "metrics_option", "ru
 _REFRESH_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 20
-"""Saving a checkpoint takes at most one part in this many of the time."""
+"""Saving checkpoints takes at most 1 / this of the time."""
 
 MakeRun = Callable[[Mapping[str, Any]], Run]
-"""Makes a run; gets the identity of the checkpoint that it resumes from, empty without one."""
+"""Creates a run from the identity of the checkpoint to resume, empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,17 @@ class RunOptions:
 
     @classmethod
     def taken(cls, typed: dict[str, Any]) -> RunOptions:
-        """Take these options out of all that were typed."""
+        """Remove these options from all those in `typed`, and return them."""
         names = {field.name for field in fields(cls)} & typed.keys()
         return cls(**{name: typed.pop(name) for name in names})
 
     def folder(self, default: str) -> Path:
-        """Return the folder of the results: ``--out``, or this one in ``runs``."""
+        """Return the folder of the results: ``--out``, or `default` in ``runs``."""
         return self.out or Path("runs") / default
 
 
 def run_options(folder: str, what: str, *more: Decorator) -> Decorator:
-    """Return the options of a command that trains: its folder by default, and what ``--json`` prints."""
+    """Return the options of a command that trains; `what` names the output of ``--json``."""
     return stack(
         option("--out", f"Folder of the results.  [default: {folder}]", type=FOLDER),
         option("--resume", "Resume from the checkpoint in the folder.", is_flag=True),
@@ -96,11 +96,12 @@ def drive(
     describe: Callable[[dict[str, Any], Any], Sequence[object]],
     conclude: Callable[[list[dict[str, Any]]], str] | None = None,
 ) -> None:
-    """Make runs one after another; `describe` each by lines and tables, `conclude` several by a line.
+    """Drive runs one after another; `describe` returns text and tables of one, `conclude` a line on all.
 
-    A checkpoint is saved once a second, or less often if that takes longer than a twentieth of the time;
-    and at the end, on Ctrl-C and when the device fails. With several jobs, resuming keeps those
-    that are complete, continues the interrupted one and starts the others; the first must have started.
+    A checkpoint is saved once per second, or less often if saving takes more than a twentieth of the
+    time. It is also saved at the end, on Ctrl-C and when the device fails. With several jobs, resuming
+    keeps the complete ones, continues the interrupted one and starts the others; the first must have
+    started.
     """
     reports: list[dict[str, Any]] = []
     undrawn: list[str] = []
@@ -133,7 +134,7 @@ def drive(
                             output.tell(report, *words)
                         try:
                             drawn.result()
-                        except DrawingError as failure:  # it must not cost the other runs
+                        except DrawingError as failure:  # the other runs continue
                             undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, conclude(reports))
@@ -166,7 +167,10 @@ class _Life:
         if self.checkpoint is not None:
             check_identity(file, there, self.run.identity)
         elif options.resume and not finished:
-            read_checkpoint(file)  # fails, and says why
+            raise CheckpointError(
+                f"{file}: there is no checkpoint to resume; a command that trains writes one, and "
+                "Result.save in Python does not"
+            )
         self.metrics, self._label = options.metrics_target, self.run.name
         if several:
             self._label += f" {job.folder.name}"
@@ -188,13 +192,13 @@ class _Life:
             if not isinstance(error, KeyboardInterrupt):
                 say_stopped()
             raise
-        on_interrupt(None)  # from here on, the names of the files say what there is
+        on_interrupt(None)  # from here on, the message lists the files written
 
     @contextlib.contextmanager
     def pauses(self) -> Iterator[Callable[[str | None], bool]]:
-        """Show a progress bar on stderr; yield what to call after every step with the run's line.
+        """Show a progress bar on stderr; yield a function to call after every step with the run's line.
 
-        It saves a checkpoint from time to time, and returns whether to stop.
+        That function saves a checkpoint from time to time, and returns whether to stop.
         """
         run, wait = self.run, _SAVE_SECONDS
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
@@ -239,11 +243,11 @@ class _Life:
         """Write all files but the pictures; return the report."""
         files = {name: str(path) for name, path in result.write(self._folder).items()}
         if not self.run.resumable:
-            self._file.unlink(missing_ok=True)  # of the run that these results replace
+            self._file.unlink(missing_ok=True)  # it belongs to the run that these results replace
         return {**result.summary(), "files": files}
 
     def _kept_until(self, reached: str | None) -> None:
-        """Set what Ctrl-C says: how far the checkpoint is, which runs are finished, how to resume."""
+        """Set the message for Ctrl-C: the checkpoint's progress, the finished runs, how to resume."""
         words = "" if reached is None else f" after {reached}"
         if self._finished:
             folders = {Path(report["files"]["history"]).parent for report in self._finished}
@@ -254,12 +258,12 @@ class _Life:
 
 
 def files_in_words(report: dict[str, Any]) -> list[str]:
-    """Return a line for each file that a report names."""
+    """Return one line per file that a report names."""
     return [f"{name}: {path}" for name, path in report["files"].items()]
 
 
 def _beside(target: Path, name: str) -> Path:
-    """Return where the metrics of one of several runs go: ``FILE-seed-3.csv``, or ``FOLDER/seed-3``."""
+    """Return the metrics path of one of several runs: ``FILE-seed-3.csv``, or ``FOLDER/seed-3``."""
     if target.suffix != ".csv":
         return target / name
     return target.with_name(f"{target.stem}-{name}.csv")

@@ -1,7 +1,7 @@
 """How every command ends on Ctrl-C, on SIGTERM and when its terminal is closed (SIGHUP).
 
-The signal raises an exception wherever the command is, and work in progress is dropped. One line on
-stderr says what is kept and how to resume; the status is 130, 143 or 129.
+The signal raises an exception wherever the command is, and work in progress is discarded. One line on
+stderr says what was saved and how to resume; the exit status is 130, 143 or 129.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["TYPED", "answered", "command_line", "held_back", "on_interrupt", "sa
 
 _WORDS = f"{__name__}.words"
 TYPED = f"{__name__}.typed"
-"""The key under which the context of a command line keeps the words typed after ``qstep``."""
+"""Key of the words typed after ``qstep`` in the context of a command line."""
 
 _AGAIN_SECONDS = 0.01
-"""The delay before a signal that came at a bad moment is tried again."""
+"""Delay before a signal that arrived at a bad moment is sent again."""
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -69,7 +69,7 @@ def answered(ctx: click.Context) -> Iterator[None]:
         # A library that was being loaded may have turned the signal into another exception.
         if not came and not isinstance(error, KeyboardInterrupt):
             raise
-        warnings.simplefilter("ignore")  # libraries warn about what they leave unfinished
+        warnings.simplefilter("ignore")  # libraries warn about unfinished work
         say_stopped()
         ctx.exit(128 + (came[0] if came else signal.SIGINT))
 
@@ -83,9 +83,10 @@ def _in_finaliser(frame: FrameType | None) -> bool:
 
 @contextmanager
 def held_back() -> Iterator[Callable[[], bool]]:
-    """Hold a signal back until this context ends, and raise it there; a second signal is not held.
+    """Defer a signal until this context ends, then raise it; a second signal is not deferred.
 
-    For work whose state is consistent only between two steps: the yielded function says whether to stop.
+    For work whose state is consistent only between two steps. The yielded function returns whether to
+    stop.
     """
     came: list[int] = []
     with ExitStack() as holding:
@@ -101,21 +102,21 @@ def held_back() -> Iterator[Callable[[], bool]]:
 
 
 def on_interrupt(words: str | None) -> None:
-    """Set what the last line of this command says after ``stopped``; None for the default."""
+    """Set the text after ``stopped`` in this command's last line; None for the default."""
     click.get_current_context().meta[_WORDS] = words
 
 
 def command_line(*more: str) -> str:
     """Return the command as typed, with `more` appended unless it is already there.
 
-    ``--overwrite`` is left out: it has done its work.
+    ``--overwrite`` is left out, because it has already taken effect.
     """
     typed = [word for word in click.get_current_context().meta[TYPED] if word != "--overwrite"]
     return shlex.join(["qstep", *typed, *(word for word in more if word not in typed)])
 
 
 def say_stopped() -> None:
-    """Say on stderr that the command was stopped, what is kept and how to resume."""
+    """Report on stderr that the command was stopped, what was saved and how to resume."""
     meta = click.get_current_context().meta
     words = meta.get(_WORDS)
     if words is None and written:

@@ -1,7 +1,7 @@
-"""What `qstep dqn` and `qstep pqn` share: options, runs, results in words.
+"""Shared by `qstep dqn`, `qstep pqn` and `qstep sac`: options, runs, results as text.
 
 Every field of a configuration is an option of the same name, described by its docstring. An option that
-is not given stays None, and the configuration keeps its default; it also checks the values.
+is not given stays None, and the configuration keeps its default. The configuration checks the values.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from qstep.learn.result import Result
 __all__ = ["changes", "hyperparameter_options", "interval", "network_options", "train"]
 
 _OWN = "total_timesteps", "seed"
-"""Fields that every command that trains a network has as options."""
+"""Fields that are already options in :func:`network_options`."""
 
 _EPSILON = {
-    "epsilon_start": ("start", "First epsilon, 0..1."),
-    "epsilon_end": ("end", "Last epsilon, 0..1, and at most --epsilon-start."),
+    "epsilon_start": ("start", "Initial epsilon, 0..1."),
+    "epsilon_end": ("end", "Final epsilon, 0..1, and at most --epsilon-start."),
     "epsilon_share": (
         "over",
         "Share of the run during which epsilon falls, 0..1; 0 means --epsilon-end from the beginning.",
     ),
 }
-"""The field of a schedule that an option sets, and its description."""
+"""For each option, the field of the schedule that it sets, and its help."""
 
 _TYPES: dict[str, Any] = {
     "bool": bool,
@@ -62,13 +62,13 @@ _TYPES: dict[str, Any] = {
     "tuple[int, ...]": CommaList(int, "integers such as 64,64"),
     "Variant": click.Choice(get_args(Variant)),
 }
-"""By annotation."""
+"""Option types by annotation."""
 
 
 def hyperparameter_options(kind: type) -> Decorator:
-    """Return one option for each field of a configuration, with its help from the docstring."""
+    """Return one option per field of a configuration, with its help from the docstring."""
     said: dict[str, str] = {}
-    for part in reversed(kind.__mro__[:-1]):  # which describes the fields that it declares
+    for part in reversed(kind.__mro__[:-1]):  # each class describes the fields that it declares
         said |= _described(part)
     config = kind()
     options = []
@@ -92,12 +92,12 @@ def network_options(algorithm: str) -> Decorator:
         env_kwargs_option,
         torch_device_option("cpu"),
         option("--total-timesteps", f"Length of the run.{own}", type=POSITIVE),
-        option("--num-envs", f"Environments that step together.{own}", type=envs),
+        option("--num-envs", f"Environments that are stepped together.{own}", type=envs),
         option("--episodes", f"Stop after this many episodes.{own}", type=POSITIVE),
         option("--evaluate-every", games, type=POSITIVE, metavar="K"),
         seed_option,
         option(
-            "--seeds", "Number of runs, with SEED and the seeds after it.", type=seeds, default=1
+            "--seeds", "Number of runs, with consecutive seeds from SEED.", type=seeds, default=1
         ),
         run_options(f"runs/{algorithm}-WORLD", "the summaries", metrics_option),
     )
@@ -125,16 +125,16 @@ def _flag(name: str) -> str:
 
 
 def _typed(value: Any) -> str:
-    """Return a default as it is typed."""
+    """Return a default as one would type it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
 
 
 def _described(kind: type) -> dict[str, str]:
-    """Return what the Parameters section of a docstring says about each name, on one line each.
+    """Return the text of a docstring's Parameters section for each name, each as one line.
 
-    Where it refers to another field, the help refers to that field's option.
+    A reference to another field becomes a reference to that field's option.
     """
     text = inspect.getdoc(kind) or ""
     section = re.split(r"^Parameters\n-+\n|^Raises\n-+\n", text, flags=re.MULTILINE)[1]
@@ -155,8 +155,8 @@ def train(
     seeds: int,
     **settings: Any,
 ) -> None:
-    """Run the seeds one after the other and write the results."""
-    extras.load("qstep.deep.run", "torch")  # it takes seconds, or is not installed
+    """Run the seeds one after another and write the results."""
+    extras.load("qstep.deep.run", "torch")  # it takes seconds to load, or is not installed
     from qstep.deep.algorithms import ALGORITHMS, preset_of
     from qstep.deep.run import NetworkRun
 
@@ -211,7 +211,7 @@ _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
 def interval(means: Sequence[float]) -> float | None:
-    """Return half of the 95 % interval of the mean of 2 to 10 runs, by Student's t; else None."""
+    """Return half the 95 % interval of the mean of 2 to 10 runs, by Student's t; else None."""
     freedom = len(means) - 1
     if not 1 <= freedom <= len(_T_95):
         return None

@@ -1,4 +1,4 @@
-"""Options that several commands share, each written once."""
+"""Options that several commands share, each defined once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 BITSTREAMS = Path("build/fpga")
-"""Where ``qstep build`` writes by default, and ``qstep program`` looks."""
+"""Folder where ``qstep build`` writes by default, and where ``qstep program`` looks."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -77,7 +77,7 @@ class FiniteRange(click.FloatRange):
 
 
 class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it takes no type argument
-    """Values with commas between them; `kind` makes each one from text, which is not empty."""
+    """Comma-separated values; `kind` converts each one from text that is not empty."""
 
     name = "list"
 
@@ -96,7 +96,7 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it
 
 
 def option(flag: str, help: str, name: str | None = None, **attributes: Any) -> Decorator:
-    """Return an option whose help shows its default; `name` is its parameter if not that of `flag`."""
+    """Return an option whose help shows its default; `name` is its parameter, by default `flag`'s."""
     if attributes.get("default") is not None:
         attributes.setdefault("show_default", True)
     return click.option(*filter(None, (flag, name)), help=help, **attributes)
@@ -114,12 +114,12 @@ def stack(*options: Decorator) -> Decorator:
 
 
 def shared(option: Decorator) -> Any:
-    """Return a field of a dataclass that holds what was typed for an option, its parameter's name."""
+    """Return a dataclass field for the value of an option; both must have the same name."""
     return field(metadata={"option": option})
 
 
 def typed(flag: str, help: str, name: str | None = None, **attributes: Any) -> Any:
-    """Return a field of a dataclass that holds what was typed for a new option."""
+    """Return a dataclass field for the value of a new option."""
     return shared(option(flag, help, name, **attributes))
 
 
@@ -129,7 +129,7 @@ def options_of(kind: type) -> Decorator:
 
 
 def refuse(parameters: Iterable[str], why: str) -> None:
-    """Raise UsageError if the option of one of these parameters, which has no effect here, was given."""
+    """Raise UsageError if an option of these parameters was given, although it has no effect here."""
     ctx = click.get_current_context()
     options = {option.name: option.opts[0] for option in ctx.command.params}
     for name in parameters:
@@ -153,7 +153,7 @@ device_option = option(
 
 
 def torch_device_option(default: str) -> Decorator:
-    """Return the option for where PyTorch works, ``torch_device`` of a command."""
+    """Return the option for PyTorch's device, parameter ``torch_device`` of a command."""
     what = "Where PyTorch runs: cpu, cuda, mps, or auto for the fastest available."
     return option("--torch-device", what, default=default, metavar="NAME")
 
@@ -164,7 +164,7 @@ agent_option = option(
 
 
 def _keyword(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """Return arguments typed as KEY=VALUE: values are TOML, or otherwise text."""
+    """Parse arguments of the form KEY=VALUE; a value is TOML, or else text."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -179,7 +179,7 @@ def _keyword(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
 
 env_kwargs_option = option(
     "--env-kwargs",
-    "Argument of the environment, such as is_slippery=false; repeat it for several.",
+    "Argument of the environment, such as is_slippery=false; may be repeated.",
     multiple=True,
     callback=_keyword,
     metavar="KEY=VALUE",
@@ -198,7 +198,7 @@ seeds_option = option(
 
 
 def jobs_option(what: str) -> Decorator:
-    """Return the option for how many jobs run at a time, ``jobs`` of a command."""
+    """Return the option for the number of parallel jobs, parameter ``jobs`` of a command."""
     return option(
         "--jobs",
         what,
@@ -209,14 +209,14 @@ def jobs_option(what: str) -> Decorator:
 
 
 def _picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a picture of an unknown format, before the work."""
+    """Reject an unknown picture format before the work starts."""
     if path is not None:
         picture_format(path)
     return path
 
 
 def plot_option(what: str, default: str | None = None) -> Decorator:
-    """Return the option for the file of a picture, ``plot_file`` of a command."""
+    """Return the option for the file of a picture, parameter ``plot_file`` of a command."""
     formats = f"{what}: .png, .svg, .pdf or .jpg."
     return option("--plot", formats, "plot_file", type=FILE, callback=_picture, default=default)
 
@@ -260,7 +260,7 @@ HYPER_OPTIONS = {
 
 
 def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
-    """Return the values whose maximum an agent's greedy policy takes, shape (S, A) or (T, S, A)."""
+    """Return the values that an agent's greedy policy maximises, shape (S, A) or (T, S, A)."""
     tables = policy_table(saved.config, saved.q_raw)
     if agent >= len(tables):
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
@@ -269,7 +269,7 @@ def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
 
 
 def network_of(folder: Path) -> NetworkResult:
-    """Return the result of a run with a network from its folder; FileFormatError of any other run."""
+    """Load the result of a network's run from its folder; raises FileFormatError for any other run."""
     from qstep.learn.train import load
 
     result = load(folder)
@@ -285,7 +285,7 @@ def network_of(folder: Path) -> NetworkResult:
 def config_from(
     config_file: Path | None = None, number_format: str | None = None, **given: Any
 ) -> Config:
-    """Return the configuration of a TOML file, or of these values that are not None, but not of both."""
+    """Return the configuration from a TOML file, or from the values that are not None, but not both."""
     chosen = {name: value for name, value in given.items() if value is not None}
     if number_format is not None:
         chosen["format"] = QFormat.parse(number_format)

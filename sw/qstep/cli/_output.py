@@ -1,4 +1,4 @@
-"""Output shared by the commands: ``--json``, folders, and tables and bars that Rich prints."""
+"""Output shared by the commands: ``--json``, folders, and Rich tables and progress bars."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 @contextmanager
 def room_for(*files: Path | None) -> Iterator[None]:
-    """Create the folders for files that are written later; after an error, remove the empty ones.
+    """Create the folders of files to be written later; after an error, remove the empty ones.
 
     Raises FileFormatError if a file cannot be written there (:func:`qstep._io.files.make_room`).
     """
@@ -59,15 +59,15 @@ _UNLIMITED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class JsonOutput:
-    """Where to write a result as JSON: on stdout instead of the text, in a file, or nowhere."""
+    """Where to write a result as JSON: to stdout instead of the text, to a file, or nowhere."""
 
     on_stdout: bool = False
     file: Path | None = None
 
     def tell(self, report: Any, *words: object, indent: int | None = 2) -> None:
-        """Write plain values as JSON where they belong, and say the same in `words`.
+        """Write plain values as JSON to the chosen place, and print `words`, the same as text.
 
-        The file comes first; if it cannot be written, the words are printed all the same.
+        The file is written first; if that fails, the words are still printed.
         """
         text = json_text(report, indent)
         try:
@@ -79,7 +79,7 @@ class JsonOutput:
                 click.echo(text)
 
     def say(self, *words: object) -> None:
-        """Print lines of text and tables of Rich, unless stdout is for JSON."""
+        """Print lines of text and Rich tables, unless stdout is for JSON."""
         if not self.on_stdout:
             for part in words:
                 click.echo(part) if isinstance(part, str) else console().print(part)
@@ -90,7 +90,7 @@ class JsonOutput:
 
 
 def json_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option ``--json [FILE]``, the parameter ``json_output`` of a command."""
+    """Return the option ``--json [FILE]``, parameter ``json_output`` of a command."""
     return click.option(
         "--json",
         "json_output",
@@ -113,14 +113,14 @@ def _parse(_: click.Context, __: click.Parameter, text: str | None) -> JsonOutpu
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console that prints brackets as brackets, and cuts lines only to fit a terminal."""
+    """Return a console that prints brackets literally, and cuts lines only to fit a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _UNLIMITED
     return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 def run_bar() -> Progress:
-    """Return a progress bar on stderr for a run of minutes; its tasks have a field ``state``."""
+    """Return a progress bar on stderr for a run that takes minutes; its tasks have a field ``state``."""
     state = TextColumn("{task.fields[state]}", markup=False)
     return _bar(BarColumn(bar_width=20), MofNCompleteColumn(), state)
 
@@ -139,7 +139,7 @@ def _bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
 
 @contextmanager
 def task_progress(name: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a :func:`task_bar` for one task; yield what takes its description and how far it is."""
+    """Show a :func:`task_bar` for one task; yield a function of its description and progress."""
     with task_bar() as bar:
         task = bar.add_task(name, total=None)
 

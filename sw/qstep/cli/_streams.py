@@ -1,9 +1,9 @@
-"""Stdout and stderr of a command: a stream that fails never ends the work; log messages of ``-v``.
+"""Stdout and stderr of a command, whose failure never ends the work; log messages of ``-v``.
 
-Output that cannot be written is dropped, and the command runs to its end, so its files are complete. A
-failed stdout is then reported in one line, and the status is 1, unless its reader has left on purpose,
-as ``head`` does. A failed stderr changes nothing. A stream that is closed from the start is treated as
-``/dev/null``.
+Output that cannot be written is dropped, and the command runs to completion, so its files are complete.
+A failed stdout is then reported in one line, and the status is 1, unless the reader closed it on
+purpose, as ``head`` does. A failed stderr has no effect. A stream that is closed from the start is
+treated as ``/dev/null``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["guarded_streams", "verbose_option"]
 
 
 _PLAIN = f"{__name__}.plain"
-"""The name of the error handler that writes a character as ASCII."""
+"""Name of the error handler that writes a character as ASCII."""
 
 _SIMILAR = {"↑": "^", "↓": "v", "←": "<", "→": ">", "…": "...", "µ": "u", "×": "x"}
 
@@ -41,7 +41,7 @@ codecs.register_error(_PLAIN, _in_ascii)
 
 
 class _Forgiving(io.FileIO):
-    """An open file that drops everything after its first failure, which it keeps."""
+    """An open file that drops all output after its first failure, which it records."""
 
     failure: OSError | None = None
 
@@ -75,7 +75,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 def _open_closed() -> None:
-    """Open ``/dev/null`` for each closed standard stream, lest a file of results gets its number."""
+    """Open ``/dev/null`` for each closed standard stream, so that no result file gets its number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -84,7 +84,7 @@ def _open_closed() -> None:
 
 
 def _text(raw: _Forgiving, before: TextIO | Any) -> TextIO:
-    """Return a text stream like the one before, for characters that its encoding lacks as well."""
+    """Return a text stream like `before` that also accepts characters that its encoding lacks."""
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=getattr(before, "encoding", "utf-8"),

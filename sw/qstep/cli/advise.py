@@ -19,16 +19,16 @@ __all__ = ["command"]
 @click.argument("world")
 @option(
     "--alpha",
-    "Learning rate, 0..1.  [default: about 0.5; about 1/256 in a world with chance; that of qstep train "
-    "in CartPole-v1 and MountainCar-v0]",
+    "Learning rate, 0..1.  [default: about 0.5; about 1/256 in a stochastic world; as in qstep train "
+    "for CartPole-v1 and MountainCar-v0]",
     type=FiniteRange(0, 1),
 )
 @option(
     "--gamma",
-    "Discount, 0..1; below 1 where there is a transition table.  [default: 0.9, or as above]",
+    "Discount, 0..1; below 1 with a transition table.  [default: 0.9, or as above]",
     type=FiniteRange(0, 1),
 )
-@option("--steps", "Steps of each of 5 agents.  [default: depends on the world's size]", type=int)
+@option("--steps", "Steps for each of 5 agents.  [default: depends on the world's size]", type=int)
 @option("--width", "Widest format to try, 8..32 bits.", "most_width", default=20)
 @option(
     "--rounding",
@@ -45,10 +45,10 @@ __all__ = ["command"]
 def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any) -> None:
     """Learn WORLD in every number format on the compiled model; name the narrowest that suffices.
 
-    A format suffices if, where episodes start, its greedy policy is worth as much as value iteration's
-    (within 1 % in a world with chance), and the same holds for all formats with more fraction bits.
-    WORLD is a map, a world file, or an environment with a transition table; or CartPole-v1 or
-    MountainCar-v0, where a policy suffices if its episodes return what counts as solved, within 5 %.
+    A format suffices if its greedy policy is worth as much as value iteration's in the start states
+    (within 1 % in a stochastic world), and all formats with more fraction bits suffice too. WORLD is a
+    map, a world file, an environment with a transition table, CartPole-v1 or MountainCar-v0. In the last
+    two, a policy suffices if its mean return reaches the solved threshold, within 5 %.
     """
     from qstep.learn.advise import advise
     from qstep.learn.advise_views import draw, render, sentence

@@ -131,7 +131,7 @@ def _program_version(*command: str) -> str | None:
 
 
 def _extras() -> dict[str, str]:
-    """Return the extra of each optional package; the first one of several."""
+    """Return the extra of each optional package; the first, if it is in several."""
     found: dict[str, str] = {}
     for requirement in metadata.requires("qstep") or ():
         package = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
@@ -149,7 +149,7 @@ def _version(package: str) -> str | None:
 
 
 def _cache() -> Finding:
-    """Report the folder of built simulations if a file can be written there, and loaded from there."""
+    """Report the folder of built simulations if a file can be written to it and loaded from it."""
     from qstep._io import cache
 
     folder = cache.folder()

@@ -30,16 +30,16 @@ __all__ = ["command"]
 def command(code: str, **options: Any) -> None:
     """Learn an environment with a deep Q-network.
 
-    WORLD is one of those named below, a grid world by its name or map (.txt), a world file (.npz), or a
-    Gymnasium id (module:id if a module registers it, also one in the current folder) whose observations
-    are a Box of floats or a Discrete and whose actions are a Discrete. The defaults of hyperparameters
-    are those below, except for the named worlds, which have their own.
+    WORLD is one of the worlds named below, a grid world by its name or map (.txt), a world file (.npz),
+    or a Gymnasium id (module:id if a module registers it, which may be in the current folder). Its
+    observations must be a Box of floats or a Discrete, its actions a Discrete. The hyperparameter
+    defaults are listed below; the named worlds have their own.
 
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, with fast
     code on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with
     the same device and version of PyTorch; on the CPU it gives exactly the same result. With several
-    seeds, the finished ones are kept. The network is that of the best greedy evaluation, and its score
-    that of 100 other episodes.
+    seeds, the finished ones are kept. The saved network had the best greedy
+    evaluation; its score is measured on 100 other episodes.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def command(
 ) -> None:
     """Compare all combinations of the given sizes on each BOARD: area, clock, updates per second.
 
-    Without a BOARD, the command takes all boards that accept a stream of transitions. Before it places
+    Without a BOARD, the command compares all boards that accept a stream of transitions. Before placing
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
     kept: the same command continues where it stopped, and more seeds add to the finished ones.
     """

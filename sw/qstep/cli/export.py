@@ -1,4 +1,4 @@
-"""``qstep export``: for other tools, a table as CSV, C header or memory image; a network as ONNX."""
+"""``qstep export``: write a table as CSV, C header or memory image, or a network as ONNX."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def to_csv(q_raw: NDArray[np.signedinteger], config: Config) -> str:
 def to_c(q_raw: NDArray[np.signedinteger], config: Config) -> str:
     """Return a header with the table as a constant array of the narrowest type that fits.
 
-    Where there are planes, it has the functions that find their rows and choose the action.
+    With several planes, the header also has functions to find rows and choose the action.
     """
     width = next(bits for bits in (8, 16, 32) if bits >= config.format.width)
     planes = [
@@ -152,7 +152,7 @@ static const int{width}_t qstep_table{axis}[QSTEP_STATES][QSTEP_ACTIONS] = {{
 
 
 def to_readmemh(q_raw: NDArray[np.signedinteger], config: Config) -> str:
-    """Return one word per line, in two's complement and hexadecimal, action 0 of each state first."""
+    """Return one two's-complement word per line, in hexadecimal, action 0 of each state first."""
     width = config.format.width
     words = (q_raw.astype(np.int64) & ((1 << width) - 1)).reshape(-1).tolist()
     digits = -(-width // 4)
@@ -169,7 +169,7 @@ _ONNX = "onnx"
 @click.argument("source", metavar="TABLE.npz|FOLDER", type=FILE)
 @option(
     "--format",
-    "CSV, a C header, or a memory image for Verilog's $readmemh, of a table; ONNX of a network.",
+    "For a table: CSV, a C header, or a memory image for Verilog's $readmemh. For a network: ONNX.",
     "name",
     type=click.Choice((*_TABLE_FORMATS, _ONNX)),
     required=True,
@@ -179,13 +179,13 @@ _ONNX = "onnx"
 def command(source: Path, name: str, out: Path, agent: int) -> None:
     """Write a learned table as text, with exact raw values, or a network as an ONNX model.
 
-    Of a table, the first line gives the size and the number format. A C header holds the array
+    The first line of a table's file gives its size and number format. A C header contains the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
-    word per line in two's complement, at word state * actions + action. Where there are planes, they
-    come first, and the C header also has the functions qstep_rows and qstep_action.
+    word per line in two's complement, at word state * actions + action. With several planes, these come
+    first, and the C header also has qstep_rows and qstep_action.
 
-    A network is named by the FOLDER of its run. The ONNX model turns a batch of observations, as
-    Gymnasium gives them, into action values. It needs neither QStep nor PyTorch.
+    A network is given by its run's FOLDER. The ONNX model maps a batch of Gymnasium's observations to
+    action values. It needs neither QStep nor PyTorch.
 
     \b
     Examples:
@@ -215,7 +215,7 @@ def command(source: Path, name: str, out: Path, agent: int) -> None:
 
 
 def _table(source: Path, name: str, agent: int) -> tuple[bytes, str]:
-    """Return a table in a text format, and what it is."""
+    """Return a table in a text format, and its description."""
     saved = load_table(source)
     config = saved.config
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:

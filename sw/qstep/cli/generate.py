@@ -56,8 +56,8 @@ def command(
     The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
     a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
     instead, with a C header and an HTML page of its registers, an instantiation template, a bench in
-    plain Verilog, and a first transaction in C. --flat adds one file per top that holds all it needs,
-    such as qstep_device_flat.v.
+    plain Verilog, and a first transaction in C. --flat adds one self-contained file per top, such as
+    qstep_device_flat.v.
 
     --preset writes qstep_learner.sv, the SystemVerilog that it instantiates, and a bench in plain
     Verilog that compares its answers with the model's. With --cpp it writes the learner's C++ header,
@@ -80,6 +80,7 @@ def command(
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
     cache.lend()
+    flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog if flat else None
     if bus is None:
         manifest = generate(config, folder)
         for path in (*sources.rtl_files(config), *sources.includes()):
@@ -88,12 +89,13 @@ def command(
         bus_generate = extras.load("qstep_rtl.bus.generate", "bus")
         manifest = bus_generate.generate_axi(config, folder, int(stream_bytes))
     said: dict[str, str] = {}
-    if flat:
-        flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
-        for name, top in manifest.tops.items():
+    for name, top in manifest.tops.items():
+        path = folder / f"{name}_flat.v"
+        path.unlink(missing_ok=True)  # an older one may be of another configuration
+        if flat_verilog is not None:
             files = [folder / source for source in (*manifest.sources, top["file"])]
-            write_atomically(folder / f"{name}_flat.v", flat_verilog(name, files).encode())
-            said[f"{name}_flat.v"] = f"module {name}, with all that it needs"
+            write_atomically(path, flat_verilog(name, files).encode())
+            said[path.name] = f"module {name}, with all that it needs"
     said |= {top["file"]: f"module {name}" for name, top in manifest.tops.items()}
     said |= dict.fromkeys(manifest.sources, "a source of it, in compile order")
     said |= {path.name: "included by the sources" for path in sources.includes()}
@@ -104,9 +106,7 @@ def command(
         said[names.page_name(block)] = "its registers, to read"
         start = extras.load("qstep_rtl.bus.start", "bus")
         said[f"{bus_generate.TOP}.f"] = "its sources in compile order, for -f"
-        said[start.INSTANCE] = "its instantiation, to copy"
-        said[start.BENCH] = "a bench, which includes the instantiation"
-        said[start.FIRST] = "a first transaction, for C"
+        said |= start.FILES
     said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
     for name, what in said.items():
         click.echo(f"{folder / name}  {what}")
@@ -130,7 +130,7 @@ def _write_learner(preset: str, folder: Path, flat: bool) -> None:
 
 
 def _write_cpp(preset: str, folder: Path) -> None:
-    """Write the header of the learner and that of a preset, which includes it."""
+    """Write the learner's header, and a preset's header, which includes it."""
     header, own = folder / "qstep" / CPP_HEADER.name, folder / f"{preset}.hpp"
     with room_for(header, own):
         write_atomically(header, CPP_HEADER.read_bytes())

@@ -1,4 +1,4 @@
-"""`qstep live`: watch agents learn, on a page of this computer's browser."""
+"""`qstep live`: watch agents learn, on a page in this computer's browser."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOptions(ActingOptions):
-    """The options as typed, with the world's defaults for the others."""
+    """The options as typed, with the world's defaults for the rest."""
 
-    epsilon: float = typed("--epsilon", "How much to explore, 0..1.", default=0.2)
+    epsilon: float = typed("--epsilon", "Share of random actions, 0..1.", default=0.2)
     speed: int = typed(
         "--speed", "Steps per second per agent, 1..1000000; 0 for full speed.", default=1000
     )
@@ -44,13 +44,13 @@ class LiveOptions(ActingOptions):
 @click.argument("name", metavar="WORLD")
 @options_of(LiveOptions)
 def command(name: str, **options: Any) -> None:
-    """Watch agents learn WORLD, on a page of this computer's browser.
+    """Watch agents learn WORLD, on a page in this computer's browser.
 
     The page shows the table as a heat map, the map of the world with arrows (or the game's own
-    picture), the curves of all agents, and counters. It plays, pauses, steps and resets the run; its
-    sliders change alpha, gamma and epsilon at once. A different gamma can make a different policy
+    picture), the curves of all agents, and counters. Buttons play, pause, step and reset the run;
+    sliders change alpha, gamma and epsilon immediately. A different gamma can make a different policy
     optimal: from 0.93 on, gridworld prefers the pit next to the start, which costs 5 but ends the
-    episode after one step. WORLD and DEVICE are those of `qstep train`. The host acts in worlds without
+    episode after one step. WORLD and DEVICE are as in `qstep train`. The host acts in worlds without
     a transition table, such as snake. Only this computer can open the page, and only with the token in
     its address. Ctrl-C ends it.
 
@@ -64,7 +64,7 @@ def command(name: str, **options: Any) -> None:
     """
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
-    known = {field.name for field in fields(LiveOptions)}  # others are defaults of `qstep train`
+    known = {field.name for field in fields(LiveOptions)}  # the rest are defaults of `qstep train`
     chosen = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
     from qstep.learn.plan import Budget

@@ -46,7 +46,7 @@ _GIF = ".gif"
 
 
 class _Game(NamedTuple):
-    """What is played: a world with its environment, which `make_env` makes with a `render_mode`."""
+    """A world and its environment; `make_env` makes a copy with a given `render_mode`."""
 
     name: str
     make_env: Callable[..., Env[Any, Any]]
@@ -56,7 +56,7 @@ class _Game(NamedTuple):
 
 
 def _gif(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse an animation of another format, before the work."""
+    """Reject an animation of any other format before the work starts."""
     if path is not None and path.suffix.lower() != _GIF:
         raise click.BadParameter(f"'{path}' does not end with {_GIF}")
     return path
@@ -94,12 +94,12 @@ def command(
 ) -> None:
     """Act greedily on a learnt table or network: show an episode step by step, then score many.
 
-    A network is named by the FOLDER of its run. The file of a table, or the folder's report, names the
-    world in which it was learnt; a map or world file must be where it was. Give WORLD if the table's
+    A network is given by its run's FOLDER. The table's file, or the folder's report, names the world in
+    which it was learnt; a map or world file must still be in the same place. Give WORLD if the table's
     file names none, or if the world has moved: gridworld, gridworld-8x8, snake, cartpole, a map (.txt),
-    a world file (.npz) or a Gymnasium id (module:id if a module registers it, also one in the current
-    folder). For a table, a world with other states, transitions or rewards is refused; for a network,
-    one with other sizes. Nothing that was learnt changes, and no action is random.
+    a world file (.npz) or a Gymnasium id (module:id if a module registers it, which may be in the
+    current folder). A world is rejected if its states, transitions or rewards differ from the table's,
+    or its sizes from the network's. The learnt values do not change, and no action is random.
 
     \b
     Examples:
@@ -142,7 +142,7 @@ def command(
 def _table(
     table_file: Path, world_name: str | None, env_kwargs: dict[str, Any], agent: int, seed: int
 ) -> _Game:
-    """Return the game of a table; EnvironmentSpaceError or TableError unless it was learnt in it."""
+    """Return a table's game; EnvironmentSpaceError or TableError if it was learnt in another world."""
     from qstep.envs import make, make_any, table_size
     from qstep.learn.evaluate import chooser
 
@@ -173,7 +173,7 @@ def _table(
 
 
 def _network(folder: Path, world_name: str | None, env_kwargs: dict[str, Any]) -> _Game:
-    """Return the game of a network; acting raises EnvironmentSpaceError if its sizes do not fit."""
+    """Return a network's game; acting raises EnvironmentSpaceError if its sizes do not fit."""
     network = network_of(folder)
     from qstep.deep.algorithms import preset_of  # which loads PyTorch, if it is installed
 
@@ -200,8 +200,8 @@ def _check_world(
 ) -> None:
     """Raise an error unless a world is the one in which a table was learnt.
 
-    If the file names none, only the size is compared. The table may then have further rows, all zero:
-    the device may have been built for more states.
+    If the file names no world, only the size is compared. The table may then have extra rows of zeros,
+    because the device may have been built for more states.
     """
     if learnt_in is None:
         rows, columns = q.shape
@@ -230,7 +230,7 @@ def _check_world(
 def _check_spaces(
     env: Env[Any, Any], name: str, tiles: Tiles, q: NDArray[np.int64], table_file: Path
 ) -> None:
-    """Raise EnvironmentSpaceError unless tiles and table have the sizes of an environment's spaces."""
+    """Raise EnvironmentSpaceError unless tiles and table fit the sizes of an environment's spaces."""
     wanted = (len(tiles.coordinates),), q.shape[-1]
     found = env.observation_space.shape, getattr(env.action_space, "n", None)
     if found != wanted:

@@ -23,14 +23,14 @@ __all__ = ["command"]
 def command(**options: Any) -> None:
     """Learn an environment with parallelised Q-learning.
 
-    WORLD is one that `qstep dqn` accepts. PQN uses many environments at once, a network with layer
-    normalisation and lambda returns, but no replay memory and no target network. The
-    defaults of hyperparameters are those below, except for the named worlds, which may have their own.
+    WORLD is as in `qstep dqn`. PQN uses many environments at once, a network with layer normalisation
+    and lambda returns, but no replay memory and no target network. The hyperparameter defaults are
+    listed below; the named worlds may have their own.
 
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on cartpole
     and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device
     and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished
-    ones are kept. The network is that of the best greedy evaluation.
+    ones are kept. The saved network had the best greedy evaluation.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ from qstep.spec.settings import Hyperparameters
 __all__ = ["command"]
 
 _CHUNK = 1 << 16
-"""Transitions between two movements of the progress bar."""
+"""Transitions per update of the progress bar."""
 
 
 @click.command()
@@ -51,9 +51,9 @@ def command(
 ) -> None:
     """Apply transitions to a Q-table, in order, and write the table.
 
-    TRANSITIONS.npz holds arrays of equal length: state, action, reward (real), next_state and terminated
-    (bool). TABLE.npz gets q_raw (int32), q (float64) and config (JSON text). The same transitions and
-    options give the same file, byte for byte, on every device.
+    TRANSITIONS.npz contains arrays of equal length: state, action, reward (real), next_state and
+    terminated (bool). TABLE.npz gets q_raw (int32), q (float64) and config (JSON text). The same
+    transitions and options give the same file, byte for byte, on every device.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def command(
 
 
 def _apply(device: Device, transitions: Transitions) -> float:
-    """Apply all transitions and return the seconds taken; an error counts all that were applied."""
+    """Apply all transitions and return the seconds taken; an error reports the number applied."""
     device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
     with task_bar() as bar:
         task = bar.add_task("replay", total=len(transitions))

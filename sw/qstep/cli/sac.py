@@ -23,15 +23,15 @@ __all__ = ["command"]
 def command(**options: Any) -> None:
     """Learn an environment with soft actor-critic.
 
-    WORLD is a Gymnasium id (module:id if a module registers it, also one in the current folder) whose
-    observations are a Box of floats or a Discrete and whose actions are a Box of floats with finite
-    bounds. The defaults of hyperparameters are those below, except for the named worlds, which have
-    their own. HalfCheetah-v5 needs the extra `mujoco`.
+    WORLD is a Gymnasium id (module:id if a module registers it, which may be in the current folder).
+    Its observations must be a Box of floats or a Discrete, its actions a Box of floats with finite
+    bounds. The hyperparameter defaults are listed below; the named worlds have their own.
+    HalfCheetah-v5 needs the extra `mujoco`.
 
     The folder gets network.safetensors, history.json, report.json, learning_curve.png and, on
     Pendulum-v1, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same
     device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the
-    finished ones are kept. The network is that of the best greedy evaluation.
+    finished ones are kept. The saved network had the best greedy evaluation.
 
     \b
     Examples:

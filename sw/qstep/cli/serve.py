@@ -1,4 +1,4 @@
-"""`qstep serve`: the simulated device as a serial port of this computer."""
+"""`qstep serve`: the simulated device as a serial port on this computer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["command"]
 )
 @option("--port", "TCP port.  [default: a free one]", default=0, show_default=False)
 @option("--uart", "Also simulate the serial lines, bit by bit, at link.baud.", is_flag=True)
-@json_option("where the device is, when it is ready,")
+@json_option("the device's address, once it is ready,")
 def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
-    Table and counters are kept from one client to the next. A TCP port serves one client at a time: the
-    next one waits until the first has left or has been silent for a second, then replaces it.
+    Table and counters persist between clients. A TCP port serves one client at a time; the next one
+    waits until the first has disconnected or been silent for a second, then replaces it.
     """
     if link != "tcp":
         refuse(["port"], "needs --link tcp: a pseudo-terminal has no TCP port")

@@ -45,9 +45,9 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
 @click.argument("world")
 @_axis("--alpha", "alphas", "A", "Learning rates, 0..1.  [default: 0.01,0.03,0.1,0.3,1]")
 @_axis("--gamma", "gammas", "G", "Discounts, 0..1.  [default: 0.8,0.9,0.95,0.99,0.999]")
-@_axis("--epsilon-start", "start", "E", "First epsilons, 0..1.  [default: 1]")
-@_axis("--epsilon-end", "end", "E", "Last epsilons, 0..1.  [default: 0.05]")
-@_axis("--epsilon-share", "share", "S", "Share of the run in which it falls.  [default: 0.5]")
+@_axis("--epsilon-start", "start", "E", "Initial epsilons, 0..1.  [default: 1]")
+@_axis("--epsilon-end", "end", "E", "Final epsilons, 0..1.  [default: 0.05]")
+@_axis("--epsilon-share", "share", "S", "Share of the run during which it falls.  [default: 0.5]")
 @_axis("--algorithm", "algorithms", "NAME", f"Any of {_ALL}.  [default: q-learning]", _NAMES)
 @_axis("--format", "formats", "Qm.F", "Number formats.  [default: 16 bits that fit]", _NAMES)
 @option("--rounding", "Rounding of an update.", type=ROUNDINGS, default="nearest")
@@ -55,15 +55,15 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
 @option("--seed", "First seed of every point.", default=0)
 @option(
     "--seeds",
-    "Agents per point, with SEED and the seeds after it.",
+    "Agents per point, with consecutive seeds from SEED.",
     type=click.IntRange(1, 1000),
     default=5,
 )
-@option("--steps", "Steps of each agent.  [default: depends on the world's size]", type=int)
+@option("--steps", "Steps per agent.  [default: depends on the world's size]", type=int)
 @option(
     "--random",
-    "Draw N points instead of trying all combinations: alpha and 1-gamma evenly on a log scale "
-    "between the smallest and the largest value.",
+    "Draw N points instead of trying all combinations; alpha and 1-gamma are log-uniform between the "
+    "smallest and the largest value.",
     type=int,
     metavar="N",
 )
@@ -87,15 +87,14 @@ def command(
     """Learn WORLD with every combination of settings, and rank them.
 
     A point is one combination of settings; one agent per seed learns with it. Points are ranked by the
-    return of the greedy policy, which is computed exactly, and points with the same return by how soon
-    the policy came within 1 % of the optimum and stayed there. WORLD is a map, a world file, an
-    environment with a transition table, or CartPole-v1 or MountainCar-v0, whose policies are played.
+    exact return of the greedy policy; ties, by how soon the policy came within 1 % of the optimum and
+    stayed there. WORLD is a map, a world file, an environment with a transition table, CartPole-v1 or
+    MountainCar-v0; in the last two, the greedy policies are played instead.
 
     On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
     same algorithm and format run together. The folder gets report.json, history.json, heat_map.png,
     learning_curves.png and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any
-    device. Results are the same bit for bit, and equal those of qstep train with --agents 1 and these
-    settings.
+    device. Results are bit-identical, and equal those of qstep train with --agents 1 and these settings.
 
     \b
     Examples:
@@ -128,7 +127,7 @@ def command(
 
 
 def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:
-    """Return what was typed; options that were not given keep their defaults."""
+    """Return the options; those that were not typed keep their defaults."""
     from qstep.learn.sweep_plan import SweepOptions
 
     shares = {name: typed.pop(name) for name in FALLING.to_dict()}
@@ -145,7 +144,7 @@ def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> S
 
 
 def _in_words(report: dict[str, Any], result: SweepResult) -> list[object]:
-    """Return the table of points, and where everything is."""
+    """Return the table of points and the paths of the files."""
     from qstep.learn.sweep_views import render
 
     lines = [result.saturated] if result.saturated else []

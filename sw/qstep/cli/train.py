@@ -39,10 +39,10 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions(ActingOptions):
-    """The options as typed, with the world's defaults for the others."""
+    """The options as typed, with the world's defaults for the rest."""
 
-    epsilon_start: float = typed("--epsilon-start", "First epsilon.", default=1.0)
-    epsilon_end: float = typed("--epsilon-end", "Last epsilon.", default=0.05)
+    epsilon_start: float = typed("--epsilon-start", "Initial epsilon.", default=1.0)
+    epsilon_end: float = typed("--epsilon-end", "Final epsilon.", default=0.05)
     epsilon_share: float = typed(
         "--epsilon-share", "Share of the run during which epsilon falls.", default=0.5
     )
@@ -60,7 +60,7 @@ class TrainOptions(ActingOptions):
     )
     num_envs: int = typed(
         "--num-envs",
-        "Environments that step in turns, host only: more than 1 for snake and cartpole.",
+        "Environments that take turns, host only; more than 1 only for snake and cartpole.",
         default=1,
     )
     sync_steps: int = typed(
@@ -76,7 +76,7 @@ class TrainOptions(ActingOptions):
     )
     tiles: Any = typed(
         "--tiles",
-        "Cut each observed number into N tiles, or into one N per number; the host steps WORLD.",
+        "Tiles per observed number: one N for all, or one per number; the host steps WORLD.",
         type=CommaList(int, "whole numbers"),
         metavar="N[,N...]",
     )
@@ -84,7 +84,7 @@ class TrainOptions(ActingOptions):
     steps: int | None
 
     def run(self, name: str, world: AgentsWorld | str | None, there: Mapping[str, Any]) -> Run:
-        """Return a run in a world, None if the host acts; `there` is the checkpoint's identity."""
+        """Return a run in `world`, None if the host acts; `there` is the checkpoint's identity."""
         start, end, share = self.epsilon_start, self.epsilon_end, self.epsilon_share
         epsilon = Epsilon(start, end, "linear", share, "run")
         if world is None:
@@ -114,26 +114,26 @@ class TrainOptions(ActingOptions):
 @click.argument("env_id", metavar="WORLD")
 @option(
     "--act",
-    "Who acts.  [default: the device, in a world that has a transition table]",
+    "Who acts.  [default: the device, in a world with a transition table]",
     type=click.Choice(("device", "host")),
 )
-@option("--episodes", "Training episodes, 1 or more, of each agent.", default=2000)
-@option("--steps", "Training steps of each agent, instead of episodes.", type=int)
+@option("--episodes", "Training episodes per agent, 1 or more.", default=2000)
+@option("--steps", "Training steps per agent, instead of episodes.", type=int)
 @options_of(TrainOptions)
 @run_options("runs/WORLD", "the summary", metrics_option)
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any) -> None:
     """Learn the Q-table of a world on a device.
 
-    WORLD is one of those named below, a map (.txt), a world file (.npz), a circuit that is part of the
-    device of --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions:
-    module:id if a module registers it, also one in the current folder.
+    WORLD is one of the worlds named below, a map (.txt), a world file (.npz), a circuit in the device of
+    --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions (module:id if a
+    module registers it, which may be in the current folder).
 
     Agents act on the device if the world has a transition table. The host reads only counters and
-    tables, so they make several million steps per second or more. In CartPole-v1 and MountainCar-v0
-    they also act on the device and see the state through tiles. With --tiles, agents of the model learn
-    any environment with real observations. Otherwise, and with --act host, the host acts and streams
-    the transitions to the device.
+    tables, so they take several million steps per second or more. In CartPole-v1 and MountainCar-v0
+    they also act on the device, by tile coding. With --tiles, agents of the model learn any environment
+    with real observations. Otherwise, and with --act host, the host acts and streams the transitions to
+    the device.
 
     The folder gets table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
     map, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume

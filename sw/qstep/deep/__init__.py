@@ -1,4 +1,4 @@
-"""Q-learning with networks in place of a table: DQN and PQN, in usual and in fast code.
+"""Learning with networks instead of a table: DQN in plain and in fast code, PQN and SAC.
 
 One algorithm, one file. Everything here needs PyTorch, which comes with the extra ``torch``.
 """

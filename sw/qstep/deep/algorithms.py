@@ -1,4 +1,4 @@
-"""The algorithms by name, and how each of them learns an environment.
+"""The algorithms by name, and how each learns an environment.
 
 A new algorithm is a configuration, a learner, a command, and a line in :data:`ALGORITHMS`.
 """
@@ -31,9 +31,9 @@ __all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 class Settings:
     """How an algorithm learns an environment.
 
-    The configuration is of the algorithm's kind; its seed is replaced. `num_envs` environments are
-    stepped at once, and there are `evaluate_every` training episodes between two evaluations. Plain DQN
-    steps one environment, but learns as often per step.
+    `config` is of the algorithm's class; its seed is replaced. `num_envs` environments are stepped at
+    once, with an evaluation every `evaluate_every` training episodes. Plain DQN steps one environment,
+    but learns as often per step.
     """
 
     config: Any
@@ -43,10 +43,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An environment, and how each algorithm by name learns it; any other uses its own settings.
+    """An environment, with its settings by algorithm; any other algorithm uses its default settings.
 
-    `make_env` takes a `render_mode`, by default None. `solved` is the least mean score of greedy
-    episodes that counts as solved. A run ends after `episodes`, unless its steps end first.
+    `make_env` takes a `render_mode`, by default None. `solved` is the lowest mean score of greedy
+    episodes that counts as solved. A run ends after `episodes`, unless it reaches its step limit first.
     """
 
     make_envs: Callable[[int], Envs]
@@ -59,7 +59,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm: the settings for environments without their own, and how to make a learner.
+    """An algorithm: its default settings, and how to make a learner.
 
     `make` takes a preset, a configuration, a device and a number of environments.
     """
@@ -112,12 +112,12 @@ def _settings(algorithm: str, own: Mapping[str, Any]) -> Settings:
 def preset_of(
     world: str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
 ) -> Preset:
-    """Return an environment with the settings of its record, if the name has a record for networks.
+    """Return an environment's preset, with the settings of its record if it has one for networks.
 
     `world` is a key of :data:`qstep.envs.catalogue.NETWORKS`, any name that
-    :func:`qstep.envs.make_any` takes, or an environment from ``gymnasium.make``, of whose id and
-    arguments copies are made; `env_kwargs` are the arguments of one that is given by name.
-    EnvironmentSpaceError or ConfigError is raised where it cannot be made.
+    :func:`qstep.envs.make_any` takes, or an environment from ``gymnasium.make``, which is copied by its
+    id and arguments. `env_kwargs` are the arguments of an environment given by name. Raises
+    EnvironmentSpaceError or ConfigError if the environment cannot be made.
     """
     if not isinstance(world, str):
         spec = getattr(world, "spec", None)

@@ -1,4 +1,4 @@
-"""The hyperparameters of runs with networks: an illegal value raises ConfigError."""
+"""Hyperparameters of network runs; an illegal value raises ConfigError."""
 
 from __future__ import annotations
 
@@ -21,34 +21,33 @@ Variant: TypeAlias = Literal["single", "target", "double"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 _MOST = (1 << 31) - 1
-"""Upper bound of any size that allocates memory."""
+"""Upper bound on any size that allocates memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
     """Hyperparameters that every algorithm has. A *step* is one step of one environment.
 
-    Schedules go by steps, not by updates, so they are the same at the same step however often the
-    network learns.
+    Schedules depend on steps, not on updates, so they do not change with how often the network learns.
 
     Parameters
     ----------
     total_timesteps : int
-        Length of the run, to which the schedules refer; 1 or more.
+        Length of the run, over which the schedules extend; 1 or more.
     hidden : tuple of int
         Units of each hidden layer.
     gamma : float
         Discount, 0..1.
     reward_scale : float
-        Factor for rewards before learning. Smooth L1, the loss of DQN, is linear beyond an error of 1,
-        where it learns medians instead of means and overlooks rare drops from high values. Keep values
-        near 1.
+        Factor for rewards before learning. Keep values near 1: DQN's loss, smooth L1, is linear beyond
+        an error of 1. There it learns medians instead of means and overlooks rare drops from high
+        values.
     learning_rate : float
         Learning rate at the first step; it then changes linearly.
     final_learning_rate : float
         Learning rate at the last step.
     seed : int
-        Seed of everything that is drawn, including the network's initial parameters.
+        Seed of all random draws, including the network's initial parameters.
     """
 
     total_timesteps: int = 100_000
@@ -80,7 +79,7 @@ class NetworkConfig:
         return asdict(self)
 
     def _check(self, check: Callable[..., object], *names: str, **limits: Any) -> None:
-        """Replace fields by the plain values that a check returns; it refuses illegal ones."""
+        """Replace fields by the plain values that a check returns; the check rejects illegal ones."""
         assign(self, **{name: check(name, getattr(self, name), **limits) for name in names})
 
 
@@ -101,12 +100,12 @@ def _layers(name: str, value: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ValueConfig(NetworkConfig):
-    """Hyperparameters of networks that give the value of each action, besides :class:`NetworkConfig`.
+    """Hyperparameters of networks that output action values, in addition to :class:`NetworkConfig`.
 
     Parameters
     ----------
     epsilon : Epsilon
-        Exploration: constant, or linear by a share of the run, of which the units are steps.
+        Exploration: constant, or linear over a share of the run, in steps.
     """
 
     epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.3, "run")  # noqa: RUF009  # frozen
@@ -124,24 +123,24 @@ class ValueConfig(NetworkConfig):
 
 @dataclass(frozen=True, slots=True)
 class DqnConfig(ValueConfig):
-    """Hyperparameters of DQN, in addition to those of :class:`ValueConfig`, in plain or fast code.
+    """Hyperparameters of DQN, plain or fast, in addition to :class:`ValueConfig`.
 
     Parameters
     ----------
     variant : {"single", "target", "double"}
-        Where the target values come from: the online network, the target network, or its values of
-        the actions that the online network prefers (Double DQN).
+        Source of the target values: the online network, the target network, or the target network for
+        the action that the online network prefers (Double DQN).
     batch_size : int
         Transitions of an update, 1..`buffer_size`.
     gradient_steps : int
-        Updates after each step of all environments, 1 or more. With N environments that is
-        ``gradient_steps / N`` a step.
+        Updates after each step of all environments, 1 or more. With N environments there are
+        ``gradient_steps / N`` updates per step.
     buffer_size : int
         Transitions in the replay memory.
     learning_starts : int
         Steps before the first update, at least `batch_size`.
     target_update_interval : int
-        Steps of all environments between two moves of the target network, 1 or more.
+        Steps of all environments between two updates of the target network, 1 or more.
     tau : float
         How far the target moves towards the online network: 1 copies it, less is a moving average.
     prioritised : bool
@@ -169,7 +168,7 @@ class DqnConfig(ValueConfig):
 
 @dataclass(frozen=True, slots=True)
 class PqnConfig(ValueConfig):
-    """Hyperparameters of PQN, in addition to those of :class:`ValueConfig`.
+    """Hyperparameters of PQN, in addition to :class:`ValueConfig`.
 
     A run is rounded up to whole rollouts.
 
@@ -178,13 +177,13 @@ class PqnConfig(ValueConfig):
     q_lambda : float
         The lambda of the returns, 0..1; 0 is one-step Q-learning.
     num_steps : int
-        H, steps of each environment in a rollout.
+        H, the steps per environment in a rollout.
     update_epochs : int
         Passes over each rollout.
     num_minibatches : int
-        Pieces of a rollout, one update each; at most N * H on N environments.
+        Minibatches per pass over a rollout, one update each; at most N * H with N environments.
     max_grad_norm : float
-        A longer gradient is shortened to this; above 0.
+        Norm to which longer gradients are clipped; above 0.
     """
 
     total_timesteps: int = 500_000
@@ -208,9 +207,9 @@ class PqnConfig(ValueConfig):
 
 @dataclass(frozen=True, slots=True)
 class SacConfig(NetworkConfig):
-    """Hyperparameters of SAC, in addition to those of :class:`NetworkConfig`; defaults as in CleanRL.
+    """Hyperparameters of SAC, in addition to :class:`NetworkConfig`; defaults as in CleanRL.
 
-    The learning rate is the policy's.
+    `learning_rate` is the policy's.
 
     Parameters
     ----------
@@ -219,23 +218,23 @@ class SacConfig(NetworkConfig):
     batch_size : int
         Transitions of an update, 1..`buffer_size`.
     gradient_steps : int
-        Updates after each step of all environments, 1 or more. With N environments that is
-        ``gradient_steps / N`` a step.
+        Updates after each step of all environments, 1 or more. With N environments there are
+        ``gradient_steps / N`` updates per step.
     buffer_size : int
-        Transitions in the replay memory. No more are allocated than the run has steps.
+        Transitions in the replay memory, which never exceeds the length of the run.
     learning_starts : int
         Steps with random actions before the first update, at least `batch_size`.
     action_hold : int
-        Steps for which such a random action is held, 1 or more: a car in a valley needs several.
+        Steps for which such a random action is repeated, 1 or more: a car in a valley needs several.
     tau : float
         How far the target critics move towards the critics at each update, 0..1.
     policy_frequency : int
-        Updates of the critics between those of the policy and the temperature, which then take as many
-        steps on one batch; 1 or more.
+        Critic updates between updates of the policy and the temperature, which then take as many steps
+        on one batch; 1 or more.
     temperature : float
-        Weight of the entropy, the first one if it is learnt; above 0.
+        Weight of the entropy, or its initial value if it is learnt; above 0.
     learn_temperature : bool
-        Learn the temperature, so that the entropy of an action is minus its number of dimensions.
+        Learn the temperature; the target entropy is minus the number of an action's dimensions.
     """
 
     total_timesteps: int = 1_000_000
@@ -269,7 +268,7 @@ class SacConfig(NetworkConfig):
 
 
 def _check_replay(config: DqnConfig | SacConfig) -> None:
-    """Raise ConfigError unless a batch fits into the first transitions, and those into the memory."""
+    """Raise ConfigError unless batch_size <= learning_starts <= buffer_size."""
     if config.batch_size > config.buffer_size:
         raise ConfigError(
             f"batch_size is {config.batch_size}, larger than "

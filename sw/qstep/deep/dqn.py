@@ -1,12 +1,12 @@
-"""Fast DQN: many environments at once, several updates with one access to the replay memory.
+"""Fast DQN: many environments at once, several updates per access to the replay memory.
 
-The algorithm, with its references, is that of `dqn_plain`. Only these things differ:
+The algorithm and its references are the same as in `dqn_plain`. Only these things differ:
 
 - N environments are stepped at once, so one pass of the network chooses N actions, and the network
-  learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps``;
-- these updates draw their batches together, before the first one, and the target network does not change
-  meanwhile; with prioritised replay they also share the priorities;
-- loss, gradient and optimiser are those of `fast`: the same numbers with less overhead.
+  learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps`` steps.
+- These updates draw their batches together, before the first update, and the target network does not
+  change meanwhile. With prioritised replay they also share the priorities.
+- Loss, gradient and optimiser come from `fast`: the same numbers with less overhead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""DQN in the usual code. Start reading here.
+"""DQN in conventional code. Start reading here.
 
 It uses one Gymnasium environment, one transition at a time, a deque as replay memory, autograd and
-`torch.optim.Adam`. `dqn` is the same algorithm without most of its many small calls.
+`torch.optim.Adam`. `dqn` is the same algorithm without most of the many small calls.
 
 The variants of the loss differ in which network chooses the action in s' and which gives its value:
 
@@ -17,7 +17,7 @@ References
 ----------
 V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015 (target).
 Different here: smooth L1 and Adam; a target network that may follow as a moving average; a learning rate
-that falls to 0, which keeps a good policy from being forgotten.
+that falls to 0, so that a good policy is not forgotten.
 H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-learning", AAAI 2016.
 """
 
@@ -92,13 +92,13 @@ def stacked(transitions: Sequence[Transition], device: torch.device) -> Batch:
 class PlainDqn(Learner):
     """A run of DQN, step by step.
 
-    It learns once after every `num_envs` / ``gradient_steps`` steps, and the target network moves after
+    It learns once every `num_envs` / ``gradient_steps`` steps and updates the target network every
     `num_envs` * ``target_update_interval`` steps: as often per step as `Dqn` with `num_envs`
     environments.
 
-    The replay memory is a deque, which reaches an index by counting from the nearer end. So a draw takes
-    time in proportion to its length: drawing 128 of 100,000 transitions took 200 microseconds, and 75
-    from a list.
+    The replay memory is a deque, which reaches an index by counting from the nearer end, so the time of
+    a draw is proportional to its length. Drawing 128 of 100,000 transitions took 200 microseconds,
+    compared with 75 from a list.
     """
 
     config: DqnConfig

@@ -1,6 +1,6 @@
-"""The interface between algorithms and a run, and the base of those on many environments.
+"""The interface between algorithms and a run, and the base class for many environments.
 
-A :class:`Learner` takes steps, counts and times them, and hands out its policy. A
+A :class:`Learner` takes steps, counts and times them, and provides its policy. A
 :class:`VectorLearner` explores on N environments and resumes exactly.
 """
 
@@ -42,16 +42,16 @@ class Ended(NamedTuple):
 class Step(NamedTuple):
     """The results of one step of N environments."""
 
-    next_observation: NDArray[np.float32]  # (N, inputs); of the action, also where an episode ends
-    reward: NDArray[np.float32]  # (N,), as the others
+    next_observation: NDArray[np.float32]  # (N, inputs); not a reset's, even if an episode ended
+    reward: NDArray[np.float32]  # (N,), like the rest
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
 
 
 def first_seed(seed: int, num_envs: int) -> int:
-    """Return the first seed of a run's environments; environment i begins with this seed + i.
+    """Return the first seed of a run's environments; environment i starts with this seed + i.
 
-    Neighbouring run seeds share no environments; large seeds wrap around, so that all stay below 2^64.
+    Neighbouring run seeds share no environment seeds; large seeds wrap around to stay below 2^64.
     """
     return num_envs * seed % ((1 << 64) - num_envs + 1)
 
@@ -73,17 +73,17 @@ class Learner(ABC):
     num_envs : int
         Environments stepped at once.
     steps, episodes, updates : int
-        So far.
+        Counts so far.
     seconds : dict of str to float
-        Time spent so far in each of :data:`PHASES`. An accelerator works while the host continues, so
-        time that ``learn`` has caused is partly spent in ``select``.
+        Time spent so far in each of :data:`PHASES`. An accelerator runs asynchronously, so time that
+        ``learn`` causes is partly counted in ``select``.
     """
 
     SPACES: ClassVar[type[Spaces]] = Spaces
-    """The kind of spaces that the algorithm learns on."""
+    """The class of spaces that the algorithm supports."""
 
     VERSION: ClassVar[int] = 3
-    """Of the arithmetic and the checkpoint; a checkpoint of another version is refused."""
+    """Version of the arithmetic and the checkpoint; a checkpoint of another version is rejected."""
 
     num_envs = 1
 
@@ -94,11 +94,11 @@ class Learner(ABC):
 
     @abstractmethod
     def step(self) -> Ended:
-        """Continue with every environment, and learn; return the episodes that ended."""
+        """Step every environment, and learn; return the episodes that ended."""
 
     @abstractmethod
     def policy(self, num_envs: int) -> Policy:
-        """Return the present network's greedy policy for a number of environments, until it learns."""
+        """Return the greedy policy for a number of environments, valid until the network next learns."""
 
     @abstractmethod
     def to_modules(self) -> nn.Sequential:
@@ -110,21 +110,21 @@ class Learner(ABC):
 
     @property
     def resumable(self) -> bool:
-        """Whether there are checkpoints."""
+        """Whether the learner has checkpoints."""
         return False
 
     @property
     def epsilon(self) -> float:
-        """The present epsilon."""
+        """The current epsilon."""
         return self.config.epsilon_at(self.steps)
 
     @property
     def learning_rate(self) -> float:
-        """The present learning rate."""
+        """The current learning rate."""
         return self.config.learning_rate_at(self.steps)
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of everything that the rest of the run depends on, between two steps.
+        """Return copies of everything that the rest of the run depends on; call it between two steps.
 
         Raises ConfigError if the learner is not :attr:`resumable`.
         """
@@ -133,14 +133,14 @@ class Learner(ABC):
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
 
-        On the CPU, with the same version of PyTorch, the rest of the run is bit for bit that of an
+        On the CPU, with the same version of PyTorch, the rest of the run is bit-identical to an
         uninterrupted one. If a part is missing, or has another type or shape, CheckpointError is raised
         and nothing has changed.
         """
         raise ConfigError(_STATELESS)
 
     def _spend(self, phase: str, since: float) -> float:
-        """Add the time since then to a phase; return the present time."""
+        """Add the time since `since` to a phase; return the current time."""
         now = time.perf_counter()
         self.seconds[phase] += now - since
         return now
@@ -153,7 +153,7 @@ class VectorLearner(Learner):
     """An algorithm on N environments at once; only QStep's compiled environments make it resumable.
 
     The environments, which must reset within the step that ends an episode, are reset here with
-    :func:`first_seed`. The configuration's seed is that of everything that the learner draws.
+    :func:`first_seed`. The configuration's seed covers everything that the learner draws.
     """
 
     def __init__(self, envs: Envs, config: NetworkConfig, device: torch.device) -> None:
@@ -169,7 +169,7 @@ class VectorLearner(Learner):
 
     @abstractmethod
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the tensors of a checkpoint themselves, not copies: networks and optimiser."""
+        """Return the tensors of a checkpoint, not copies of them: networks and optimiser."""
 
     @property
     def resumable(self) -> bool:
@@ -182,7 +182,7 @@ class VectorLearner(Learner):
         return {"envs": self.envs}
 
     def _move(self, actions: NDArray[Any]) -> Step:
-        """Take a step with every environment."""
+        """Step every environment."""
         seen, reward, terminated, truncated, info = self.envs.step(actions)
         next_seen = led_to(seen, info)
         self.observation = self.spaces.numbers(seen)
@@ -190,7 +190,7 @@ class VectorLearner(Learner):
         return Step(next_observation, np.asarray(reward, np.float32), terminated, truncated)
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """Replace a share of the actions by random ones in place; return the actions."""
+        """Replace a share of the actions, in place, by random ones; return the actions."""
         explore = self.generator.random(len(greedy)) < epsilon
         drawn = self.generator.integers(self.spaces.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)

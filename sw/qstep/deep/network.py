@@ -1,4 +1,4 @@
-"""The networks, multi-layer perceptrons: their inputs, their greedy policy, and its evaluation."""
+"""The networks (multi-layer perceptrons), their inputs, their greedy policy and its evaluation."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = [
 Envs: TypeAlias = VectorEnv[Any, Any, Any]
 
 Policy: TypeAlias = Callable[[NDArray[np.float32]], NDArray[Any]]
-"""From N observations, shape (N, inputs), to N actions of the environment's space."""
+"""Maps N observations, shape (N, inputs), to N actions of the environment's space."""
 
 _MOST_INPUTS = 4096
-"""Most numbers in an observation; the replay memory holds tens of thousands of observations."""
+"""Maximum numbers in an observation; the replay memory stores tens of thousands of observations."""
 
 
 class Spaces:
     """The spaces of one environment, checked to fit a network of `inputs` and `actions`.
 
-    A Box of floats is read as its numbers, row by row, as float32; a Discrete as one number per value: 1
-    for the present value and 0 for the others. Values and actions must count from 0, as in every
-    environment of :func:`qstep.envs.make_any`. A space of another kind raises EnvironmentSpaceError.
+    A Box of floats is read as its numbers, row by row, as float32; a Discrete is one-hot encoded. Values
+    and actions must count from 0, as in every environment of :func:`qstep.envs.make_any`. Any other kind
+    of space raises EnvironmentSpaceError.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Spaces:
     """
 
     output = "values"
-    """What a network returns, by the name that an exported one has for it."""
+    """Name of the network's output in an exported model."""
 
     def __init__(self, observation: Space[Any], action: Space[Any]) -> None:
         if isinstance(observation, Discrete):
@@ -83,7 +83,7 @@ class Spaces:
         self._observation, self._is_discrete = observation, isinstance(observation, Discrete)
 
     def _outputs(self, action: Space[Any]) -> int:
-        """Return the outputs that an action space needs, or refuse it."""
+        """Return the number of outputs that an action space needs, or reject it."""
         if not isinstance(action, Discrete):
             raise EnvironmentSpaceError(
                 f"the action space is {action}; a network needs a Discrete one, or SAC for a bounded Box"
@@ -91,12 +91,12 @@ class Spaces:
         return int(action.n)
 
     def chosen(self, outputs: NDArray[np.float32]) -> NDArray[Any]:
-        """Return the N actions that outputs of shape (N, actions) stand for; ties: the lowest."""
+        """Return the argmax of each row of outputs, shape (N, actions); ties: the lowest."""
         best: NDArray[np.int64] = outputs.argmax(1)
         return best
 
     def check_fits(self, envs: Envs) -> None:
-        """Raise EnvironmentSpaceError unless an environment has these numbers of inputs and actions."""
+        """Raise EnvironmentSpaceError unless environments have as many inputs and actions."""
         other = type(self)(envs.single_observation_space, envs.single_action_space)
         if (other.inputs, other.actions) != (self.inputs, self.actions):
             found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
@@ -105,7 +105,7 @@ class Spaces:
             )
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """Return N observations as float32, shape (N, inputs); no copy if they already are that."""
+        """Return N observations as float32, shape (N, inputs); no copy if already in this form."""
         if not self._is_discrete:
             return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
         numbers = np.zeros((len(observations), self.inputs), np.float32)
@@ -125,18 +125,18 @@ class Spaces:
         return self.numbers(seen[np.newaxis])
 
     def example(self, count: int) -> Tensor:
-        """Return `count` observations, all zero, as Gymnasium gives a batch, but with float32."""
+        """Return a batch of `count` zero observations in Gymnasium's form, but with float32."""
         if self._is_discrete:
             return torch.zeros(count, dtype=torch.int64)
         return torch.zeros(count, *self._observation.shape or ())
 
     def reader(self) -> nn.Module:
-        """Return :meth:`numbers` as a module of batches such as :meth:`example`."""
+        """Return :meth:`numbers` as a module for batches in the form of :meth:`example`."""
         return _OneHot(self.inputs) if self._is_discrete else nn.Flatten()
 
 
 class _OneHot(nn.Module):
-    """From N values, int64 of shape (N,), to numbers of shape (N, values)."""
+    """Maps N values, int64 of shape (N,), to numbers of shape (N, values)."""
 
     values: Tensor
 
@@ -151,13 +151,13 @@ class _OneHot(nn.Module):
 class BoxSpaces(Spaces):
     """The spaces of one environment whose actions are a Box of floats with finite bounds.
 
-    A network has one output for each of the `actions` numbers of an action.
+    A network has one output per number of an action; there are `actions` of them.
 
     Attributes
     ----------
     observed, acted : Interval
-        Of the numbers of an observation and of an action. An observed number without finite bounds
-        counts as one from -1 to 1.
+        Ranges of the numbers of an observation and of an action. An observed number without finite
+        bounds is treated as ranging from -1 to 1.
     """
 
     output = "actions"
@@ -191,28 +191,28 @@ class BoxSpaces(Spaces):
         return len(half)
 
     def chosen(self, outputs: NDArray[np.float32]) -> NDArray[Any]:
-        """Return N actions of the space from their numbers, shape (N, actions)."""
+        """Return N actions, clipped to the space, from outputs (N, actions)."""
         space = self._both[1]
         actions = outputs.reshape(-1, *space.shape or ())
         return np.clip(actions, space.low, space.high, dtype=space.dtype)  # type: ignore[attr-defined]
 
 
 class Interval(NamedTuple):
-    """Ranges of K numbers, each float64 array of shape (K,): from middle - half to middle + half."""
+    """Ranges of K numbers, from middle - half to middle + half; both are float64 of shape (K,)."""
 
     middle: NDArray[np.float64]
     half: NDArray[np.float64]
 
     @classmethod
     def of(cls, box: Any) -> Interval:
-        """Return the ranges of a Box's numbers; those with no finite width as float32 are infinite."""
+        """Return the ranges of a Box's numbers; a range without finite float32 width is infinite."""
         low, high = (bound.astype(np.float64).ravel() for bound in (box.low, box.high))
         with np.errstate(over="ignore", invalid="ignore"):
             width = (high - low).astype(np.float32).astype(np.float64)
             return cls(0.5 * (low + high), 0.5 * width)
 
     def inside(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return numbers of shape (N, K) in units of these ranges, -1..1."""
+        """Return numbers of shape (N, K), scaled from these ranges to -1..1."""
         return ((numbers - self.middle) / self.half).astype(np.float32)
 
     def outside(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -221,7 +221,7 @@ class Interval(NamedTuple):
 
 
 def spaces_of(observation: Space[Any], action: Space[Any]) -> Spaces:
-    """Return the spaces as what a network can learn on, by the kind of action."""
+    """Return the :class:`Spaces` for a network, by the kind of action space."""
     return (BoxSpaces if isinstance(action, Box) else Spaces)(observation, action)
 
 
@@ -232,8 +232,8 @@ def modules(
 
     `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
     hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global
-    generator is left as it was, so networks with the same seed are equal, no matter what else is drawn:
-    every run of a comparison starts from the same one.
+    generator is left unchanged. Networks with the same seed are equal, no matter what else is drawn, so
+    all runs of a comparison start from the same network.
     """
     if len(sizes) < 2 or min(sizes) < 1:
         raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")
@@ -252,7 +252,7 @@ def modules(
 
 
 def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequential:
-    """Make the network of :func:`modules` that has this ``state_dict``; ConfigError if there is none."""
+    """Make the network of :func:`modules` with this ``state_dict``; ConfigError if none fits."""
     weights = [tensor for name, tensor in state.items() if name.endswith(".weight")]
     linear = [weight for weight in weights if weight.ndim == 2]
     try:
@@ -265,7 +265,7 @@ def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequenti
 
 
 def greedy(network: nn.Module, spaces: Spaces) -> Policy:
-    """Return the greedy policy of a network, read at each call, for an environment's spaces."""
+    """Return a network's greedy policy for some spaces; each call reads the current parameters."""
     device = next(network.parameters()).device
 
     def actions(observation: NDArray[np.float32]) -> NDArray[Any]:
@@ -280,13 +280,13 @@ class Games(NamedTuple):
     """Greedy episodes, one per environment; each array is float64 of shape (N,)."""
 
     score: NDArray[np.float64]
-    """The ``score`` of the final info if there is one, otherwise the return."""
+    """The ``score`` in the final info if present, otherwise the return."""
     episode_return: NDArray[np.float64]
     length: NDArray[np.float64]
 
     @property
     def columns(self) -> dict[str, float]:
-        """Their means and extremes, under the names that report, history and metrics have for them."""
+        """Means and extremes, under their names in report, history and metrics."""
         return {
             "greedy_score": float(self.score.mean()),
             "greedy_score_low": float(self.score.min()),
@@ -297,11 +297,11 @@ class Games(NamedTuple):
 
 
 def play(envs: Envs, policy: Policy, seed: int) -> Games:
-    """Play one episode on each environment, without exploring and learning.
+    """Play one episode on each environment, without exploring or learning.
 
-    There is exactly one episode per environment, since taking the first N that end would favour
-    short ones. The environments, which reset within the step that ends an episode, are reset first.
-    EnvironmentSpaceError is raised if a score is not a finite number.
+    Each environment plays exactly one episode, because taking the first N that end would favour short
+    ones. The environments, which reset within the step that ends an episode, are reset first. Raises
+    EnvironmentSpaceError if a score is not a finite number.
     """
     spaces = spaces_of(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)

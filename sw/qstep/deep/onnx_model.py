@@ -1,4 +1,4 @@
-"""A network as an ONNX model, which runs with neither QStep nor PyTorch."""
+"""A network as an ONNX model, which needs neither QStep nor PyTorch."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["to_onnx"]
 
 
 def to_onnx(module: nn.Module, example: Tensor, output: str, report: Mapping[str, Any]) -> bytes:
-    """Return the file of an ONNX model that computes what a module computes for any batch size.
+    """Return the bytes of an ONNX model that computes the same as a module, for any batch size.
 
     Parameters
     ----------
     module : torch.nn.Module
-        On the CPU.
+        The module, on the CPU.
     example : Tensor
-        An input of the module, two observations or more; it gives dtype and shape of the input
+        An input of the module, two observations or more; it defines the dtype and shape of the input
         ``observation``.
     output : str
         Name of the model's output.
     report : mapping
-        Plain values, which become the metadata ``report`` as JSON.
+        Plain values, stored as JSON in the metadata ``report``.
 
     Raises
     ------
@@ -37,9 +37,9 @@ def to_onnx(module: nn.Module, example: Tensor, output: str, report: Mapping[str
         The extra ``onnx`` is not installed.
     """
     extras.load("onnxscript", "onnx")
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns of absent torchvision
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it warns that torchvision is absent
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's exporter calls what PyTorch deprecates
+        warnings.simplefilter("ignore")  # PyTorch's exporter calls deprecated functions
         program = torch.onnx.export(
             module.eval(),
             (example,),

@@ -1,20 +1,20 @@
-"""PQN: Q-learning with a network, online, on many environments at once; no replay, no target network.
+"""PQN: online Q-learning with a network, on many environments at once; no replay, no target network.
 
 Layer normalisation replaces the replay memory and the target network: it keeps the values from diverging
 when the network learns from its own estimate of the next state. So PQN learns from the transitions of N
-environments over H steps as they come, and then drops them, like an accelerator with a stream of
-transitions.
+environments over H steps as they arrive, and then discards them, like an accelerator that processes a
+stream of transitions.
 
-Differences from the paper (Algorithm 1 and its appendix, and the authors' code):
+Differences from the paper (Algorithm 1, the appendix and the authors' code):
 
 - A truncated episode continues with the value of its last observation; the authors' code treats it as
   terminated.
-- The values of next observations for the returns are computed together after the H steps; nothing is
-  learnt in between, so they are the same numbers.
-- Linear layers start as PyTorch's do, not as Flax's.
+- The values of next observations for the returns are computed together after the H steps. Nothing is
+  learnt in between, so the numbers are the same.
+- Linear layers are initialised as in PyTorch, not as in Flax.
 
-The loss and the clipping of the gradient are the authors'. The loss is half of the mean squared error,
-so its gradient with respect to a value is the error.
+The loss and the gradient clipping are the authors'. The loss is half the mean squared error, so its
+gradient with respect to a value is the error.
 
 References
 ----------
@@ -52,11 +52,11 @@ def lambda_returns(
 ) -> Tensor:
     """Return the lambda return of each step: future rewards, mixed with the network's estimates.
 
-    ``G[t] = reward[t] + gamma * (q_lambda * G[t + 1] + (1 - q_lambda) * value[t])``, where `value` is
-    that of the observation after the step, or 0 where the step terminated. At the end of an episode, and
-    at the last step, ``value[t]`` stands for all that follows.
+    ``G[t] = reward[t] + gamma * (q_lambda * G[t + 1] + (1 - q_lambda) * value[t])``. ``value[t]`` is the
+    value of the observation after the step, or 0 if the step terminated. At the end of an episode, and
+    at the last step, ``value[t]`` replaces the rest of the return.
 
-    All tensors have shape (H, N); `terminated` and `truncated` are of bool.
+    All tensors have shape (H, N); `terminated` and `truncated` are bool.
     """
     value = value.masked_fill(terminated, 0.0)
     weight = q_lambda * ~(terminated | truncated)
@@ -69,7 +69,7 @@ def lambda_returns(
 
 
 def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: Tensor) -> Tensor:
-    """Return half of the mean squared error of B actions' values, to call ``backward`` on."""
+    """Return half the mean squared error of B actions' values, to call ``backward`` on."""
     taken = network(observation).gather(1, action.unsqueeze(1)).squeeze(1)
     return 0.5 * F.mse_loss(taken, returns)
 
@@ -79,7 +79,7 @@ class Pqn(VectorLearner):
 
     config: PqnConfig
 
-    VERSION = 4  # one more: gradients by hand rounded differently
+    VERSION = 4  # one more: hand-coded gradients rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)
@@ -91,7 +91,7 @@ class Pqn(VectorLearner):
             )
         sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
         self.network = modules(sizes, config.seed, normalise=True).to(device)
-        # Operations on lists of tensors take 15 % less time than one tensor after the other.
+        # Operations on lists of tensors take 15 % less time than on one tensor after another.
         self.optimiser = torch.optim.RAdam(self.network.parameters(), foreach=True)
         for parameter in self.network.parameters():  # a checkpoint before the first update needs it
             self.optimiser.state[parameter] = {
@@ -125,7 +125,7 @@ class Pqn(VectorLearner):
         return self.network.parameters()
 
     def _play(self, t: int) -> Ended:
-        """Take one step with every environment and record it."""
+        """Step every environment once and record the step."""
         now = time.perf_counter()
         self._observation[t] = self.observation
         self._action[t] = self._explore(self._greedy(self.observation), self.epsilon)

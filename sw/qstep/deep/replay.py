@@ -1,14 +1,14 @@
-"""The replay memory of fast DQN: a ring of arrays, allocated once, and which of its rows to replay.
+"""The replay memory of fast DQN: a ring buffer of arrays, allocated once, and priorities for its rows.
 
 N transitions are stored with one copy per array; K batches are sampled with one `take` per array. Memory
-and time per step are the same from the first transition to the last. The memory is the host's; samples
-are moved to the network's device.
+and time per step are constant from the first transition to the last. The arrays are on the host; samples
+are copied to the network's device.
 
 Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
 compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
 Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of
-their batch. Here the highest priority is that of the rows in memory that have had an error, so it
-rises and falls with the errors. Public implementations keep the highest ever seen, starting at 1.
+their batch. Here the highest priority is taken over the rows in memory that have had an error, so
+it rises and falls with the errors. Public implementations keep the highest ever seen, starting at 1.
 
 References
 ----------
@@ -39,18 +39,18 @@ class Batches(NamedTuple):
     action: NDArray[Any]
     """(K, B) of int64, or (K, B, A) of float32."""
     reward: NDArray[np.float32]
-    """(K, B), as the others."""
+    """(K, B), like the rest."""
     discount: NDArray[np.float32]
-    """Of the next value: gamma, or 0 where the transition terminated."""
+    """Factor of the next value: gamma, or 0 if the transition terminated."""
     weight: NDArray[np.float32]
-    """Of the transition in the loss: 1/B, times an importance weight."""
+    """Weight of the transition in the loss: 1/B, times an importance weight."""
 
 
 class Replay:
     """The last `capacity` transitions, with observations of `inputs` numbers.
 
-    A sample has `batches` (K) times `size` (B) transitions, B at most the capacity. An action is an
-    integer, or `numbers` (A) of float32.
+    A sample has `batches` (K) times `size` (B) transitions; B is at most the capacity. An action is an
+    integer, or `numbers` (A) float32 numbers.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Replay:
         self._next = 0
         self._length = 0
         # Both observations are in one array, so that one `take` gathers both: row i is the observation,
-        # row capacity + i the next one.
+        # row capacity + i the next observation.
         self._seen = np.ones((2 * capacity, inputs + 1), np.float32)
         one, kind = ((), np.int64) if numbers is None else ((numbers,), np.float32)
         self._action: NDArray[Any] = np.zeros((capacity, *one), kind)
@@ -87,13 +87,13 @@ class Replay:
         next_observation: NDArray[np.float32],
         discount: NDArray[np.float32],
     ) -> NDArray[np.int64]:
-        """Store N transitions, N at most the capacity, over the oldest ones; return their rows.
+        """Store N transitions, at most the capacity, over the oldest ones; return their rows.
 
-        `discount` is that of the next value: gamma, or 0 where the transition terminated.
+        `discount` is the factor of the next value: gamma, or 0 if the transition terminated.
         """
         count, done = len(action), 0
         first = self._next
-        while done < count:  # twice where the ring wraps around
+        while done < count:  # twice if the ring wraps around
             here = slice(self._next, min(self._next + count - done, self.capacity))
             there = slice(done, done + here.stop - here.start)
             self._seen[here, :-1] = observation[there]
@@ -109,9 +109,9 @@ class Replay:
         return np.arange(first, first + count) % self.capacity
 
     def sample(self, rows: NDArray[np.int64]) -> Batches:
-        """Gather the transitions of some rows, shape (K, B); the arrays are reused by the next call.
+        """Gather the transitions of `rows`, shape (K, B); the next call reuses the arrays.
 
-        The weights stay as they are.
+        The weights are left unchanged.
         """
         out = self.sampled
         self._rows[:, 0] = rows
@@ -125,7 +125,7 @@ class Replay:
         return out
 
     def uniform(self, generator: np.random.Generator) -> Batches:
-        """Gather K batches of transitions, drawn uniformly with repetition."""
+        """Gather K batches of transitions, drawn uniformly with replacement."""
         shape = self._rows[:, 0].shape
         return self.sample(generator.integers(self._length, size=shape))
 
@@ -158,10 +158,10 @@ class Priorities:
     def __init__(self, capacity: int, exponent: float = 0.6) -> None:
         self.exponent = exponent
         self._leaves = 1 << (capacity - 1).bit_length()
-        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the last half. With float64, sums
+        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the second half. In float64, sums
         # that were updated a million times still equal the sum of their parts to 1e-9.
         self._tree = np.zeros(2 * self._leaves)
-        # The same for the maximum; a leaf is 0 until its row has had an error.
+        # The same tree for the maximum; a leaf is 0 until its row has had an error.
         self._highest = np.zeros(2 * self._leaves)
 
     @property
@@ -170,37 +170,38 @@ class Priorities:
         return float(self._tree[1])
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the priorities of rows, 0 where nothing is stored."""
+        """Return the priorities of rows, 0 for empty ones."""
         return self._tree[self._leaves + rows]
 
     def add(self, rows: NDArray[np.int64]) -> None:
-        """Give new rows the highest priority that came from an error, or 1 if there is none yet."""
+        """Give new rows the highest priority that came from an error, or 1 if none has yet."""
         priority = np.full(len(rows), self._highest[1] or 1.0)
         _store(self._tree, self._highest, self._leaves, rows, priority, measured=False)
 
     def update(self, rows: NDArray[np.int64], td_error: NDArray[np.float32]) -> None:
-        """Set the priorities of rows from their TD errors; the last error of a repeated row counts."""
+        """Set the priorities of rows from their TD errors; for a repeated row, the last error counts."""
         priority = (np.abs(td_error).astype(np.float64).ravel() + _LEAST) ** self.exponent
         _store(self._tree, self._highest, self._leaves, rows.ravel(), priority, measured=True)
 
     def draw(self, batches: int, size: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Draw K batches of B rows, with repetition; each row of a batch comes from its own stratum."""
+        """Draw K batches of B rows with replacement; each row of a batch is from a separate stratum."""
         mass = (np.arange(size) + generator.random((batches, size))) * (self.total / size)
         rows = np.empty((batches, size), np.int64)
         _find(self._tree, self._leaves, mass.ravel(), rows.ravel())
         return rows
 
     def weights(self, rows: NDArray[np.int64], stored: int, exponent: float) -> NDArray[np.float32]:
-        """Return the importance weights of K batches of rows: the largest of each batch is 1.
+        """Return the importance weights of K batches of rows; the largest of each batch is 1.
 
-        `stored` rows are in the memory; `exponent` is beta of the paper, from 0 (no correction) to 1.
+        `stored` is the number of rows in memory; `exponent` is beta of the paper, from 0 (no correction)
+        to 1.
         """
         weight = (stored * self.of(rows) / self.total) ** -exponent
         share: NDArray[np.float64] = weight / weight.max(axis=1, keepdims=True)
         return share.astype(np.float32)
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:
-        """Return copies of what :meth:`restore` needs."""
+        """Return copies of the state that :meth:`restore` needs."""
         return {"tree": self._tree.copy(), "highest": self._highest.copy()}
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
@@ -236,7 +237,7 @@ def _find(
         left, node = mass[k], 1
         while node < leaves:
             node *= 2
-            # Never enter an empty right half, even where rounding has put the mass beyond the sum.
+            # Never enter an empty right half, even if rounding has put the mass beyond the sum.
             if left >= tree[node] and tree[node + 1] > 0:
                 left -= tree[node]
                 node += 1

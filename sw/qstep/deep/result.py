@@ -1,4 +1,4 @@
-"""The result of a run with a network: its policy, its files, its report."""
+"""The result of a network's run: its policy, its files, its report."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NETWORK = "network.safetensors"
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
-    """The result of a run of a network.
+    """The result of a network's run.
 
     Attributes
     ----------
     network : torch.nn.Sequential
-        On the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
+        The network, on the CPU; its modules have PyTorch's names (``qstep.deep.network.modules``).
     history : History
         ``episodes``: ``steps`` at the end of each training episode, and its ``return``. ``evaluations``:
         ``steps``, ``episodes``, ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``,
@@ -66,15 +66,14 @@ class NetworkResult(Result):
         return spaces
 
     def onnx(self) -> bytes:
-        """Return the file of an ONNX model of the network, which runs with neither QStep nor PyTorch.
+        """Return the bytes of an ONNX model of the network, which needs neither QStep nor PyTorch.
 
-        The model's input ``observation`` is a batch of N observations as Gymnasium gives them: float32
-        of shape (N, ...) for a Box, int64 of shape (N,) for a Discrete. Its output ``values``, float32
-        of shape (N, actions), are the action values of scaled rewards (`reward_scale`). The greedy
-        action has the highest value; ties go to the lowest action. SAC's network has the output
-        ``actions`` instead, float32 of shape (N, numbers of an action), in the units of the space;
-        rounding can leave it 1e-7 of the range outside the bounds. :attr:`report` is in the metadata
-        ``report``, as JSON.
+        The model's input ``observation`` is a batch of N observations from Gymnasium: float32 of shape
+        (N, ...) for a Box, int64 of shape (N,) for a Discrete. Its output ``values``, float32 of shape
+        (N, actions), are the action values of scaled rewards (`reward_scale`). The greedy action has the
+        highest value; ties go to the lowest action. SAC's network has the output ``actions`` instead,
+        float32 of shape (N, numbers of an action), in the units of the space. Rounding can leave it
+        1e-7 of the range outside the bounds. :attr:`report` is in the metadata ``report``, as JSON.
 
         Raises
         ------
@@ -90,12 +89,13 @@ class NetworkResult(Result):
     def evaluate(
         self, env: gym.Env[Any, Any] | None = None, episodes: int = 100, seed: int = 0
     ) -> dict[str, Any]:
-        """Play greedy episodes, each in a copy of the environment; see :meth:`Result.evaluate`.
+        """Play greedy episodes, each in a separate copy of the environment; see :meth:`Result.evaluate`.
 
         Returns
         -------
         dict
-            ``greedy_score`` with ``_low`` and ``_high``, ``greedy_return`` and ``greedy_length``.
+            ``greedy_score``, ``greedy_score_low``, ``greedy_score_high``, ``greedy_return`` and
+            ``greedy_length``.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class NetworkResult(Result):
 
 
 def load_network(folder: Path) -> NetworkResult:
-    """Return the result of a run with a network from its folder; errors are those of `qstep.load`."""
+    """Load the result of a network's run from its folder; raises as `qstep.load`."""
     report, history = read_results(folder)
     path = folder / _NETWORK
     try:
@@ -132,7 +132,7 @@ def load_network(folder: Path) -> NetworkResult:
 
 
 def _draw_learning_curve(title: str, history: History, threshold: float | None) -> Figure:
-    """Plot returns above scores: Snake's returns have other units, ten per point and less for death."""
+    """Plot returns above scores: in Snake they differ, with ten per point and a penalty for death."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     explored, played = figure.subplots(2, 1, sharex=True)
     steps, totals = history["episodes"]["steps"], history["episodes"]["return"]

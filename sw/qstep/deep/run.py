@@ -1,4 +1,4 @@
-"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and their run, from its first step to its last."""
+"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and their run, from the first step to the last."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from qstep.spec.checks import did_you_mean, integer
 __all__ = ["GAMES", "Evaluation", "NetworkRun", "dqn", "pqn", "sac"]
 
 GAMES = 100
-"""Greedy episodes of an evaluation."""
+"""Greedy episodes per evaluation."""
 
 _GAMES_SEED = 1 << 32
-"""Seed of the evaluation's environments, the same each time; no run draws from it."""
+"""Seed of the evaluation's environments, the same each time; no training run uses it."""
 
 _SCORE_SEED = 1 << 33
 """Seed of the environments of the final score; no network was chosen by their episodes."""
@@ -40,22 +40,22 @@ _THOUSAND = 1000
 """Episodes compared at the beginning and at the end of a run."""
 
 _KEPT = "kept."
-"""Prefix of the names of the kept network's tensors in a checkpoint."""
+"""Prefix of the kept network's tensor names in a checkpoint."""
 
 _SMALL = 128
-"""Units of a layer up to which one thread is as fast as two."""
+"""Largest number of units in a layer for which one thread is as fast as two."""
 
 _CLOCKS = ("seconds", "processor_s", "learning_s")
 
 
 class Evaluation(NamedTuple):
-    """One greedy evaluation: epsilon 0, nothing learned; all but the last two are counts or means.
+    """One greedy evaluation, with epsilon 0 and without learning.
 
-    `learning_s` are processor seconds of training before it, without evaluations and checkpoints, and
-    `peak_mib` is the peak memory of the process so far.
+    `learning_s` is the processor time of training before it in seconds, without evaluations and
+    checkpoints, and `peak_mib` is the peak memory of the process so far.
     """
 
-    steps: int  # training before it, as `episodes`
+    steps: int  # of training before it, like `episodes`
     episodes: int
     greedy_score: float
     greedy_score_low: float
@@ -69,12 +69,12 @@ class Evaluation(NamedTuple):
 class NetworkRun:
     """A :class:`~qstep.learn.run.Run` of a network: a learner, its history, and its best network.
 
-    An evaluation whose mean score is at least the best so far keeps its network. The best of many scores
-    on the same episodes is too high an estimate, so at the end the kept network plays :data:`GAMES`
-    other episodes, whose score is the run's.
+    An evaluation whose mean score matches or beats the best so far keeps a copy of its network. The best
+    of many scores on the same episodes is an overestimate, so at the end the kept network plays
+    :data:`GAMES` other episodes; their score is the run's.
 
-    Where a setting is None or left out, it is the environment's own. A ConfigError is raised if a
-    setting does not exist, if its value is out of range, or if the run does not fit into memory.
+    A setting that is None or left out has the environment's default. ConfigError is raised if a setting
+    does not exist, if its value is out of range, or if the run does not fit into memory.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class NetworkRun:
     torch_device : str
         See :func:`~qstep.deep.torch_device.choose`.
     episodes : int, optional
-        End after this many, unless `total_timesteps` is reached first.
+        End after this many episodes, unless `total_timesteps` is reached first.
     evaluate_every : int, optional
         Play :data:`GAMES` greedy episodes each time this many training episodes have ended, and at the
         end.
@@ -93,23 +93,23 @@ class NetworkRun:
         See :class:`~qstep.deep.algorithms.Settings`.
     env_kwargs : mapping, optional
     seed : int
-        Of the configuration.
+        Seed of the configuration.
     **settings
         The other fields of the algorithm's configuration.
 
     Attributes
     ----------
     metrics : Metrics or None
-        None until it is set. It receives ``episode_return``, ``episodes`` and the learner's rates when
-        training episodes end (the mean return of those that end in the same step), and the
+        None until it is set. When training episodes end, it receives ``episode_return`` (the mean over
+        episodes that end in the same step), ``episodes`` and the learner's rates. It also receives the
         ``greedy_`` columns of every evaluation.
     network : torch.nn.Sequential
         The kept network, on the CPU; before the first evaluation, the initial one.
     returns : list of (steps, return)
-        Of every training episode, at its end.
+        One entry per training episode, at its end.
     seconds, processor_s : float
-        Spent so far: wall clock, and all processors together. Counted from the first step, including
-        evaluations and the caller's work between two steps, mostly checkpoints.
+        Wall-clock time and total processor time so far, from the first step. Both include evaluations
+        and the caller's work between steps, mostly checkpoints.
     learning_s : float
         The part of `processor_s` spent in steps.
     """
@@ -164,7 +164,7 @@ class NetworkRun:
         self.seconds = self.processor_s = self.learning_s = 0.0
 
     def open(self, checkpoint: Checkpoint | None) -> None:
-        """Restore a checkpoint; a small network has one thread until :meth:`close`."""
+        """Restore a checkpoint; a small network runs on one thread until :meth:`close`."""
         if max(self.config.hidden) <= _SMALL:
             self._held.enter_context(one_thread())
         if checkpoint is not None:
@@ -175,7 +175,7 @@ class NetworkRun:
 
     @property
     def progress(self) -> Progress:
-        """The limit that the run is expected to reach first, and how far it is."""
+        """The limit that the run is expected to reach first, and the progress towards it."""
         bounds = [(self.learner.steps, self.config.total_timesteps)]
         if self.episodes is not None:
             bounds.append((self.learner.episodes, self.episodes))
@@ -195,7 +195,7 @@ class NetworkRun:
     def identity(self) -> dict[str, Any]:
         """The run's settings as plain values. A checkpoint fits only a run with the same identity.
 
-        It includes the version of PyTorch, as another version may compute other sums.
+        It includes the version of PyTorch, because another version may compute different sums.
         """
         return {
             "version": self.learner.VERSION,
@@ -222,9 +222,9 @@ class NetworkRun:
         return self.learner.resumable
 
     def __iter__(self) -> Iterator[None]:
-        """Run to the end, one step of the learner at a time; iteration may stop and start again.
+        """Run to the end, one learner step at a time; iteration may stop and resume.
 
-        EnvironmentSpaceError is raised if an environment's results contradict its spaces, and
+        Raises EnvironmentSpaceError if an environment's results contradict its spaces, and
         DivergedError if the network diverges.
         """
         wall, processor = time.perf_counter(), time.process_time()
@@ -244,16 +244,16 @@ class NetworkRun:
             wall, processor = self._spend(wall, processor)
 
     def _spend(self, wall: float, processor: float) -> tuple[float, float]:
-        """Count the time spent since then; return the present times."""
+        """Count the time spent since then; return the current times."""
         now = time.perf_counter(), time.process_time()
         self.seconds += now[0] - wall
         self.processor_s += now[1] - processor
         return now
 
     def _check_finite(self) -> None:
-        """Raise DivergedError unless what the learner monitors is finite."""
+        """Raise DivergedError unless the tensors that the learner monitors are finite."""
         for part in self.learner.monitored():
-            total = part.detach().sum().item()  # of one operation, not finite if a part is not
+            total = part.detach().sum().item()  # one operation; not finite if any part is not
             if not math.isfinite(total):
                 raise DivergedError(
                     f"after {self.learner.steps} steps, parameters or losses of the network add up to "
@@ -293,12 +293,12 @@ class NetworkRun:
 
     @property
     def _best(self) -> Evaluation:
-        """The evaluation with the highest mean score, the latest of several."""
+        """The evaluation with the highest mean score; the latest, if several have it."""
         return max(reversed(self.evaluations), key=lambda found: found.greedy_score)
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """All that the rest of the run depends on, and its history; ConfigError if not resumable."""
+        """Everything the rest of the run depends on, and its history; ConfigError if not resumable."""
         learner, own = self.learner.checkpoint(), self._own()
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
@@ -316,7 +316,7 @@ class NetworkRun:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a :meth:`checkpoint` of a run with the same :attr:`identity`.
+        """Continue from a :attr:`checkpoint` of a run with the same :attr:`identity`.
 
         If a part is missing, or has another type or shape, CheckpointError is raised and nothing has
         changed.
@@ -381,10 +381,10 @@ class NetworkRun:
 
 
 def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]] | None:
-    """Return whether a long run slowed down or grew, from its first and last thousand episodes.
+    """Compare a long run's first and last thousand episodes, to show whether it slowed down or grew.
 
-    It is the processor time per step, in microseconds, and peak memory; None if there were fewer than
-    two thousand.
+    Return processor time per step, in microseconds, and peak memory for each; None with fewer than two
+    thousand episodes.
     """
     last = evaluations[-1]
     early = [found for found in evaluations if found.episodes >= _THOUSAND]
@@ -400,7 +400,7 @@ def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]]
 
 
 def _peak_mib() -> float:
-    """Return this process's peak memory, or NaN where the system does not report it."""
+    """Return this process's peak memory, or NaN if the system does not report it."""
     try:
         import resource
     except ImportError:  # pragma: no cover: not a POSIX system
@@ -422,7 +422,7 @@ def dqn(
     Parameters
     ----------
     env : str or gymnasium.Env
-        A name that ``qstep dqn`` takes, or an environment from ``gymnasium.make``.
+        A name that ``qstep dqn`` accepts, or an environment from ``gymnasium.make``.
     torch_device : str
         ``cpu``, ``cuda``, ``mps`` or ``auto``.
     progress : callable, optional
@@ -430,7 +430,7 @@ def dqn(
     metrics : Metrics, optional
     **settings
         `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of
-        ``qstep.deep.config.DqnConfig``; by default the environment's own.
+        ``qstep.deep.config.DqnConfig``; the defaults are the environment's.
 
     Raises
     ------
@@ -453,7 +453,7 @@ def pqn(
     metrics: Metrics | None = None,
     **settings: Any,
 ) -> NetworkResult:
-    """Learn an environment with PQN, as ``qstep pqn`` does; as :func:`dqn`, with `PqnConfig`."""
+    """Learn an environment with PQN, as ``qstep pqn`` does; like :func:`dqn`, but with `PqnConfig`."""
     return _learned(NetworkRun(env, "pqn", torch_device, **settings), progress, metrics)
 
 
@@ -467,7 +467,7 @@ def sac(
 ) -> NetworkResult:
     """Learn an environment whose actions are a bounded Box with SAC, as ``qstep sac`` does.
 
-    As :func:`dqn`, with `SacConfig`.
+    Like :func:`dqn`, but with `SacConfig`.
     """
     return _learned(NetworkRun(env, "sac", torch_device, **settings), progress, metrics)
 

@@ -1,18 +1,22 @@
-"""Soft actor-critic (SAC): continuous actions, chosen by a network that also learns how random to be.
+"""Soft actor-critic (SAC): continuous actions from a network that also learns how random to be.
 
 Two critics estimate the soft value of an action: the discounted rewards after it, plus the entropy of
-the later actions times a *temperature*. The policy, a Gaussian squashed by tanh, climbs their minimum
-plus its own entropy; the temperature rises while the policy's entropy is below its target, -|A|.
-This is the second form of the algorithm: no value network, the temperature learnt, as in CleanRL's
-``sac_continuous_action.py`` and Stable-Baselines3.
+the later actions times a *temperature*. The policy, a Gaussian squashed by tanh, maximises the lower
+of both estimates plus its own entropy. The temperature rises while the policy's entropy is below its
+target, -|A|. This is the second version of the algorithm, without a value network and with a learnt
+temperature, as in CleanRL's ``sac_continuous_action.py`` and Stable-Baselines3.
 
-Actions are -1..1 in here, log-probabilities too; observations with bounds are scaled to -1..1. A
-truncated episode continues with the values of its last observation.
+In this module actions are scaled to -1..1, and log-probabilities refer to these units; bounded
+observations are scaled to -1..1 too. A truncated episode continues with the values of its last
+observation.
 
-What makes it fast, with the same numbers up to rounding: both critics are one network of stacked
-matrices; each network's parameters and gradients are one vector each, so that Adam and the move of the
-targets are one operation; the policy's gradient passes through the critics without computing theirs;
-nothing is turned into a number of Python.
+These measures make it fast, with the same numbers up to rounding:
+
+- Both critics are one network of stacked matrices.
+- Each network's parameters and gradients are one vector each, so Adam and the update of the targets are
+  one operation.
+- The policy's gradient passes through the critics without computing theirs.
+- No tensor is converted to a Python number.
 
 References
 ----------
@@ -42,26 +46,26 @@ from qstep.errors import ConfigError
 __all__ = ["Critics", "Drawn", "Sac", "draw"]
 
 _LOG_STD_MIDDLE, _LOG_STD_HALF = -1.5, 3.5
-"""The logarithm of the standard deviation before tanh is from -5 to 2, as in CleanRL."""
+"""The logarithm of the standard deviation before tanh ranges from -5 to 2, as in CleanRL."""
 
 
 class Drawn(NamedTuple):
     """Actions of a policy for B observations."""
 
     action: Tensor  # (B, A), each number -1..1
-    log_probability: Tensor  # (B,), its density's logarithm, in these units
+    log_probability: Tensor  # (B,), the logarithm of its density in these units
 
 
 def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
     """Draw actions from a policy, differentiably.
 
-    The policy's outputs are A means and A numbers whose tanh is scaled to the range of the standard
+    The policy outputs A means and A numbers whose tanh is scaled to the range of the standard
     deviation's logarithm. `noise`, shape (B, A), is standard normal.
     """
     mean, spread = policy(observation).chunk(2, -1)
     log_std = torch.tanh(spread) * _LOG_STD_HALF + _LOG_STD_MIDDLE
     raw = torch.addcmul(mean, log_std.exp(), noise)
-    # log(1 - tanh(x)^2) is 2 log 2 - 2 (x + softplus(-2 x)), exact also where tanh rounds to 1.
+    # log(1 - tanh(x)^2) is 2 log 2 - 2 (x + softplus(-2 x)), exact even if tanh rounds to 1.
     squashing = raw + F.softplus(-2.0 * raw)
     varying = torch.sub(log_std + 0.5 * noise.square(), squashing, alpha=2.0).sum(-1)
     constant = noise.shape[-1] * (2.0 * math.log(2.0) + 0.5 * math.log(2.0 * math.pi))
@@ -69,7 +73,7 @@ def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
 
 
 class Critics(nn.Module):
-    """Two networks of one shape as one: from B observations and actions to values of shape (2, B)."""
+    """Two networks of one shape as one: maps B observations and actions to values of shape (2, B)."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
         super().__init__()
@@ -95,14 +99,14 @@ class Critics(nn.Module):
 
 
 def _joined(parts: Sequence[nn.Parameter]) -> Tensor:
-    """Return parameters as one vector, of which they become views."""
+    """Return parameters as one vector; the parameters become views of it."""
     flat = nn.utils.parameters_to_vector(parts).detach()
     nn.utils.vector_to_parameters(flat, parts)
     return flat
 
 
 class _Trained:
-    """The parameters of a network and their gradients, as one vector each, and Adam."""
+    """A network's parameters and their gradients, as one vector each, and Adam."""
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         self._parts = list(parameters)
@@ -114,14 +118,14 @@ class _Trained:
             part.grad = gradient.view_as(part)
 
     def descend(self, loss: Tensor, rate: float) -> None:
-        """Take a step along the loss's gradient by these parameters, computing no others'."""
+        """Take a step along the loss's gradient for these parameters; compute no other gradients."""
         self.gradient.zero_()
         loss.backward(inputs=self._parts)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.adam.step(rate)
 
 
 class Sac(VectorLearner):
-    """A run of SAC; `actor` is the policy's network and reads scaled observations, see :func:`draw`."""
+    """A run of SAC; `actor` is the policy network and reads scaled observations; see :func:`draw`."""
 
     SPACES = BoxSpaces
     spaces: BoxSpaces
@@ -150,8 +154,8 @@ class Sac(VectorLearner):
         self._moving = _joined(list(self.targets.parameters()))
         self._held = np.zeros((envs.num_envs, width), np.float32)
         self._losses = [torch.zeros((), device=device)] * 2
-        # Once a block of this size has been freed, the C library of Linux keeps the memory that an
-        # update frees; with 256 units, getting it cleared anew each time takes a sixth of the time.
+        # Once a block of this size has been freed, Linux's C library keeps the memory that an update
+        # frees. Otherwise, with 256 units, getting cleared memory each time takes a sixth of the time.
         torch.empty(31 << 20, dtype=torch.uint8)
 
     def step(self) -> Ended:
@@ -213,18 +217,18 @@ class Sac(VectorLearner):
         reached: Tensor,
         noise: Tensor,
     ) -> None:
-        """Move both critics towards rewards plus the targets' lower soft value of what follows."""
+        """Move both critics towards the reward plus the targets' lower soft value of the next state."""
         with torch.no_grad():
             following = draw(self.actor, reached, noise)
             value = self.targets(reached, following.action).amin(0)
             value -= self.log_temperature.exp() * following.log_probability
             target = torch.addcmul(reward, discount, value)
-        loss = 2.0 * F.mse_loss(self.critics(seen, action), target.expand(2, -1))  # of two, the sum
+        loss = 2.0 * F.mse_loss(self.critics(seen, action), target.expand(2, -1))  # the sum of both
         self._trained["critics"].descend(loss, self.config.critic_learning_rate)
         self._losses[0] = loss.detach()
 
     def _learn_actions(self, seen: Tensor, noise: Tensor) -> None:
-        """Move the policy to higher soft values, then the temperature to the entropy's target."""
+        """Raise the policy's soft values, then move the temperature towards the target entropy."""
         drawn = draw(self.actor, seen, noise)
         value = self.critics(seen, drawn.action).amin(0)
         temperature = self.log_temperature.detach().exp()
@@ -240,7 +244,7 @@ class Sac(VectorLearner):
         return greedy(self.to_modules(), self.spaces)
 
     def to_modules(self) -> nn.Sequential:
-        """Return the policy's means as a network from observations to actions, both in their units."""
+        """Return the policy's means as a network from observations to actions, both unscaled."""
         observed, acted = self.spaces.observed, self.spaces.acted
         width = self.spaces.actions
         sizes = (self.spaces.inputs, *self.config.hidden, width, width)

@@ -23,7 +23,7 @@ def present() -> list[str]:
 
 
 def choose(name: str = "auto") -> torch.device:
-    """Return a device of this machine by name; ``auto`` is the fastest. Others: TorchDeviceError."""
+    """Return a device of this machine by name, or the fastest for ``auto``; else TorchDeviceError."""
     here = present()
     if name != "auto" and name not in here:
         raise TorchDeviceError(
@@ -33,7 +33,7 @@ def choose(name: str = "auto") -> torch.device:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until a device has finished its work; the CPU always has."""
+    """Wait until a device has finished its work; the CPU always has finished."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)  # pragma: no cover: needs a GPU
     elif device.type == "mps":
@@ -42,7 +42,7 @@ def synchronise(device: torch.device) -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread of the CPU in this block.
+    """Limit PyTorch to one CPU thread in this block.
 
     With small layers, two threads wait for each other longer than they work.
     """

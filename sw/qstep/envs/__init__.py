@@ -43,10 +43,10 @@ __all__ = [
 ]
 
 STEP_CAP = 1000
-"""Steps after which an episode is truncated if the environment has no limit of its own."""
+"""Steps after which an episode is truncated if the environment sets no step limit."""
 
 LIMIT = "max_episode_steps"
-"""The argument of every environment that limits its episodes."""
+"""The argument that sets the step limit of any environment."""
 
 
 def make(
@@ -61,28 +61,27 @@ def make(
     ----------
     env_id : str
         ``gridworld``, ``gridworld-8x8``, ``gridworld-16x16`` or ``gridworld-32x32``; the path of a
-        map file for :class:`GridWorld`, recognised by its ending ``.txt``; ``snake``, which is
-        :class:`Snake` with its features as one number; ``cartpole``, which is
-        :class:`CartPoleTable`; the path of a world file, ``.npz``; or any Gymnasium id whose observation
-        and action spaces are ``Discrete``, for example ``FrozenLake-v1``, or ``module:id`` for one that
-        a module registers, which may be in the current folder. A short name and its id in
-        :data:`ENVIRONMENTS` are the same environment, and ids that Gymnasium has dropped still work.
-        Spaces that start at another number are shifted to 0, and results are checked (``CheckedEnv``).
-        An environment without a step limit gets :data:`STEP_CAP`. Observations that are a ``Tuple`` of
-        ``Discrete`` spaces, as in ``Blackjack-v1``, or a ``MultiDiscrete``, become one number
-        (``qstep.envs.checked.FlatObservation``).
+        map file (``.txt``) for :class:`GridWorld`; ``snake``, which is :class:`Snake` with its features
+        as one number; ``cartpole``, which is :class:`CartPoleTable`; the path of a world file
+        (``.npz``); any Gymnasium id whose observation and action spaces are ``Discrete``, for example
+        ``FrozenLake-v1``; or ``module:id`` for an id that a module registers. The module may be in the
+        current folder. A short name and its id in :data:`ENVIRONMENTS` name the same environment, and
+        ids that Gymnasium has dropped still work. Spaces that start at another number are shifted to 0,
+        and results are checked (``CheckedEnv``). An environment without a step limit gets
+        :data:`STEP_CAP`. Observations in a ``Tuple`` of ``Discrete`` spaces, as in ``Blackjack-v1``, or
+        in a ``MultiDiscrete``, become one number (``qstep.envs.checked.FlatObservation``).
     seed : int
         Seed of the first reset, 0 or more.
     render_mode : str, optional
         One of the environment's ``metadata["render_modes"]``, such as ``ansi``.
     env_kwargs : mapping, optional
-        Further arguments of :func:`gymnasium.make`, such as ``{"is_slippery": False}`` or
+        Further arguments for :func:`gymnasium.make`, such as ``{"is_slippery": False}`` or
         ``{"max_episode_steps": 50}``.
 
     Raises
     ------
     ConfigError
-        The seed is not an integer, or is negative; a render mode or an argument is refused.
+        The seed is not an integer of 0 or more, or the render mode or an argument is refused.
     EnvironmentSpaceError
         The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
         names the space.
@@ -98,11 +97,12 @@ def make(
         if not isinstance(space, Discrete):
             env.close()
             other = ""
-            if record is not None and record.table is None and record.networks:
-                other = f"; use {', '.join(record.networks)}"
+            if isinstance(env.action_space, Box):
+                other = f"; a network learns it: qstep sac {env_id}"
             elif what == "observation" and isinstance(space, Box) and len(space.shape) == 1:
                 other = (
-                    "; agents see a Box of one axis through tiles: --tiles 8, or tiles=8 in Python"
+                    "; agents see a Box of one axis through tiles: qstep train --tiles 8, or tiles=8 in "
+                    "qstep.train"
                 )
             raise EnvironmentSpaceError(
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one{other}"
@@ -112,7 +112,7 @@ def make(
 
 
 def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
-    """Return the numbers of states and of actions of an environment from :func:`make`."""
+    """Return the numbers of states and actions of an environment from :func:`make`."""
     states, actions = env.observation_space, env.action_space
     assert isinstance(states, Discrete)
     assert isinstance(actions, Discrete)
@@ -122,7 +122,7 @@ def table_size(env: gym.Env[Any, Any]) -> tuple[int, int]:
 def make_any(
     env_id: str, render_mode: str | None = None, env_kwargs: Mapping[str, Any] | None = None
 ) -> gym.Env[Any, Any]:
-    """Make an environment like :func:`make`, with any spaces, and do not reset it.
+    """Make an environment as :func:`make` does, but with any spaces and without resetting it.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def make_any(
     if kind == ".npz":
         if render_mode is not None:
             raise ConfigError(f"render_mode is {render_mode!r}; a world file has none")
-        table_env = importlib.import_module("qstep.mdp.table_env")  # by name: worlds import `envs`
+        table_env = importlib.import_module("qstep.mdp.table_env")  # by name: `mdp` imports `envs`
         env: gym.Env[Any, Any] = table_env.from_file(env_id, STEP_CAP)
         return env
     if env_id.endswith(CIRCUITS):
@@ -166,16 +166,16 @@ def make_any(
         env_id = record.id
     try:
         env = gym.make(env_id, disable_env_checker=True, **options)
-    except Exception as cause:  # its constructor may raise anything
+    except Exception as cause:  # the constructor may raise anything
         raise _refusal(name, env_id, options, cause) from cause
     if record is not None and record.entry_point:
-        # Ours check their actions and end their episodes themselves.
+        # Our environments check actions and end episodes themselves.
         return env if LIMIT in options else env.unwrapped
     return CheckedEnv(limited(env), name)
 
 
 def limited(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Return an environment, truncated after `STEP_CAP` steps if it has no limit of its own."""
+    """Return an environment, truncated after `STEP_CAP` steps unless it has a step limit."""
     layer = env
     while not isinstance(layer, TimeLimit | GridWorld | Snake | CartPoleTable):
         if not isinstance(layer, gym.Wrapper):
@@ -187,9 +187,9 @@ def limited(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
 def make_vector(
     env_id: str, num_envs: int, env_kwargs: Mapping[str, Any] | None = None
 ) -> VectorEnv[Any, Any, Any]:
-    """Make N environments that reset within the step that ends an episode.
+    """Make N environments, each reset within the step that ends its episode.
 
-    QStep's environments with a compiled form step in one call, others one after the other.
+    QStep's environments with a compiled version step in one call, others one at a time.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def make_vector(
 
 
 def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return arguments of an environment: fixed ones, and given ones that do not contradict them."""
+    """Merge fixed and given arguments of an environment; raises ConfigError if they conflict."""
     if given is None:
         given = {}
     if not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
@@ -240,7 +240,7 @@ def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None)
 
 
 def _arguments(entry_point: Any) -> list[str] | None:
-    """Return the names of an environment's arguments; None if that cannot be known."""
+    """Return the names of an environment's arguments; None if they cannot be known."""
     make_it = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     own = inspect.signature(make_it).parameters.values()
     return None if any(one.kind is one.VAR_KEYWORD for one in own) else [one.name for one in own]
@@ -273,7 +273,7 @@ def _refusal(
 def _import_module(env_id: str) -> None:
     """Import the module of ``module:id``, also from the current folder, as ``python -m`` does.
 
-    The folder is only searched, and stays on the path, if the module is not found elsewhere.
+    The folder is searched, and then stays on the path, only if the module is not found elsewhere.
     """
     module = env_id.partition(":")[0]
     try:
@@ -285,7 +285,7 @@ def _import_module(env_id: str) -> None:
                 raise
             sys.path.append(here)
             importlib.import_module(module)
-    except Exception as cause:  # the module runs, and may raise anything
+    except Exception as cause:  # importing runs the module, which may raise anything
         raise EnvironmentSpaceError(
             f"{env_id}: module {module!r} cannot be imported: {cause}"
         ) from cause

@@ -1,8 +1,8 @@
-"""The compiled part of `CartPoleVectorEnv`: the motion of Gymnasium's CartPole-v1. Nothing is allocated.
+"""The compiled part of `CartPoleVectorEnv`: the dynamics of Gymnasium's CartPole-v1, without allocation.
 
-Equality with Gymnasium is exact, so every expression below keeps its order of operations, and the
-sines and cosines of :func:`step` come from NumPy, as in Gymnasium. Those of the C library, which
-:func:`move` uses, may differ in the last bit.
+Results equal Gymnasium's exactly, so every expression keeps Gymnasium's order of operations, and
+:func:`step` gets its sines and cosines from NumPy, as Gymnasium does. :func:`move` uses the C library's,
+which may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ _FARTHEST = 2.4
 _STEEPEST = 12 * 2 * math.pi / 360
 
 _START = 0.05
-"""Each number of a start state is between minus and plus this value."""
+"""Each variable of a start state lies within plus or minus this value."""
 
 _START_STEPS = 1 << 31
-"""Number of possible values: a power of two, so that no draw is discarded."""
+"""Number of possible start values: a power of two, so no draw is discarded."""
 
 
 class CartPoles(NamedTuple):
-    """The state of N environments, each of shape (N,)."""
+    """The state of N environments; each array has shape (N,)."""
 
     word: NDArray[np.uint64]
-    """Generators."""
+    """Generator words."""
     x: NDArray[np.float64]
-    """Position of the cart (m), and `x_dot` its speed (m/s)."""
+    """Position of the cart (m); `x_dot` is its velocity (m/s)."""
     x_dot: NDArray[np.float64]
     theta: NDArray[np.float64]
-    """Angle of the pole (rad, 0 upright), and `theta_dot` its speed (rad/s)."""
+    """Angle of the pole (rad, 0 upright); `theta_dot` is its angular velocity (rad/s)."""
     theta_dot: NDArray[np.float64]
     steps: NDArray[np.int32]
     """Steps since the episode began."""
@@ -88,7 +88,7 @@ def _start(word, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def restart(poles, i):  # type: ignore[no-untyped-def]
-    """Begin an episode on environment `i`."""
+    """Begin an episode in environment `i`."""
     poles.x[i] = _start(poles.word, i)
     poles.x_dot[i] = _start(poles.word, i)
     poles.theta[i] = _start(poles.word, i)
@@ -108,7 +108,7 @@ def observe(poles, i, shown):  # type: ignore[no-untyped-def]
 
 @compiled
 def _push(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
-    """Push the cart of environment `i`; return terminated and truncated, which are never both."""
+    """Push the cart of environment `i`; return terminated and truncated, never both True."""
     x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
     force = _FORCE if action == 1 else -_FORCE
     push = (force + _POLE_MASS_LENGTH * (theta_dot * theta_dot) * sine) / _TOTAL_MASS
@@ -136,7 +136,7 @@ def move(poles, i, action):  # type: ignore[no-untyped-def]
 @compiled
 def row(poles, i):  # type: ignore[no-untyped-def]
     """Return the row of environment `i` in the table of `CartPoleTable`."""
-    # An observation has float32 numbers.
+    # Observations are float32.
     x, x_dot = np.float32(poles.x[i]), np.float32(poles.x_dot[i])
     theta, theta_dot = np.float32(poles.theta[i]), np.float32(poles.theta_dot[i])
     return _row_of((float(x), float(x_dot), float(theta), float(theta_dot)))
@@ -144,7 +144,7 @@ def row(poles, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def step(poles, actions, shown, out, cosine, sine):  # type: ignore[no-untyped-def]
-    """Step all, given cosine and sine of each `theta`, shape (N,); see `qstep.envs.vector`."""
+    """Step all environments, given cosines and sines of `theta`, shape (N,); see `qstep.envs.vector`."""
     for i in range(len(actions)):
         ends = _push(poles, i, actions[i], cosine[i], sine[i])
         out.reward[i], (out.terminated[i], out.truncated[i]) = 1.0, ends

@@ -1,4 +1,4 @@
-"""`CartPoleTable`: Gymnasium's CartPole-v1 with its four numbers cut into the rows of a table."""
+"""`CartPoleTable`: Gymnasium's CartPole-v1 with its four state variables discretised into table rows."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from qstep.envs.rendering import METADATA, PLAYER, checked_render_mode, rendered
 __all__ = ["CELLS", "LIMITS", "CartPoleTable", "row_of"]
 
 CELLS = (4, 4, 8, 16)
-"""Cells for place, speed, angle and angular speed: powers of two, 11 bits in total."""
+"""Bins for position, velocity, angle and angular velocity: powers of two, 11 bits in total."""
 
 LIMITS = (2.4, 3.0, math.radians(12), 3.0)
-"""Each number is cut between minus and plus this (m, m/s, rad, rad/s); the outer cells are unbounded."""
+"""Bins cover plus or minus this much (m, m/s, rad, rad/s); the outer bins are unbounded."""
 
 _ROWS, _COLUMNS = 8, 49
-"""Size of a drawing: rows above the track, and its width."""
+"""Size of the text rendering: rows above the track, and width."""
 
 
 class CartPoleTable(gym.Env[Any, Any]):
     """CartPole-v1 with a ``Discrete(2048)`` observation: see :func:`row_of`.
 
     Actions, rewards (1 per step) and the end after 500 steps are Gymnasium's. A row covers many
-    states of the pole, so the environment is only approximately a Markov process, and learnt values
+    states of the pole, so the environment is only approximately a Markov process, and learned values
     are averages.
 
     **Info.** ``is_success``: the pole still stands after 500 steps. Termination means failure here.
@@ -36,18 +36,18 @@ class CartPoleTable(gym.Env[Any, Any]):
     Parameters
     ----------
     render_mode : {None, "ansi", "rgb_array"}
-        The result of :meth:`render`: nothing, the cart (``@``) on its track with the pole above, or its
-        picture.
+        Result of :meth:`render`: None, the cart (``@``) on its track with the pole above, or an image
+        of it.
 
     Attributes
     ----------
     pole : gymnasium.Env
-        Gymnasium's CartPole-v1, whose ``state`` has the four numbers.
+        Gymnasium's CartPole-v1, whose ``state`` holds the four variables.
 
     Raises
     ------
     ConfigError
-        The render mode does not exist.
+        The render mode is unknown.
     """
 
     metadata = METADATA
@@ -75,7 +75,7 @@ class CartPoleTable(gym.Env[Any, Any]):
         return row_of(seen.tolist()), float(reward), terminated, truncated, info
 
     def render(self) -> Any:
-        """Return the cart's present state: see :func:`~qstep.envs.rendering.rendered`."""
+        """Render the cart's current state; see :func:`~qstep.envs.rendering.rendered`."""
         place, _, angle, _ = (0.0,) * 4 if self.pole.state is None else self.pole.state
         cells = [["."] * _COLUMNS for _ in range(_ROWS)] + [["_"] * _COLUMNS]
         middle = (place / LIMITS[0] + 1.0) * (_COLUMNS - 1) / 2
@@ -92,7 +92,7 @@ class CartPoleTable(gym.Env[Any, Any]):
 
 
 def row_of(numbers: Sequence[float]) -> int:
-    """Return the row of place, speed, angle and angular speed: place in the highest bits.
+    """Return the row of position, velocity, angle and angular velocity: position in the highest bits.
 
     Examples
     --------

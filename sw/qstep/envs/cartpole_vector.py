@@ -1,4 +1,4 @@
-"""`CartPoleVectorEnv`: many environments of Gymnasium's CartPole-v1 at once, compiled."""
+"""`CartPoleVectorEnv`: a compiled vector environment of Gymnasium's CartPole-v1."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ __all__ = ["CartPoleVectorEnv"]
 
 
 class CartPoleVectorEnv(CompiledVectorEnv):
-    """N environments of CartPole-v1 in one compiled call: ``gymnasium.make_vec("qstep/CartPole-v0")``.
+    """N CartPole-v1 environments, stepped in one call: ``gymnasium.make_vec("qstep/CartPole-v0")``.
 
-    From the same start state and with the same actions, each equals Gymnasium's environment in all
-    float64 numbers, observations, rewards and ends. There are two differences. Start states are drawn by
-    :class:`~qstep.envs.splitmix.SplitMix64`: position, speed, angle and angular speed in this order,
-    each 0.05 * (``below(2^31)`` / 2^30 - 1). And a step that terminates is never truncated, even if it
-    is the 500th, so that a learner need not ask which of the two counts.
+    From the same start state and actions, each environment equals Gymnasium's exactly: its float64
+    state, observations, rewards and ends. There are two differences.
+    :class:`~qstep.envs.splitmix.SplitMix64` draws the start states: position, velocity, angle and
+    angular velocity in this order, each 0.05 * (``below(2^31)`` / 2^30 - 1). A step that terminates is
+    never truncated, not even the 500th, so a learner need not decide which flag counts.
 
-    Action 0 pushes to the left, 1 to the right. Every step pays 1, including the last one.
+    Action 0 pushes left, 1 pushes right. Every step pays 1, including the last.
 
-    Environment i starts with generator ``seed + i`` and keeps it from episode to episode.
-    Autoreset and memory are those of
-    :class:`~qstep.envs.vector.CompiledVectorEnv`.
+    Environment i starts with generator ``seed + i`` and keeps it across episodes. Autoreset and memory
+    work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ class CartPoleVectorEnv(CompiledVectorEnv):
     Raises
     ------
     ConfigError
-        `num_envs` is out of its range.
+        `num_envs` is out of range.
 
     Examples
     --------

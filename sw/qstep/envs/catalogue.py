@@ -1,4 +1,4 @@
-"""The environments that QStep knows, one record each; its own are registered with Gymnasium."""
+"""The environments that QStep knows, one record each; QStep registers its own with Gymnasium."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 UNNAMED = "world"
-"""Stands for the name of a world that was given as an object without one."""
+"""Placeholder name of a world given as an object without a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,32 +36,32 @@ class Environment:
     id : str
         Gymnasium's id.
     name : str
-        Short name of its form for a table, or empty.
+        Short name of its table version, or empty.
     aliases : tuple of str
         Ids of the same task in other releases of Gymnasium.
     entry_point : str
-        Its class, ``module:name``, or empty if it is not ours.
+        Its class, ``module:name``; empty if it is not QStep's.
     vector_entry_point, vector_id : str
-        Class of its compiled form, or empty, and the form's id if that is another one.
+        Class of its compiled version, or empty, and that version's id if it differs.
     kwargs : mapping
-        Arguments with which it is registered.
+        Arguments for its registration.
     reward_threshold : float or None
-        Least mean return that counts as solved.
+        Minimum mean return that counts as solved.
     table : mapping or None
-        Arguments with which its observations are the rows of a table; None if there are none.
+        Arguments that make its observations table rows; None if this is impossible.
     kernels : str
-        Module of its compiled form for a table, or empty; see ``qstep.learn.actor_kernels``.
+        Module of the compiled kernels of its table version, or empty; see ``qstep.learn.actor_kernels``.
     success_length : int or None
-        Steps after which an episode that has not terminated is a success; None if that is no criterion.
+        Steps after which an episode that has not terminated is a success; None if length is irrelevant.
     device, host : mapping
-        Settings with which a table learns where the device or the host acts, by option of ``qstep
-        train``; the usual ones otherwise.
+        Defaults for tables when the device or the host acts, by option of ``qstep train``; other options
+        keep their usual defaults.
     networks : mapping
-        The names under which a network learns it with the settings below, and its arguments for each.
+        Names under which networks learn it with the settings below, and its arguments for each.
     network_episodes : int or None
         Episodes after which such a run ends.
     network_settings : mapping
-        For each algorithm: fields of its configuration, and `num_envs` and `evaluate_every`.
+        Per algorithm: fields of its configuration, `num_envs` and `evaluate_every`.
     """
 
     id: str
@@ -93,7 +93,7 @@ def _grid_world(name: str, env_id: str, **settings: Any) -> Environment:
     )
 
 
-# An update of 128 transitions every 8 steps, and a target network that follows.
+# An update of 128 transitions every 8 steps, and a soft-updated target network.
 _CARTPOLE_DQN = {
     "total_timesteps": 400_000,
     "hidden": (64, 64),
@@ -111,7 +111,7 @@ _CARTPOLE_DQN = {
     "epsilon": Epsilon(1.0, 0.05, "linear", 0.2, "run"),
 }
 
-# In Snake exploration stops completely: a single random move can end a long game.
+# In Snake, exploration stops completely, because a single random move can end a long game.
 _SNAKE_DQN = {
     "total_timesteps": 2_000_000,  # about as long as 5,000 episodes with the flood fill
     "hidden": (256,),
@@ -139,15 +139,15 @@ ENVIRONMENTS = (
     Environment(
         id="FrozenLake-v1",
         # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
-        # On the device, at this many steps a second, a small alpha averages well. With 0.03, the
-        # discount learned would be 0.98983.
+        # The device makes so many steps per second that a small alpha averages well. With alpha 0.03,
+        # the learned discount would be 0.98983.
         device={"alpha": 0.0305, "gamma": 0.99, "episodes": 20_000},
         host={"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     ),
     Environment(
         id="CliffWalking-v1",
         aliases=("CliffWalking-v0",),
-        # There is no step limit, so the first walks are long and few episodes are enough.
+        # Without a step limit, the first episodes are long, and few are enough.
         device={"episodes": 500},
         host={"episodes": 500},
     ),
@@ -159,7 +159,7 @@ ENVIRONMENTS = (
         vector_entry_point="qstep.envs.snake_vector:SnakeVectorEnv",
         table={"observation": "state"},
         kernels="qstep.envs.snake_kernels",
-        # 11 bits stand for many grids, so values must be averaged, and one random move can end a game.
+        # A state covers many grids, so values must be averaged. One random move can end a game.
         host={
             "alpha": 0.05,
             "epsilon_end": 0.0,
@@ -199,7 +199,7 @@ ENVIRONMENTS = (
         reward_threshold=475.0,
         kernels="qstep.envs.cartpole_kernels",
         success_length=500,
-        # A row stands for many states, so values are means of many small corrections. Rounding to
+        # A row covers many states, so values are means of many small corrections. Rounding to
         # nearest would drop corrections below half of 2^-8.
         host={
             "alpha": 0.1,
@@ -296,7 +296,7 @@ ENVIRONMENTS = (
         network_settings={"sac": {"evaluate_every": 50}},
     ),
 )
-"""All of them."""
+"""All environments that QStep knows."""
 
 NAMED = {
     name: record
@@ -304,19 +304,19 @@ NAMED = {
     for name in (record.name, record.id, record.vector_id, *record.aliases)
     if name
 }
-"""The record of each short name, id and alias."""
+"""Records by short name, id and alias."""
 
 NETWORKS = {name: record for record in ENVIRONMENTS for name in record.networks}
-"""The record of each name under which a network has settings of its own."""
+"""Records by the names under which networks have specific settings."""
 
 
 def record_of(env_id: object) -> Environment | None:
-    """Return the record of a short name, an id or ``module:id``; None of anything else."""
+    """Return the record of a short name, an id or ``module:id``; None for anything else."""
     return NAMED.get(env_id.rpartition(":")[2]) if isinstance(env_id, str) else None
 
 
 def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
-    """Return the settings with which a table learns a world, if they differ from the usual ones."""
+    """Return the settings for a table in a world that differ from the usual defaults."""
     record = record_of(world)
     if record is None:
         return {}
@@ -324,7 +324,7 @@ def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
 
 
 def in_words() -> str:
-    """Return the names of our environments and the defaults of all, for ``qstep train --help``."""
+    """Return our environments' names and the defaults of all worlds, for ``qstep train --help``."""
     names = ", ".join(record.name for record in ENVIRONMENTS if record.name)
     text = f"Worlds of QStep: {names}."
     for who in ("device", "host"):
@@ -335,14 +335,14 @@ def in_words() -> str:
 
 
 def networks_in_words(algorithm: str) -> str:
-    """Return the names that an algorithm learns with settings of their own, for its ``--help``."""
+    """Return the names for which an algorithm has specific settings, for its ``--help``."""
     names = []
     for name, record in NETWORKS.items():
         if algorithm not in record.network_settings:
             continue
         arguments = ", ".join(f"{key} {value}" for key, value in record.networks[name].items())
         names.append(f"{name} ({arguments})" if arguments else name)
-    return f"Worlds with settings of their own: {', '.join(names)}."
+    return f"Worlds with specific settings: {', '.join(names)}."
 
 
 def _typed(settings: Mapping[str, Any]) -> str:
@@ -351,7 +351,7 @@ def _typed(settings: Mapping[str, Any]) -> str:
 
 for _own in ENVIRONMENTS:
     if _own.entry_point or _own.vector_entry_point:
-        # No `max_episode_steps`: each of them ends its episodes itself.
+        # No `max_episode_steps`: these environments end their episodes themselves.
         gym.register(
             _own.vector_id or _own.id,
             entry_point=_own.entry_point or None,

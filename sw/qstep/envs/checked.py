@@ -1,4 +1,4 @@
-"""`CheckedEnv`: an environment of anybody's, whose results a learner can rely on."""
+"""`CheckedEnv`: any environment, with results that a learner can rely on."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def checked_action(action: Any, actions: int) -> int:
 
 
 class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
-    """An environment whose observations, rewards and ends are what its spaces and Gymnasium say.
+    """An environment whose observations, rewards and ends are checked against its spaces and Gymnasium.
 
-    States and actions of ``Discrete`` spaces count from 0 here, wherever they start inside. Observations
-    of a ``Discrete`` space and rewards become an int and a float, `terminated` and `truncated` bools,
-    whatever type of Python or NumPy they have.
+    States and actions of ``Discrete`` spaces are shifted to start at 0. ``Discrete`` observations become
+    ints, rewards floats, and `terminated` and `truncated` bools, whatever their Python or NumPy type.
 
-    `name` is the environment's in error messages. EnvironmentSpaceError is raised if it has no spaces or
-    its ``reset`` takes no seed; and from ``reset`` and ``step`` if an observation is outside its space
-    or not finite, a reward is not a finite number, `terminated` or `truncated` is not a bool, or
-    something is missing. The message names the step of the episode, 0 for the reset.
+    `name` is the environment's name in error messages. The constructor raises EnvironmentSpaceError if
+    the environment has no spaces or its ``reset`` takes no seed. ``reset`` and ``step`` raise it if an
+    observation is outside its space or not finite, a reward is not a finite number, `terminated` or
+    `truncated` is not a bool, or a result is missing. The message gives the step of the episode; the
+    reset is step 0.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
         super().__init__(env)
         self._env_name = name
-        self._steps = -1  # of the episode; no episode has begun
+        self._steps = -1  # within the episode; -1 before the first episode
         for what in ("observation", "action"):
             if not isinstance(getattr(env, f"{what}_space", None), gym.Space):
                 self._refuse(f"it has no {what}_space, which must be a space of Gymnasium")
@@ -88,7 +88,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         try:
             seen, reward, terminated, truncated, info = self.env.step(action)
         except (TypeError, ValueError) as cause:
-            if "unpack" not in str(cause):  # a wrapper inside may be the first to unpack them
+            if "unpack" not in str(cause):  # an inner wrapper may unpack them first
                 raise
             self._refuse(
                 "its step must return observation, reward, terminated, truncated and info: "
@@ -139,11 +139,11 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
-    """An environment whose observations of several small integers become one integer.
+    """An environment that combines observations of several small integers into one integer.
 
     The parts of a ``Tuple`` of ``Discrete`` spaces, or of a ``MultiDiscrete`` of one dimension, are the
-    digits of a number in mixed radix, the first one the most significant; each counts from its start.
-    EnvironmentSpaceError is raised from ``reset`` and ``step`` if an observation is outside its space.
+    digits of a mixed-radix number, most significant first; each counts from the start of its space.
+    ``reset`` and ``step`` raise EnvironmentSpaceError if an observation is outside its space.
     """
 
     def __init__(self, env: gym.Env[Any, Any], sizes: Sequence[int], starts: Sequence[int]) -> None:
@@ -152,7 +152,7 @@ class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
         self.observation_space = Discrete(math.prod(sizes))
 
     def observation(self, observation: Any) -> int:
-        """Return the number of an observation."""
+        """Return an observation as one integer."""
         try:
             state = 0
             for value, (size, start) in zip(observation, self._parts, strict=True):
@@ -168,7 +168,7 @@ class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
 
 
 def flattened(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Return a :class:`FlatObservation` of an environment with such observations, or `env` itself."""
+    """Return `env` in a :class:`FlatObservation` if its observations need one, else `env` itself."""
     space = env.observation_space
     if isinstance(space, Tuple) and all(isinstance(part, Discrete) for part in space):
         return FlatObservation(env, [int(p.n) for p in space], [int(p.start) for p in space])
@@ -178,10 +178,10 @@ def flattened(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
 
 
 def _single(value: Any) -> Any:
-    """Return a number of Python for one of NumPy, PyTorch or the like; anything else as it is."""
+    """Convert a number of NumPy, PyTorch or similar to Python's; return anything else unchanged."""
     if isinstance(value, int | float):
         return value
     try:
         return value.item()
-    except (AttributeError, TypeError, ValueError, RuntimeError):  # no number, or not just one
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # not a number, or several
         return value

@@ -1,4 +1,4 @@
-"""`GridWorld`: a map of text, walked one cell at a time."""
+"""`GridWorld`: a text map, walked one cell at a time."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from qstep.spec.checks import shown
 __all__ = ["DeterministicModel", "GridWorld"]
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Row and column step of the actions up, down, left, right."""
+"""Row and column steps of the actions up, down, left and right."""
 
 MAX_CELLS = 65536
 
 _MOST_BYTES = 1 << 19
-"""Limit for a map's file: all cells in lines of their own, in UTF-16."""
+"""Maximum size of a map file in bytes: enough for one cell per line, in UTF-16."""
 
 MOST_STEPS = 65535
-"""Most steps of an episode, which a device can still count."""
+"""Maximum number of steps per episode that a device can count."""
 
 
 class DeterministicModel(NamedTuple):
-    """A transition model of S states and A actions in which every action has one outcome.
+    """A transition model with S states, A actions and one outcome per action.
 
     Attributes
     ----------
     next_state : ndarray of int32, shape (S, A)
-        The state that an action leads to, 0..S-1.
+        Next state of each state and action, 0..S-1.
     reward : ndarray of float64, shape (S, A)
-        Its reward, which belongs to the entered state.
+        Reward for entering that state.
     terminated : ndarray of bool, shape (S, A)
-        True if the episode ends there, so that the next state has no value.
+        True if the episode terminates there, so the next state has no value.
     start : int
-        The state in which every episode begins.
+        Start state of every episode.
     """
 
     next_state: NDArray[np.int32]
@@ -63,7 +63,7 @@ class DeterministicModel(NamedTuple):
 
 
 class GridWorld(gym.Env[Any, Any]):
-    """A walker looks for the goal of a map and avoids its holes.
+    """A walker must reach the goal of a map and avoid its holes.
 
     **Map.** A rectangle of text, one character per cell: ``S`` start (exactly one), ``G`` goal (one or
     more), ``H`` hole, ``#`` wall, ``.`` free; 2 to 65536 cells.
@@ -75,13 +75,13 @@ class GridWorld(gym.Env[Any, Any]):
     leaves the walker in place. Moves are deterministic.
 
     **Reward**, paid on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
-    staying). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where a hole
-    for -5 would be cheaper than the way to the goal.
+    staying in place). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where a
+    hole at -5 would cost less than the way to the goal.
 
-    **End.** Entering the goal or a hole terminates the episode. An episode that has not terminated is
-    truncated after `step_cap` steps: 4 per cell of the map, but at most 65535.
+    **End.** Entering the goal or a hole terminates the episode. Otherwise it is truncated after
+    `step_cap` steps: 4 per cell of the map, but at most 65535.
 
-    **Start.** Always the cell ``S``. Nothing is random, so a seed has no effect.
+    **Start.** Always cell ``S``. Nothing is random, so the seed has no effect.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ class GridWorld(gym.Env[Any, Any]):
     source : str
         Name of the map in error messages, for example the path of its file.
     render_mode : {None, "ansi", "rgb_array"}
-        The result of :meth:`render`: nothing, the map with ``@`` for the walker, or its picture.
+        Result of :meth:`render`: None, the map with ``@`` for the walker, or an image of it.
 
     Raises
     ------
     WorldError
         The text is not a map; the message names the line and the column, both counted from 1.
     ConfigError
-        The render mode does not exist.
+        The render mode is unknown.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class GridWorld(gym.Env[Any, Any]):
         self.observation_space = Discrete(len(cells))
         self.action_space = Discrete(len(MOVES))
         self._model = _model(cells, self.start, self.shape, self.hole_reward)
-        # Access to single elements is three times faster in lists than in arrays.
+        # Element access is three times as fast in lists as in arrays.
         self._next, self._reward, self._terminated = (array.tolist() for array in self._model[:3])
         self._state = self.start
         self._steps = 0
@@ -137,7 +137,7 @@ class GridWorld(gym.Env[Any, Any]):
         FileFormatError
             The file cannot be read as text.
         WorldError
-            Its text is not a map.
+            The text is not a map.
         """
         try:
             text = read_text(path, _MOST_BYTES)
@@ -165,7 +165,7 @@ class GridWorld(gym.Env[Any, Any]):
         return self._state, self._reward[state][action], terminated, truncated, {}
 
     def render(self) -> Any:
-        """Return the present map: see :func:`~qstep.envs.rendering.rendered`."""
+        """Return the current map; see :func:`~qstep.envs.rendering.rendered`."""
         cells = list("".join(self.rows))
         cells[self._state] = PLAYER
         width = self.shape[1]
@@ -185,7 +185,7 @@ class GridWorld(gym.Env[Any, Any]):
 def _parse(text: str, source: str) -> tuple[str, ...]:
     rows = tuple(re.split(r"\r\n|\r|\n", text))
     if len(rows) > 1 and not rows[-1]:
-        rows = rows[:-1]  # the last line has an end
+        rows = rows[:-1]  # the text ends with a line break
     if not rows[0]:
         raise WorldError(f"{source}, line 1, column 1: the map is empty")
     width = len(rows[0])

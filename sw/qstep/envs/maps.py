@@ -1,4 +1,4 @@
-"""The maps that come with :class:`~qstep.envs.gridworld.GridWorld`, and the map of an environment."""
+"""The maps supplied with :class:`~qstep.envs.gridworld.GridWorld`, and an environment's map."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ H##H####.#H##..H#####....H#H...G
 
 
 def map_of(env: gym.Env[Any, Any]) -> GridMap | None:
-    """Return the map of an environment whose states are its cells, row by row; otherwise None."""
+    """Return an environment's map if its states are the map's cells, row by row; otherwise None."""
     inner = env.unwrapped
     if isinstance(inner, GridWorld):
         return GridMap(inner.rows, (_UP, _DOWN, _LEFT, _RIGHT))

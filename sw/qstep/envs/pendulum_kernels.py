@@ -1,6 +1,6 @@
-"""The motion of Gymnasium's Pendulum-v1 in NumPy, for `PendulumVectorEnv`.
+"""The dynamics of Gymnasium's Pendulum-v1 in NumPy, for `PendulumVectorEnv`.
 
-Equality with Gymnasium is exact, so every expression keeps its order of operations and its types.
+Results equal Gymnasium's exactly, so every expression keeps Gymnasium's order of operations and types.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _FASTEST = 8.0
 _STRONGEST = 2.0
 
 _START = math.pi, 1.0
-"""Greatest angle and angular speed of a start state."""
+"""Maximum angle and angular velocity of a start state."""
 
 _START_STEPS = 1 << 31
-"""Number of possible values: a power of two, so that no draw is discarded."""
+"""Number of possible start values: a power of two, so no draw is discarded."""
 
 
 class Pendulums(NamedTuple):
-    """The state of N environments, each of shape (N,)."""
+    """The state of N environments; each array has shape (N,)."""
 
     word: NDArray[np.uint64]
-    """Generators."""
+    """Generator words."""
     theta: NDArray[np.float64]
-    """Angle (rad, 0 upright), and `theta_dot` its speed (rad/s)."""
+    """Angle (rad, 0 upright); `theta_dot` is its angular velocity (rad/s)."""
     theta_dot: NDArray[np.float64]
     steps: NDArray[np.int32]
     """Steps since the episode began."""
@@ -57,14 +57,14 @@ SCRATCH: tuple[str, ...] = ()
 
 
 def restart(pendulums: Pendulums, i: int) -> None:
-    """Begin an episode on environment `i`."""
+    """Begin an episode in environment `i`."""
     for numbers, most in zip((pendulums.theta, pendulums.theta_dot), _START, strict=True):
         numbers[i] = most * (2.0 * below(pendulums.word, i, _START_STEPS) / _START_STEPS - 1.0)
     pendulums.steps[i] = 0
 
 
 def observe(pendulums: Pendulums, i: int | slice, shown: tuple[NDArray[np.float32], ...]) -> None:
-    """Write the observation of environment `i`, a number or a slice."""
+    """Write the observation of environment `i`, or of all in a slice `i`."""
     shown[0][i, 0] = np.cos(pendulums.theta[i])
     shown[0][i, 1] = np.sin(pendulums.theta[i])
     shown[0][i, 2] = pendulums.theta_dot[i]
@@ -76,7 +76,7 @@ def step(
     shown: tuple[NDArray[np.float32], ...],
     out: Outcome,
 ) -> None:
-    """Step all; see `qstep.envs.vector`."""
+    """Step all environments; see `qstep.envs.vector`."""
     theta, speed = pendulums.theta, pendulums.theta_dot
     torque = np.clip(actions[:, 0], -_STRONGEST, _STRONGEST)
     angle = (theta + np.pi) % (2 * np.pi) - np.pi

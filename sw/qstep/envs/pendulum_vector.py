@@ -1,4 +1,4 @@
-"""`PendulumVectorEnv`: many environments of Gymnasium's Pendulum-v1 at once."""
+"""`PendulumVectorEnv`: a vector environment of Gymnasium's Pendulum-v1."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ __all__ = ["PendulumVectorEnv"]
 
 
 class PendulumVectorEnv(CompiledVectorEnv):
-    """N environments of Pendulum-v1 in one call: ``gymnasium.make_vec("qstep/Pendulum-v0")``.
+    """N Pendulum-v1 environments, stepped in one call: ``gymnasium.make_vec("qstep/Pendulum-v0")``.
 
-    From the same start state and with the same actions, each equals Gymnasium's environment in all
-    numbers; rewards are rounded to float32. Start states are drawn by
-    :class:`~qstep.envs.splitmix.SplitMix64`: the angle, then the angular speed, which are pi and 1 times
-    (``below(2^31)`` / 2^30 - 1).
+    From the same start state and actions, each environment produces exactly Gymnasium's numbers; rewards
+    are rounded to float32. :class:`~qstep.envs.splitmix.SplitMix64` draws each start state: the angle,
+    pi * (``below(2^31)`` / 2^30 - 1), then the angular velocity, the same without the factor pi.
 
-    Environment i starts with generator ``seed + i`` and keeps it from episode to episode.
-    Autoreset and memory are those of :class:`~qstep.envs.vector.CompiledVectorEnv`. An action is a
-    torque of -2..2 N m, float32 of shape (1,); one beyond counts as the nearest of these.
+    Environment i starts with generator ``seed + i`` and keeps it across episodes. Autoreset and memory
+    work as in :class:`~qstep.envs.vector.CompiledVectorEnv`. An action is a torque, float32 of shape
+    (1,), clipped to -2..2 N m.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ class PendulumVectorEnv(CompiledVectorEnv):
     Raises
     ------
     ConfigError
-        `num_envs` is out of its range.
+        `num_envs` is out of range.
 
     Examples
     --------

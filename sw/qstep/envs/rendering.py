@@ -1,4 +1,4 @@
-"""The letters of a map, and rendering of environments: ours as text or a picture of it; pygame's."""
+"""The letters of a map, and rendering: our environments as text or an image of it, pygame off screen."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class GridMap:
 
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
-"""The metadata of each for Gymnasium."""
+"""Gymnasium metadata of our single environments."""
 
 PLAYER = "@"
-"""The walker, the head of the snake, the cart."""
+"""Marks the walker, the snake's head or the cart."""
 
 PIXELS = 12
-"""Side of the square that one character becomes, in pixels."""
+"""Side of the square drawn for one character, in pixels."""
 
 _COLOURS = {
     FREE: (238, 238, 238),
@@ -62,7 +62,7 @@ _COLOURS = {
 
 
 def checked_render_mode(render_mode: str | None) -> str | None:
-    """Return the render mode; raises ConfigError if it does not exist."""
+    """Return the render mode; raises ConfigError if it is unknown."""
     modes = METADATA["render_modes"]
     if render_mode is not None and render_mode not in modes:
         raise ConfigError(
@@ -72,7 +72,7 @@ def checked_render_mode(render_mode: str | None) -> str | None:
 
 
 def draw_offscreen() -> None:
-    """Let pygame, which Gymnasium's environments draw with, start without a screen and a greeting."""
+    """Make pygame, which Gymnasium's environments draw with, start without a screen or a greeting."""
     for name, value in (("PYGAME_HIDE_SUPPORT_PROMPT", "1"), ("SDL_VIDEODRIVER", "dummy")):
         os.environ.setdefault(name, value)
 
@@ -84,13 +84,13 @@ def rendered(render_mode: str | None, rows: Sequence[str]) -> str | NDArray[np.u
     ----------
     render_mode : {"ansi", "rgb_array"} or None
     rows : sequence of str
-        Of equal length, one character per cell.
+        Rows of equal length, one character per cell.
 
     Returns
     -------
     str, or ndarray of uint8 of shape (12 * rows, 12 * columns, 3), or None
-        The rows, each with a line end; their picture, with a margin of one pixel around each cell;
-        or None without a mode.
+        The rows, each with a line break; an image of them, with white lines one pixel wide between
+        cells; or None without a mode.
     """
     if render_mode is None:
         return None

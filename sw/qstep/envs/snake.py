@@ -1,4 +1,4 @@
-"""`Snake`: one game, written plainly. It is the definition; `SnakeVectorEnv` is the fast form."""
+"""`Snake`: one game, written plainly. This is the definition; `SnakeVectorEnv` is the fast version."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ Observation: TypeAlias = Literal["state", "features", "flood"]
 SIDE = 10
 START_LENGTH = 3
 MARGIN = 3
-"""Least number of free cells between the head and the border at the start."""
+"""Minimum number of free cells between the head and the border at the start."""
 
 PATIENCE = 100
-"""Steps without food, per cell of the body, after which an episode is truncated."""
+"""Steps without food per body cell after which an episode is truncated."""
 
 REWARD_FOOD = 10.0
 REWARD_DEATH = -10.0
 
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
-"""Row and column step of the directions right, down, left, up: clockwise."""
+"""Row and column steps of the directions right, down, left and up (clockwise)."""
 
 TURNS = (0, 1, -1)
-"""The change of direction by the actions straight, right, left."""
+"""Change of direction for the actions straight, right and left."""
 
 ACTIONS = len(TURNS)
 FEATURES = 11
@@ -64,7 +64,7 @@ FLOOD_FEATURES = FEATURES + ACTIONS
 STATES = 1 << FEATURES
 
 DIRECTION_FEATURE = (4, 6, 3, 5)
-"""The feature that is 1 for each direction."""
+"""Index of the feature that is 1 for each direction."""
 
 _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 
@@ -74,44 +74,44 @@ class Snake(gym.Env[Any, Any]):
 
     **Grid.** 10 x 10 cells. One holds food; the body covers 3 or more.
 
-    **Actions.** ``Discrete(3)``, relative to where the snake is heading: 0 straight, 1 right, 2 left.
+    **Actions.** ``Discrete(3)``, relative to the snake's heading: 0 straight, 1 right, 2 left.
 
-    **Step.** The head moves by one cell. If that cell holds food, the snake grows: its tail stays
-    and new food appears. Otherwise the tail also moves by one cell, before the head arrives: the
-    head may enter the cell that the tail leaves.
+    **Step.** The head moves one cell. If that cell holds food, the snake grows: its tail stays and new
+    food appears. Otherwise the tail moves one cell first, so the head may enter the cell that the tail
+    leaves.
 
     **Reward.** Food +10, death -10, any other step 0.
 
-    **End.** A move into the border or the body is death: it terminates the episode and leaves the grid
-    unchanged. Eating the last food (the snake covers the grid) also terminates it, with +10: the game is
-    won. An episode is truncated after 100 steps per cell of the body without food.
+    **End.** Moving into the border or the body is death: it terminates the episode and leaves the grid
+    unchanged. Eating the last food (the snake covers the grid) also terminates the episode, with +10:
+    the game is won. An episode is truncated after 100 steps without food per body cell.
 
-    **Start.** A straight snake of length 3. The position of its head, with at least 3 free cells to any
-    border, and its direction are uniform. Food is uniform over the free cells.
+    **Start.** A straight snake of length 3. Its direction is uniform, and so is its head position, at
+    least 3 free cells from every border. Food is uniform over the free cells.
 
     **Observation.** Chosen by `observation`:
 
-    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: a move straight, right or left would be
-      death; heading left, right, up, down; food is further left, right, up, down than the head.
-    - ``"state"``: ``Discrete(2048)``: the same as an integer, feature k as bit k.
-    - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for the moves straight,
-      right and left, the share of cells that the head could still reach: 0 if the move would be death,
-      1 if nothing is cut off. It counts the cells that are connected with the entered one, including
-      itself, and not covered by the old body without its tail.
+    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: moving straight, right, left is death;
+      heading left, right, up, down; food is to the left of the head, to its right, above, below.
+    - ``"state"``: ``Discrete(2048)``: the same features as an integer, feature k in bit k.
+    - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for each move straight, right
+      and left, the share of free cells that the head could still reach: 0 if the move is death, 1 if
+      nothing is cut off. A cell is free unless the old body, without its tail, covers it. The entered
+      cell counts as reached.
 
     **Info.** ``score``: food eaten in this episode.
 
-    **Chance.** All draws come from :class:`~qstep.envs.splitmix.SplitMix64`: at a reset ``below(64)``,
-    from which head and direction follow as ``(4 * row + column) * 4 + direction`` with row and column
-    minus 3; at a reset and at every meal ``below(free cells)``, the number of the free cell, row by row,
-    that gets the food. A reset without a seed continues the same stream.
+    **Chance.** All draws come from :class:`~qstep.envs.splitmix.SplitMix64`. A reset draws
+    ``below(64)``, which is ``(4 * row + column) * 4 + direction``, with the head's row and column minus
+    3. Then the reset, and later every meal, draws ``below(free cells)``: the index, row by row, of the
+    free cell that gets the food. A reset without a seed continues the same stream.
 
     Parameters
     ----------
     observation : {"features", "state", "flood"}
     render_mode : {None, "ansi", "rgb_array"}
-        The result of :meth:`render`: nothing, the grid with ``@`` for the head, ``o`` for the rest
-        of the snake and ``*`` for the food, or its picture.
+        Result of :meth:`render`: None, the grid with ``@`` for the head, ``o`` for the rest of the
+        snake and ``*`` for the food, or an image of it.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Snake(gym.Env[Any, Any]):
     Raises
     ------
     ConfigError
-        `observation` or `render_mode` is none of these.
+        `observation` or `render_mode` is not one of these values.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Snake(gym.Env[Any, Any]):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-1; if there never was one, the operating system provides it.
+            0..2^64-1; if no seed was ever given, the operating system provides one.
         options : dict, optional
             Not used.
         """
@@ -215,7 +215,7 @@ class Snake(gym.Env[Any, Any]):
         return self._observe(), reward, won, truncated, self._info()
 
     def render(self) -> Any:
-        """Return the present grid: see :func:`~qstep.envs.rendering.rendered`."""
+        """Return the current grid; see :func:`~qstep.envs.rendering.rendered`."""
         cells = dict.fromkeys(self.body, "o")
         if self.body:
             cells[self.body[0]] = PLAYER
@@ -232,14 +232,14 @@ class Snake(gym.Env[Any, Any]):
         Parameters
         ----------
         body : sequence of (row, column)
-            From head to tail, 3 cells or more, each beside the previous one; the snake is heading
+            From head to tail, 3 cells or more, each adjacent to the previous one; the snake heads
             away from its second cell.
         food : (row, column)
 
         Raises
         ------
         ConfigError
-            This is not a legal snake, or the food is on it or off the grid.
+            The body is not a legal snake, or the food is on it or off the grid.
         """
         self.direction = checked_placement(body, food)
         self.body = deque(body)
@@ -259,7 +259,7 @@ class Snake(gym.Env[Any, Any]):
         return free[self._draw(len(free))] if free else None
 
     def _target(self, action: int) -> Cell:
-        """Return the cell that an action leads to, on the grid or off."""
+        """Return the cell that an action leads to, on or off the grid."""
         down, right = MOVES[(self.direction + TURNS[action]) % 4]
         row, column = self.body[0]
         return row + down, column + right
@@ -296,7 +296,7 @@ class Snake(gym.Env[Any, Any]):
 
 
 def _reachable(start: Cell, free: set[Cell]) -> int:
-    """Return the number of free cells that are connected with one, by breadth-first search."""
+    """Count the free cells connected to `start`, itself included, by breadth-first search."""
     queue = deque([start] if start in free else [])
     seen = set(queue)
     while queue:
@@ -310,7 +310,7 @@ def _reachable(start: Cell, free: set[Cell]) -> int:
 
 
 def checked_placement(body: Sequence[Cell], food: Cell) -> int:
-    """Return the direction of a snake; raises ConfigError if it or its food is impossible."""
+    """Return the direction of a snake; raises ConfigError if the snake or its food is illegal."""
     if len(body) < START_LENGTH:
         raise ConfigError(
             f"the body has {len(body)} cells; it must have {START_LENGTH} to {SIDE * SIDE - 1}"

@@ -1,8 +1,8 @@
-"""The compiled part of `SnakeVectorEnv`: the rules of `Snake` over `Snakes`. Nothing is allocated.
+"""The compiled part of `SnakeVectorEnv`: the rules of `Snake` for many games, without allocation.
 
-A grid is 12 x 12 bytes with a border of 1 around its cells, so walls and bodies look alike and no check
-for the edge is needed. A cell is identified by its number in that grid, ``12 * row + column``, counted
-from the border. A body is a ring: the cells from `head` back to ``head - length + 1``, modulo its size.
+A grid is 12 x 12 bytes with a border of ones, so walls and bodies look alike and edges need no check. A
+cell is identified by its index in that grid, ``12 * row + column``, border included. A body is in a ring
+buffer: its cells run from `head` back to ``head - length + 1``, modulo the ring's size.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ PITCH = SIDE + 2
 """Distance from one row of the grid to the next."""
 
 RING = 128
-"""Cells in a ring: a power of two that holds every body."""
+"""Size of a ring: a power of two, large enough for any body."""
 
 
 class Snakes(NamedTuple):
-    """The state of N snakes, and what :data:`SCRATCH` names."""
+    """The state of N snakes, and the scratch arrays that :data:`SCRATCH` names."""
 
     word: NDArray[np.uint64]
-    """Generators, shape (N,), as all but `grid`, `ring`, `marks` and `stack`."""
+    """Generator words, shape (N,), like all arrays but `grid`, `ring`, `marks` and `stack`."""
     grid: NDArray[np.uint8]
-    """1 for border or body, shape (N, 144)."""
+    """1 in border and body cells, shape (N, 144)."""
     ring: NDArray[np.uint8]
     """Cells of the body, shape (N, 128)."""
     head: NDArray[np.int64]
@@ -57,9 +57,9 @@ class Snakes(NamedTuple):
     score: NDArray[np.int64]
     """Food eaten in the episode up to the last step, which may have ended it."""
     marks: NDArray[np.uint8]
-    """The grid of one game, with the cells that a flood fill has reached, shape (144,)."""
+    """The grid of one game, with the cells reached by the flood fill marked, shape (144,)."""
     stack: NDArray[np.int64]
-    """Cells from which the fill must continue, shape (144,)."""
+    """Cells from which the fill has yet to continue, shape (144,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
@@ -86,7 +86,7 @@ _FOOD_FEATURE = ACTIONS + len(MOVES)
 
 @compiled
 def _feed(snakes, i):  # type: ignore[no-untyped-def]
-    """Put food on one of the free cells of game `i`; 0 if there is none."""
+    """Put food on a random free cell of game `i`; `food` becomes 0 if no cell is free."""
     snakes.food[i] = 0
     free = SIDE * SIDE - snakes.length[i]
     if free == 0:
@@ -102,7 +102,7 @@ def _feed(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def restart(snakes, i):  # type: ignore[no-untyped-def]
-    """Begin an episode on game `i`."""
+    """Begin an episode in game `i`."""
     grid = snakes.grid[i]
     for cell in range(PITCH * PITCH):
         row, column = cell // PITCH, cell % PITCH
@@ -123,10 +123,10 @@ def restart(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
-    """Write, for each action, the share of the `free` cells that is connected with the entered cell.
+    """Write, for each action, the share of the `free` cells connected to the cell it enters.
 
-    A reached cell is marked with 2 + action. Two actions often enter the same region; the second
-    one then uses the count of the first.
+    A reached cell is marked with 2 + action. Two actions often enter the same region; the second then
+    reuses the first one's count.
     """
     marks, stack = snakes.marks, snakes.stack
     for cell in range(PITCH * PITCH):
@@ -222,7 +222,7 @@ def move(snakes, i, action):  # type: ignore[no-untyped-def]
 
 @compiled
 def step(snakes, actions, shown, out):  # type: ignore[no-untyped-def]
-    """Step every game, and restart those whose episode ends; see `qstep.envs.vector`."""
+    """Step every game, and restart each whose episode ends; see `qstep.envs.vector`."""
     state, features = shown
     next_state, next_features = out.next_shown
     for i in range(len(actions)):

@@ -1,4 +1,4 @@
-"""`SnakeVectorEnv`: many environments of `Snake` at once, compiled."""
+"""`SnakeVectorEnv`: a compiled vector environment of `Snake`."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["SnakeVectorEnv"]
 class SnakeVectorEnv(CompiledVectorEnv):
     """N environments of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
-    The rules, rewards and observations are those of `Snake`; action 0 goes straight, 1 turns right,
-    2 turns left. Environment i equals, move for move, one `Snake` that is first reset with ``seed + i``
-    and, after each episode, without a seed. ``score`` in the info is the food eaten in the episode.
-    Autoreset and memory are those of :class:`~qstep.envs.vector.CompiledVectorEnv`.
+    Rules, rewards and observations are as in `Snake`; action 0 goes straight, 1 turns right, 2 turns
+    left. Environment i matches, move for move, a `Snake` first reset with ``seed + i``, and without a
+    seed after each episode. ``score`` in the info is the food eaten in the episode. Autoreset and memory
+    work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters
     ----------
     num_envs : int
         1 or more.
     observation : {"features", "state", "flood"}
-        As for `Snake`: float32 of shape (N, 11), int64 of shape (N,), float32 of shape (N, 14).
+        As in `Snake`: float32 of shape (N, 11), int64 of shape (N,), float32 of shape (N, 14).
 
     Raises
     ------
@@ -62,7 +62,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
         super().__init__(num_envs, space, snake_kernels, shown, int(observation != "state"))
 
     def body(self, index: int) -> list[Cell]:
-        """Return the (row, column) of a snake's cells, from head to tail."""
+        """Return the (row, column) of each cell of a snake, from head to tail."""
         head, length = self._arrays.head[index], self._arrays.length[index]
         positions = (head - np.arange(length)) & (RING - 1)
         return [_cell(number) for number in self._arrays.ring[index, positions]]
@@ -98,7 +98,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
 
 def _score(score: NDArray[np.int64], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the score in Gymnasium's form of an info of vector environments."""
+    """Return the score as an info of Gymnasium's vector environments."""
     return {"score": score, "_score": where.copy()}
 
 

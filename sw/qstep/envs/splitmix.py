@@ -1,9 +1,9 @@
-"""The random generator of our environments: small, seeded by one number, easy to compile.
+"""The random number generator of our environments: small, seeded by one number, easy to compile.
 
-A 64-bit word advances by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). The
-upper 32 bits of the mix become a number below a bound by multiplication, and draws that would
-favour some numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval",
-2019). If the 32 bits are uniform, so is the number, exactly.
+A 64-bit word advances by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). A
+multiplication maps the upper 32 bits to a number below a bound, and draws that would favour some
+numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval", 2019). If the 32 bits
+are uniform, the number is exactly uniform.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _MASK64 = (1 << 64) - 1
 
 
 class SplitMix64:
-    """A stream of numbers.
+    """A stream of random numbers.
 
     Parameters
     ----------
     seed : int
-        0..2^64-1. It is mixed once, so that the streams of neighbouring seeds start far apart.
+        0..2^64-1. It is mixed once, so the streams of neighbouring seeds start far apart.
 
     Attributes
     ----------
     word : int
-        The whole state, 0..2^64-1.
+        The generator's whole state, 0..2^64-1.
 
     Raises
     ------

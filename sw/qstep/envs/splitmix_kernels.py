@@ -1,4 +1,4 @@
-"""The compiled form of `SplitMix64`, for many generators whose words are in one array."""
+"""Compiled `SplitMix64` for many generators, whose words are in one array."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mix(word):  # type: ignore[no-untyped-def]
 
 @compiled
 def below(word, i, bound):  # type: ignore[no-untyped-def]
-    """Draw a number below `bound` from generator `i`, like `SplitMix64.below`."""
+    """Draw a number below `bound` from generator `i`, as `SplitMix64.below` does."""
     many = np.uint64(bound)
     while True:
         word[i] += STEP

@@ -1,4 +1,4 @@
-"""Vector environments: the base of those whose step is one compiled call, and readers of any step."""
+"""The base class of compiled vector environments, and helpers for any vector environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Outcome(NamedTuple):
-    """The results of a step of N environments: the next observations in all forms, and shapes (N,)."""
+    """Results of a step of N environments: next observations in all forms, and arrays of shape (N,)."""
 
     next_shown: tuple[NDArray[Any], ...]
     reward: NDArray[np.float32]
@@ -36,12 +36,12 @@ class Outcome(NamedTuple):
 
 
 def words(seed: int, num_envs: int) -> list[int]:
-    """Return the words of the generators of N environments: those of seed, seed + 1, and so on."""
+    """Return the generator words of N environments, which have seeds `seed`, `seed` + 1, and so on."""
     return [SplitMix64(seed + i).word for i in range(num_envs)]
 
 
 def kept_arrays(kernels: Any, arrays: Any) -> dict[str, NDArray[Any]]:
-    """Return the arrays of compiled environments that a checkpoint holds: all but the scratch."""
+    """Return the arrays that a checkpoint of compiled environments stores: all but the scratch."""
     scratch = kernels.SCRATCH
     return {name: array for name, array in arrays._asdict().items() if name not in scratch}
 
@@ -49,27 +49,27 @@ def kept_arrays(kernels: Any, arrays: Any) -> dict[str, NDArray[Any]]:
 def restore_arrays(
     arrays: Mapping[str, NDArray[Any]], checkpoint: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a checkpoint into the arrays from which it was taken; CheckpointError if it does not fit."""
+    """Copy a checkpoint into `arrays`; raises CheckpointError if it does not fit."""
     check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
 
 
 class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
-    """A :class:`gymnasium.vector.VectorEnv` whose step is one call, and whose state can be saved.
+    """A :class:`gymnasium.vector.VectorEnv` that steps in one call and whose state can be saved.
 
     **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
-    same step. The info then has the outcome of the last action, as with Gymnasium's ``SyncVectorEnv``:
+    same step. The info then has the final observation and info, as in Gymnasium's ``SyncVectorEnv``:
     ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and ``_final_info``; see
     :func:`~qstep.envs.vector.led_to`.
 
     **Memory.** Returned arrays belong to the caller: no later call changes them.
 
-    **Kernels.** A module with ``ACTIONS``, if actions are integers below it; ``ARRAYS``, the named tuple
-    of the state of N environments, of which ``SCRATCH`` names the fields that are not in a checkpoint;
-    and functions, mostly compiled: ``restart(arrays, i)`` begins an episode;
-    ``observe(arrays, i, shown)`` writes an observation; ``step(arrays, actions, shown, out)`` steps
-    all, restarts those whose episode ended, and writes `shown` and an :class:`Outcome`.
+    **Kernels.** A module with ``ACTIONS``, the number of actions if they are integers; ``ARRAYS``, the
+    named tuple type of the state of N environments; and ``SCRATCH``, the names of its fields that
+    checkpoints omit. Its functions are mostly compiled. ``restart(arrays, i)`` begins an episode;
+    ``observe(arrays, i, shown)`` writes an observation; ``step(arrays, actions, shown, out)`` steps all
+    environments, restarts each whose episode ended, and writes `shown` and an :class:`Outcome`.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Observation space of one environment.
     kernels : module
     shown : tuple of ndarray
-        The forms of the N observations that the kernels write.
+        The N observations in each form that the kernels write.
     form : int
-        Index of the one that is returned.
+        Index of the form to return.
     actions : Space, optional
         Action space of one environment, instead of the integers below ``ACTIONS``. A class with such
-        a space has a `_take` of its own.
+        a space overrides `_take`.
     """
 
     metadata = {  # noqa: RUF012 - the form that Gymnasium prescribes
@@ -118,7 +118,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
 
     @property
     def observation(self) -> NDArray[Any]:
-        """The present observation of every environment, as a copy."""
+        """A copy of every environment's current observation."""
         return self._shown[self._form].copy()
 
     def reset(
@@ -129,8 +129,8 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-N: from now on, environment i draws from generator ``seed + i``. Without a seed,
-            all keep their generators; if there never was one, the operating system provides it.
+            0..2^64-N; from now on, environment i draws from generator ``seed + i``. Without a seed,
+            all keep their generators; if no seed was ever given, the operating system provides one.
         options : dict, optional
             Not used.
 
@@ -162,16 +162,16 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Returns
         -------
         observation : ndarray
-            That of the new episode if one has ended.
+            The first observation of the new episode if one has ended.
         reward : ndarray of float32, shape (N,)
         terminated, truncated : ndarray of bool, shape (N,)
-            Never both.
+            Never both True.
         info : dict
 
         Raises
         ------
         EnvironmentSpaceError
-            Shape, type or a value is wrong; nothing is changed.
+            The shape, the type or a value of the actions is wrong; nothing is changed.
         EpisodeError
             No episode has begun.
         """
@@ -204,14 +204,14 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         return self._observe_all()
 
     def _take(self, given: NDArray[Any]) -> None:
-        """Write the actions of a step to `_actions`; EnvironmentSpaceError if they are illegal."""
+        """Write the actions of a step to `_actions`; raises EnvironmentSpaceError if one is illegal."""
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise EnvironmentSpaceError(
                 f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
                 f"{(self.num_envs,)}"
             )
         self._actions[:] = given
-        unsigned = self._actions.view(np.uint64)  # a negative action is a large one
+        unsigned = self._actions.view(np.uint64)  # negative actions become large
         if unsigned.max() >= self._kernels.ACTIONS:
             bad = np.argmax(unsigned >= self._kernels.ACTIONS)
             raise EnvironmentSpaceError(
@@ -220,11 +220,11 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
             )
 
     def _advance(self) -> None:
-        """Step by `_actions`, which are legal."""
+        """Step with `_actions`, which have been checked."""
         self._kernels.step(self._arrays, self._actions, self._shown, self._out)
 
     def _info(self) -> dict[str, Any]:
-        """Return the present info of all environments."""
+        """Return the current info of all environments."""
         return {}
 
     def _final_info(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
@@ -247,12 +247,12 @@ def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:
 
 
 def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
-    """Return the outcome of each action for its transition, with the shape of `observation`.
+    """Return the true next observation of each transition, in the shape of `observation`.
 
-    With ``AutoresetMode.SAME_STEP``, a step's observation is that of the new episode if one has
-    ended; the outcome of the old episode's last action is in the info.
+    With ``AutoresetMode.SAME_STEP``, a step's observation belongs to the new episode if one has ended;
+    the old episode's final observation is in the info.
 
-    Both arguments are from one step; neither is changed.
+    Both arguments must come from the same step; neither is modified.
     """
     if "final_obs" not in info:
         return observation

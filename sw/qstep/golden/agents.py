@@ -1,11 +1,12 @@
-"""The model of agents that act and learn next to the table: this code is the definition.
+"""Model of agents that act and learn next to the table; this code is the definition.
 
-It is written to be read, not to be fast. The compiled form, the hardware and every board give the same
-tables, counters and states bit for bit after any number of steps. docs/acting.md describes it in words.
+It is written to be read, not to be fast. The compiled version, the hardware and every board give the
+same tables, counters and states bit for bit after any number of steps. docs/acting.md explains it in
+prose.
 
 The algorithms: Q-learning (Watkins, 1989), SARSA (Rummery and Niranjan, 1994), Expected SARSA (van
 Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6. With
-several planes (docs/features.md) a value is a sum of weights, which all learn by the same increment.
+several planes (docs/features.md) a value is a sum of weights, all changed by the same increment.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Step(NamedTuple):
 def expected(row: Row, epsilon: int) -> int:
     """Return the expectation of a row under the epsilon-greedy policy, for Expected SARSA.
 
-    All integers: ``share = (t * round(2^16 / A)) >> 16`` is the probability of each action of an
-    exploring agent, with epsilon's threshold t. The result is ``max - ((share * (A * max - sum) +
+    In integers, ``share = (t * round(2^16 / A)) >> 16`` is the probability that an agent explores with a
+    given action, for epsilon's threshold t. The result is ``max - ((share * (A * max - sum) +
     2^15) >> 16)``, never below the row's minimum by more than 1.
     """
     actions = len(row)
@@ -97,7 +98,7 @@ class ActingModel(Agents):
         self._states = states
 
     def run(self, steps: int) -> Iterator[Step]:
-        """Let the agents take turns until each has made `steps` steps; yield each step."""
+        """Step the agents round-robin, `steps` times each; yield each step."""
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         return (self._step(agent) for _ in range(steps) for agent in range(len(self.states)))
 
@@ -166,13 +167,13 @@ class ActingModel(Agents):
         return self._acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
 
     def _tables_of(self, agent: int) -> list[list[Row]]:
-        """The tables that an agent learns: one, Double Q-learning's two, or a table in each plane."""
+        """The tables that an agent learns: one, two for Double Q-learning, or one per plane."""
         acting = self._acting
         tables = self._q if acting.agents == 1 or acting.shared_table else self._q[agent]
         return tables if self._is_double or self.config.planes > 1 else [tables]
 
     def _sums(self, tables: list[list[Row]], state: Any) -> Row:
-        """Return the sum of an agent's rows of a state, by action."""
+        """Return, by action, the sum of an agent's rows for a state."""
         rows = self.world.rows(state) * (2 if self._is_double else 1)
         held = (table[row] for table, row in zip(tables, rows, strict=True))
         return [sum(values) for values in zip(*held, strict=True)]
@@ -194,7 +195,7 @@ class ActingModel(Agents):
     def _target(
         self, tables: list[list[Row]], number: int, state: Any, action: int, epsilon: int
     ) -> int:
-        """Return m of a step that does not terminate."""
+        """Return m for a step that does not terminate."""
         row = tables[number][state] if self._is_double else self._sums(tables, state)
         match self._acting.algorithm:
             case Algorithm.Q_LEARNING:

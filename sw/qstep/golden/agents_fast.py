@@ -1,6 +1,6 @@
-"""The compiled model of agents: equal to :mod:`qstep.golden.agents` bit for bit.
+"""The compiled model of agents: bit for bit equal to :mod:`qstep.golden.agents`.
 
-Its loop is in :mod:`qstep.golden.agents_kernel`; it steps several agents with own tables at once.
+Its loop is in :mod:`qstep.golden.agents_kernel`; it steps several agents with separate tables at once.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _Kept = TypeVar("_Kept", AgentState, AgentCounters)
 _Part = tuple[int, int, NDArray[np.void]]
 
 LANES = 16
-"""Agents with own tables that step at once, if there are as many."""
+"""Maximum number of agents with separate tables that step at once."""
 
 _NARROW = 31
-"""Bits of values plus fractional bits of coefficients up to which 32 bits hold the sum of an update."""
+"""Maximum of value bits plus fractional coefficient bits for which an update fits in 32 bits."""
 
 _FEW = 3
-"""Agents that are worth a block."""
+"""Minimum number of agents that is worth a block."""
 
 
 class Trace(NamedTuple):
-    """The steps of agents in their order: `Step` by columns of shape (steps * P,)."""
+    """The agents' steps in order: the fields of `Step` as columns of shape (steps * P,)."""
 
     agent: NDArray[np.int32]
     state: NDArray[np.int32]
@@ -125,7 +125,7 @@ class CompiledAgents(Agents):
 
 
 class FastActingModel(CompiledAgents):
-    """Same contract as :class:`qstep.golden.agents.ActingModel`, compiled.
+    """Compiled :class:`qstep.golden.agents.ActingModel`, with the same contract.
 
     :attr:`table` is a live view, not a copy.
     """
@@ -158,10 +158,10 @@ class FastActingModel(CompiledAgents):
         )
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Let the agents take turns until each has made `steps` steps; return the steps if requested.
+        """Step the agents round-robin, `steps` times each; return the trace if requested.
 
         Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
-        :attr:`counters` do not change until it returns. A run may be made in pieces.
+        :attr:`counters` do not change until it returns. Several calls may make up a run.
         """
         agents = len(self._agents)
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
@@ -187,10 +187,10 @@ class FastActingModel(CompiledAgents):
 
 
 def _parts_of_run(agents: int, own: bool) -> list[_Part]:
-    """Return the parts of a run: which agents (from, to), in which blocks.
+    """Return the parts of a run: the first agent, the end, and the blocks of each part.
 
-    Agents with own tables run in blocks of 16. Those that are left over run in a block of 8 or 16, or
-    one after the other if they are few.
+    Agents with separate tables run in blocks of 16. The rest run in a block of 8 or 16, or one at a time
+    if they are few.
     """
     rest = agents % LANES if own else agents
     lanes = 1 if not own or rest < _FEW else LANES // 2 if rest <= LANES // 2 else LANES
@@ -207,7 +207,7 @@ def _memory(
 ) -> Memory:
     """Return the memory of sets of slots with two outcomes each: reward, next state and end.
 
-    `split` has shape (sets, slots), each part of `outcome` (sets, slots, 2) or flat likewise.
+    `split` has shape (sets, slots); each part of `outcome` has shape (sets, slots, 2), or is flat.
     """
     reward, state, terminated = (part.reshape(*split.shape, 2).astype(np.int32) for part in outcome)
     onward = (state * actions << 1) | terminated

@@ -1,15 +1,15 @@
 """The loop of :mod:`qstep.golden.agents_fast`: the steps of all agents, compiled.
 
-Agents run in blocks of lanes, which hold one agent each. A step of a block is a series of loops over its
+Agents run in blocks of lanes, one agent per lane. A step of a block is a series of loops over its
 lanes. The compiler turns these into vector instructions, which step 8 agents at once with AVX2, because
 
 - the number of lanes is a constant of the block's type, and no loop branches on data;
 - the arrays do not overlap (``noalias``), and only the last loop writes to tables;
-- all numbers have 32 bits: Numba adds 32 bits in 64, so every result is cast back;
-- indices are not tested for their sign (:func:`_index`).
+- all numbers have 32 bits; Numba adds 32-bit numbers in 64 bits, so every result is cast back;
+- indices are not checked for their sign (:func:`_index`).
 
 One loop is compiled per algorithm, number of actions, number of lanes and width of values. Agents that
-share a table have blocks of one lane, which take turns.
+share a table are in blocks of one lane, which run round-robin.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ SETTINGS = np.dtype([(name, np.int64) for name in _SETTINGS])
 """Coefficients and epsilon's schedule."""
 
 SURE = -1
-"""In place of the bits of a slot's number: the memory has a single outcome per set."""
+"""Value of `slot_bits` if the memory has a single outcome per set."""
 
 
 class Memory(NamedTuple):
-    """A memory of sets of outcomes: those of a world's pairs, or the start states, which are one set.
+    """A memory of outcome sets: one set per state-action pair of a world, or one of start states.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Memory(NamedTuple):
         Bits of a slot's number, or :data:`SURE`.
     split : ndarray of int32, shape (sets * slots,)
     reward, onward : ndarray of int32, shape (sets * slots * 2,), or (sets,)
-        Raw reward, and ``base << 1 | terminated`` where `base` is the first entry of the next row.
+        Raw reward, and ``base << 1 | terminated`` with `base` the first entry of the next row.
     """
 
     slot_bits: int
@@ -91,25 +91,25 @@ class Memory(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Everything that stays the same over a run.
+    """Everything that is constant during a run.
 
     Attributes
     ----------
     size : int
-        Entries of one table; if the algorithm has two tables, they follow each other.
+        Entries of one table; if the algorithm has two tables, they are contiguous.
     row : tuple of int
         A zeros; their number is part of the tuple's type.
     algorithm : tuple of int
-        As many zeros as the algorithm's number.
+        N zeros for the algorithm with number N.
     fraction : int
         Fractional bits of coefficients.
     bias : int
-        The amount added before rounding; -1 for a drawn one.
+        The amount added before rounding; -1 if it is drawn.
     ends : ndarray of int32 or int64
-        Lowest and highest value; int64 if 32 bits do not hold the sum of an update.
+        Lowest and highest value; int64 if an update's sum does not fit in 32 bits.
     world, starts : Memory
     limit : int
-        Limit of steps of an episode; 0 for none.
+        Step limit of an episode; 0 for none.
     """
 
     size: int
@@ -124,9 +124,9 @@ class Rules(NamedTuple):
 
 
 def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
-    """Return room for agents in blocks: records whose fields have an element per lane.
+    """Allocate blocks for agents: records whose fields have one element per lane.
 
-    The agents of a block make a step together, so there is 1 lane if agents share a table.
+    The agents of a block step together, so agents that share a table need blocks of 1 lane.
     """
     words = ("high", "low", "upper", "lower", "extra")
     numbers = (
@@ -144,9 +144,9 @@ def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
 
 _CERTAIN = 1 << DRAW_BITS
 _PIECE = 1 << 15
-"""Steps after which counters are read: 32 bits hold what each half of a reward adds up to until then."""
+"""Steps after which counters are read; until then, sums of each half of a reward fit in 32 bits."""
 _TO_NOTHING = 31
-"""A shift that leaves nothing of an epsilon."""
+"""A shift that reduces any epsilon to 0."""
 _M16 = np.uint32((1 << 16) - 1)
 _M15_HIGH = np.uint32(((1 << 15) - 1) << 17)
 
@@ -163,7 +163,7 @@ def _mixing(half):  # type: ignore[no-untyped-def]
 
 @compiled
 def _joined(first, second, by):  # type: ignore[no-untyped-def]
-    """Return `first`, shifted to the left, with the upper bits of `second` behind it."""
+    """Return `first`, shifted left and filled with the upper bits of `second`."""
     return np.uint32(np.uint32(first << np.uint32(by)) | np.uint32(second >> np.uint32(32 - by)))
 
 
@@ -180,7 +180,7 @@ def _advanced(high, low):  # type: ignore[no-untyped-def]
 
 @compiled
 def drawn(high, low):  # type: ignore[no-untyped-def]
-    """Return the halves of a word's draw, and the extra round."""
+    """Return the halves of a word's draw, and the result of the extra round."""
     for _ in range(ROUNDS):
         high, low = np.uint32(low ^ _mixing(high)), high
     return high, low, np.uint32(low ^ _mixing(high))
@@ -193,13 +193,13 @@ def threshold_of(epsilon):  # type: ignore[no-untyped-def]
 
 @compiled
 def _index(place):  # type: ignore[no-untyped-def]
-    """Return a place below 2^31 as an index of 32 bits that Numba does not test for its sign."""
+    """Return a place below 2^31 as a 32-bit index that Numba does not check for its sign."""
     return np.uint64(np.int64(np.int32(place)))
 
 
 @compiled
 def _slot(split, slot_bits, number, draw):  # type: ignore[no-untyped-def]
-    """Return the place of the outcome that a draw of 16 bits selects in a set with slots."""
+    """Return the place of the outcome that a 16-bit draw selects in a set with slots."""
     rest_bits = np.int32(DRAW_BITS - slot_bits)
     slot = np.int32(np.int32(number << slot_bits) | (draw >> rest_bits))
     rest = np.int32(draw & ((1 << rest_bits) - 1))
@@ -219,7 +219,7 @@ def _greedy(q, base, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
-    """Return the lowest action with the maximum of the sum of two rows."""
+    """Return the lowest action that maximises the sum of two rows."""
     best, lowest = np.int64(q[base]) + np.int64(q[other]), np.int32(0)
     for k in range(1, len(row)):
         value = np.int64(q[base + np.uint64(k)]) + np.int64(q[other + np.uint64(k)])
@@ -230,7 +230,7 @@ def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def expectation(best, total, threshold, row):  # type: ignore[no-untyped-def]
-    """Return the expectation under the policy of a row with this maximum and total."""
+    """Return the expectation of a row under the policy, from the row's maximum and total."""
     actions = np.int64(len(row))
     share = (np.int64(threshold) * ((2 * _CERTAIN + actions) // (2 * actions))) >> DRAW_BITS
     return best - ((share * (actions * best - total) + _CERTAIN // 2) >> DRAW_BITS)
@@ -249,7 +249,7 @@ def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
 def _policy(q, place, size, algorithm, row):  # type: ignore[no-untyped-def]
     """Return the maximum of the row at `place` and the greedy action there.
 
-    Double Q-learning's policy takes the sum of both tables' rows, whose maximum is not used.
+    Double Q-learning's policy maximises the sum of both tables' rows; this maximum is not used.
     """
     if len(algorithm) == _DOUBLE:
         return np.int32(0), _greedy_in_sum(q, _index(place), _index(place + size), row)
@@ -271,7 +271,7 @@ def random_action(lower, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def noise(extra, bits):  # type: ignore[no-untyped-def]
-    """Return the number of `bits` bits that stochastic rounding adds; bit 16 is not part of it."""
+    """Return the `bits`-bit number that stochastic rounding adds; bit 16 is skipped."""
     joined = np.uint32(
         np.uint32(extra & _M15_HIGH) | np.uint32(np.uint32(extra & _M16) << np.uint32(1))
     )
@@ -280,7 +280,7 @@ def noise(extra, bits):  # type: ignore[no-untyped-def]
 
 @compiled
 def _keep(trace, block, at, actions, algorithm, world, limit):  # type: ignore[no-untyped-def]
-    """Write a step of a block to the trace, of which it is row `at` and those after it."""
+    """Write a step of a block to the trace, from row `at` on."""
     state, action, reward, next_state, terminated, truncated, explored, table = trace
     for k in range(len(block.number)):
         i = at + block.number[k]
@@ -295,11 +295,11 @@ def _keep(trace, block, at, actions, algorithm, world, limit):  # type: ignore[n
 
 @compiled(noalias=True)
 def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no-untyped-def]
-    """Let every block make `steps` steps in each of its turns; parameters as for :func:`run`.
+    """Run each block for `steps` steps in each of its turns; parameters as for :func:`run`.
 
-    `q` begins with the tables of the first block.
+    `q` starts with the tables of the first block.
     """
-    # Variables, because Numba counts references where it reads an array from a tuple.
+    # Unpacked, because Numba counts references whenever it reads an array from a tuple.
     size, row, algorithm, fraction, bias, ends, world, starts, limit = rules
     slot_bits, split, rewards, onwards = world
     starts_bits, starts_split, _, starts_onward = starts
@@ -368,7 +368,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                     entry = np.int32(onward + following)
                     block.entry[k], block.outcome[k], block.explored[k] = entry, entry, explored
 
-                    # beta Q + alpha r + kappa m with a product less; only the whole sum has to fit.
+                    # beta Q + alpha r + kappa m with one product fewer; only the total has to fit.
                     old = kind(q[_index(place)])
                     change = kind(block.alpha[k] * kind(reward - old))
                     change = kind(change + kind(kind(block.kappa[k]) * target))
@@ -429,7 +429,7 @@ def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
 
 @compiled
 def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped-def]
-    """Put an agent that has begun into a lane."""
+    """Load an agent that has begun into a lane."""
     block.number[k], block.base[k] = number, base
     block.alpha[k], block.kappa[k] = own.alpha, own.kappa
     block.end[k], block.decrement[k] = own.end, own.decrement
@@ -446,7 +446,7 @@ def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped
 
 @compiled
 def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
-    """Take an agent out of a lane after these steps."""
+    """Store an agent from its lane after `steps` steps."""
     agent.word = _word(block.high[k], block.low[k])
     agent.epsilon, agent.epsilon_count = block.epsilon[k], block.epsilon_count[k]
     agent.state, agent.action = block.entry[k] // len(row), block.entry[k] % len(row)
@@ -460,28 +460,28 @@ def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def run(tables, stride, rules, agents, settings, blocks, steps, trace, at, every):  # type: ignore[no-untyped-def]
-    """Let every agent make a number of steps.
+    """Run every agent for `steps` steps.
 
     Parameters
     ----------
     tables : ndarray of int32
         All tables, flat.
     stride : int
-        Entries from an agent's tables to those of the next; 0 if all agents share theirs.
+        Entries between an agent's tables and the next agent's; 0 if all agents share tables.
     rules : Rules
     agents, settings : structured ndarray, shape (P,)
     blocks : structured ndarray
-        Of :func:`blocks_of`, with room for all agents.
+        From :func:`blocks_of`, large enough for all agents.
     steps : int
     trace : tuple of ndarray
-        Columns, filled in the order of the steps unless they are empty.
+        Columns, filled in step order unless they are empty.
     at, every : int
-        Rows of the trace before the first one of agent 0, and from there to the next.
+        First row of agent 0 in the trace, and the distance to its next row.
     """
     row = rules.row
     lanes, done = len(blocks[0].entry), 0
     while done < steps:
-        # Agents that share a table begin in their turns: then the first step is a part by itself.
+        # Agents that share a table begin one by one, so their first step is a separate part.
         fresh = stride == 0 and not agents["begun"].all()
         part = 1 if fresh else min(_PIECE, steps - done)
         group = 1 if stride or fresh else len(blocks)
@@ -489,7 +489,7 @@ def run(tables, stride, rules, agents, settings, blocks, steps, trace, at, every
             first, some = n * lanes, blocks[n : n + group]
             q = tables[first * stride :]
             for k in range(len(some) * lanes):
-                # A lane that is left over repeats the last agent.
+                # A spare lane repeats the last agent.
                 number = min(first + k, len(agents) - 1)
                 agent = agents[number]
                 base = (number - first) * stride

@@ -1,4 +1,4 @@
-"""The interface that models and devices with agents share, and its checks."""
+"""The interface shared by models and devices with agents, and its checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Agents", "Closing", "check_types", "check_world", "checked_agents"]
 
 
 class Closing(ABC):
-    """Closes itself at the end of a ``with`` block, also after an error."""
+    """Closes itself at the end of a ``with`` block, even after an error."""
 
     @abstractmethod
     def close(self) -> None:
@@ -38,17 +38,17 @@ class Closing(ABC):
 
 
 class Agents(Closing):
-    """Agents in a world, with tables of their own or a shared one: a model, a simulation or a board.
+    """Agents in a world, with separate tables or a shared one: a model, a simulation or a board.
 
-    The constructor raises ConfigError if `config` has no agents or lacks the schedules or the limit of
-    steps that they need, if the world does not fit it, or if the number of settings is wrong.
+    Raises ConfigError if `config` has no agents, lacks schedules or a step limit that `settings` or
+    `world` need, if `world` does not fit, or if `settings` has the wrong length.
 
     Attributes
     ----------
     config : Config
-        With ``config.acting``.
+        Its ``acting`` is not None.
     world : WorldTable, TiledWorld or int
-        Made for `config`; for a world that only a device has, the limit of steps, 0 for none.
+        Made for `config`; for a world that exists only in the device, its step limit, 0 for none.
     settings : tuple of AgentSettings
         One per agent.
     """
@@ -71,7 +71,7 @@ class Agents(Closing):
 
     @property
     def _place(self) -> Sequence[tuple[int, int]] | None:
-        """Least and greatest of each number that says where an agent is; None if it is one row."""
+        """The range of each number of an agent's state; None if the state is a single row."""
         if isinstance(self.world, TiledWorld):
             return self.world.world.limits
         planes = self.config.planes
@@ -79,7 +79,7 @@ class Agents(Closing):
 
     @property
     def _limit(self) -> int:
-        """The limit of steps of an episode, 0 for none."""
+        """The step limit of an episode; 0 for none."""
         return self.world if isinstance(self.world, int) else self.world.max_episode_steps
 
     @property
@@ -98,7 +98,7 @@ class Agents(Closing):
         """The counters of each agent."""
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables by values of the same shape; raises TableError if they do not fit."""
+        """Replace all tables with values of the same shape; raises TableError if they do not fit."""
         self._put_table(checked_table(self.config, q_raw))
 
     def restore(
@@ -107,15 +107,15 @@ class Agents(Closing):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Continue from earlier values of the properties with these names.
+        """Continue from earlier values of the properties of the same names.
 
         Raises
         ------
         TableError
             The table does not fit.
         ConfigError
-            The states or counters are not one per agent; a value is out of range, which may depend on
-            the agent's settings and the limit of steps; or agents of a shared table have made different
+            The states or counters are not one per agent, a value is out of range (ranges may depend on
+            the agent's settings and the step limit), or agents of a shared table have made different
             numbers of steps, so a turn is incomplete. Nothing is changed.
         """
         acting = self._acting
@@ -140,15 +140,15 @@ class Agents(Closing):
     def configure(self, settings: Sequence[AgentSettings]) -> None:
         """Continue with other settings: `alpha`, `gamma` and `epsilon` of each agent.
 
-        Tables, states and counters stay. An agent's epsilon starts over if its setting changes;
+        Tables, states and counters are kept. An agent's epsilon restarts if its setting changes;
         otherwise it continues.
 
         Raises
         ------
         ConfigError
-            They are for another number of agents, a seed differs, alpha does not fit the coefficients,
-            gamma would be learned as 0 or 1, or the configuration lacks schedules that they need.
-            Nothing is changed.
+            The settings are for another number of agents, a seed differs, alpha does not fit the
+            coefficients, gamma would be learned as 0 or 1, or the configuration lacks schedules that the
+            settings need. Nothing is changed.
         """
         checked_agents(self.config, settings, self._limit)
         pairs = ((own.alpha, own.gamma) for own in settings)
@@ -170,21 +170,21 @@ class Agents(Closing):
 
     @abstractmethod
     def _put_table(self, table: NDArray[np.int32]) -> None:
-        """Replace all tables by values that have been checked."""
+        """Replace all tables with checked values."""
 
     @abstractmethod
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
-        """Continue from values that have been checked."""
+        """Continue from checked values."""
 
     @abstractmethod
     def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
-        """Continue with settings that have been checked, and with the epsilons of these states."""
+        """Continue with checked settings, and with the epsilons of these states."""
 
     def close(self) -> None:
         """Release the device; calling it twice is harmless."""
 
     def _checked_state(self, agent: int, state: AgentState) -> AgentState:
-        # Hardware tests whether a count *equals* its bound, so a count must be below its bound.
+        # Hardware tests whether a count *equals* its bound, so a count must stay below its bound.
         code = self.settings[agent].epsilon.code
         epsilon: _Range = (0, 1 << EPSILON_BITS)
         if not self._acting.schedules:
@@ -232,7 +232,7 @@ def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCo
 
 
 def _checked_fields(agent: int, part: _Part, ranges: dict[str, _Range]) -> _Part:
-    """Return a copy whose fields are in their ranges, or are flags where they have none."""
+    """Return a copy with checked fields: integers in their ranges, and flags for those without one."""
     checked: dict[str, Any] = {}
     for field in fields(part):
         what, value = f"{field.name} of agent {agent}", getattr(part, field.name)
@@ -246,9 +246,9 @@ def _checked_fields(agent: int, part: _Part, ranges: dict[str, _Range]) -> _Part
 def checked_agents(
     config: Config, settings: Sequence[AgentSettings], max_episode_steps: int
 ) -> Acting:
-    """Return ``config.acting``; raise ConfigError unless its devices can have these agents.
+    """Return ``config.acting``; raise ConfigError unless its devices support these agents.
 
-    `max_episode_steps` is the world's limit of steps, 0 for none.
+    `max_episode_steps` is the world's step limit, 0 for none.
     """
     acting = checked_config(config).acting
     if not isinstance(acting, Acting):
@@ -259,8 +259,8 @@ def checked_agents(
             f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
         )
     for agent, own in enumerate(settings):
-        code = own.epsilon.code  # raises where a share of the run has not been counted
-        own.coefficients_for(config)  # raises where alpha does not fit
+        code = own.epsilon.code  # raises if it is still a share of the run
+        own.coefficients_for(config)  # raises if alpha does not fit
         if not acting.schedules and code.start != code.end:
             raise ConfigError(
                 f"epsilon kind of agent {agent} is {own.epsilon.kind!r}; it must be 'constant' where "
@@ -274,7 +274,7 @@ def checked_agents(
 
 
 def check_world(config: Config, world: WorldTable | TiledWorld) -> None:
-    """Raise ConfigError unless a world is made for `config`, or the world of `config` is live."""
+    """Raise ConfigError unless `world` is made for `config`, or `config` has a live world."""
     acting = checked_config(config).acting
     if isinstance(world, TiledWorld):
         if world.config != config:

@@ -1,4 +1,4 @@
-"""The model of the queue that turns events into delayed rewards: its text is the definition.
+"""Model of the queue that turns events into delayed rewards; this code is the definition.
 
 It is the evaluation queue of Pythia (Bera et al., MICRO 2021) with one match per event. The C++ header
 and the hardware (``rtl/planes/qs_evaluation_queue.sv``) emit the same updates.
@@ -23,9 +23,9 @@ class Rewards(NamedTuple):
     Attributes
     ----------
     timely : int
-        For an action whose key is demanded after it was filled.
+        For an action whose key is demanded after its fill.
     late : int
-        For an action whose key is demanded before.
+        For an action whose key is demanded before its fill.
     unused : int
         For an action that leaves the queue without a reward.
     """
@@ -55,19 +55,19 @@ class _Entry:
 
 
 class EvaluationQueue:
-    """A queue of N actions that wait for their rewards.
+    """A queue of N actions that await their rewards.
 
     Parameters
     ----------
     entries : int
         N, 1..65536.
     rewards : sequence of Rewards, length 2
-        The set that each event selects by its number: for Pythia, those of low and of high bandwidth.
+        The reward sets, of which each event selects one; for Pythia, those for low and high bandwidth.
 
     Attributes
     ----------
     unknown : int
-        How many fills and demands found no entry; they change nothing else.
+        Number of fills and demands that found no entry; they change nothing else.
 
     Examples
     --------
@@ -95,25 +95,25 @@ class EvaluationQueue:
     def insert(
         self, key: Hashable, rows: Any, action: int, reward: int | None = None, rewards: int = 0
     ) -> Learn | None:
-        """Append an action; return the update that follows if this evicts the second or a later entry.
+        """Append an action; return an update if this evicts an entry, except at the first eviction.
 
         Parameters
         ----------
         key : hashable
-            What fills and demands will name, for example the number of the prefetched block.
+            The key that fills and demands will use, for example the number of the prefetched block.
         rows : any
             The features of the choice, which the queue only stores.
         action : int
         reward : int, optional
-            The reward, if it is known at once; such an entry has its reward and no demand matches it.
+            The reward, if it is already known; then no demand matches the entry.
         rewards : int
-            The set, 0 or 1, from which an evicted entry without a reward gets `unused`.
+            The set, 0 or 1, whose `unused` goes to an evicted entry without a reward.
 
         Returns
         -------
         Learn or None
-            The update of the entry evicted before, for which the one evicted now is what followed. The
-            reward is that of the former.
+            The update of the previously evicted entry, with its reward; the one evicted now is its
+            successor.
         """
         chosen = self._set(rewards)
         emitted = None
@@ -129,7 +129,7 @@ class EvaluationQueue:
         return emitted
 
     def fill(self, key: Hashable) -> None:
-        """Mark the oldest entry with this key as filled, whether or not it already was."""
+        """Mark the oldest entry with this key as filled, even if it already was."""
         entry = next((own for own in self._queue if own.key == key), None)
         if entry is None:
             self.unknown += 1

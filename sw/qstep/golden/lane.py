@@ -1,7 +1,7 @@
-"""The golden model: a plain interpreter that is the living definition of QStep's arithmetic and order.
+"""The golden model: a plain interpreter that defines QStep's arithmetic and order.
 
-It is written to be read and checked by eye, not to be fast: plain Python integers, one transition after
-the other. The compiled form (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/lane/qs_lane.sv``) and every
+It is written to be read and checked by eye, not to be fast: plain Python integers, one transition at a
+time. The compiled version (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/lane/qs_lane.sv``) and every
 board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
 Sutton and Barto, 2018, eq. 6.8) in fixed point.
 """
@@ -26,8 +26,8 @@ def updated_value(
 ) -> int:
     """Return the new value of an entry: one exact sum, one rounding, one saturation.
 
-    All are raw values: `maximum` is that of the next row (0 if terminated), and `bias` is the amount
-    that rounding adds before the shift, 0..2^f-1 with f the coefficients' fractional bits.
+    All values are raw. `maximum` is the maximum of the next row (0 if terminated); `bias` is the amount
+    that rounding adds before the shift, 0..2^f-1 if coefficients have f fractional bits.
     """
     exact = exact_value(c, q, reward, maximum, bias)
     return max(number_format.minimum, min(number_format.maximum, exact))
@@ -42,9 +42,9 @@ def exact_value(c: Coefficients, q: int, reward: int, maximum: int, bias: int) -
 class Update(NamedTuple):
     """The effect of one transition, as the lane reports it, in raw values.
 
-    `maximum` and the lowest action `greedy` that attains it are those of row `next_state` just before,
-    whether or not the transition terminated. `saturated`: the rounded sum did not fit, so `value` is an
-    end of the range.
+    `maximum`, and the lowest action `greedy` that attains it, are read from row `next_state` just before
+    the update, even if the transition terminated. `saturated` is True if the rounded sum did not fit, so
+    `value` is an end of the range.
     """
 
     value: int
@@ -56,7 +56,7 @@ class Update(NamedTuple):
 class Model:
     """The sequential model of one accelerator, whose table starts at 0.
 
-    `noise` is the generator of stochastic rounding; it advances once per transition in that mode only.
+    `noise` is the generator of stochastic rounding. It advances once per transition, in that mode only.
     """
 
     def __init__(self, config: Config) -> None:

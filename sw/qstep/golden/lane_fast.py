@@ -1,7 +1,7 @@
-"""The compiled golden model: equal to :mod:`qstep.golden.lane` bit for bit, at 100 million updates/s.
+"""The compiled golden model: bit for bit equal to :mod:`qstep.golden.lane`, 100 million updates/s.
 
-One loop is compiled per number of actions, so that the maximum over a row unrolls; the rounding mode
-is a run-time number. The machine code is cached on disk (:mod:`qstep._io.compiled`).
+One loop is compiled per number of actions, so the maximum over a row unrolls; the rounding mode is
+a run-time value. The machine code is cached on disk (:mod:`qstep._io.compiled`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _M32 = np.int64(0xFFFFFFFF)
 
 @compiled
 def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high):  # type: ignore[no-untyped-def]
-    """Apply all transitions to `q` (flat, int32) in order; return how many results saturated.
+    """Apply all transitions to `q` (flat, int32) in order; return the number of saturated results.
 
     `noise` (x, w) advances in place.
 
     `row` is a tuple of A zeros: its length is part of its type, so Numba compiles one loop per number
-    of actions and the maximum unrolls (2.3 times as fast on 4 actions as a run-time length).
+    of actions and the maximum unrolls (with 4 actions, 2.3 times as fast as a run-time length).
     """
     state, action, reward, next_state, terminated = columns
     alpha, beta, kappa, bits = coefficients
@@ -57,9 +57,9 @@ def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high): 
 
 
 class FastModel:
-    """Same contract and interface as :class:`qstep.golden.lane.Model`, compiled.
+    """Compiled :class:`qstep.golden.lane.Model`, with the same contract and interface.
 
-    `table` is a live view of the model's own array, not a copy; `saturations` counts the updates so far
+    `table` is a live view of the model's array, not a copy. `saturations` counts the updates so far
     whose rounded sum did not fit the format.
     """
 

@@ -1,6 +1,6 @@
-"""The model of the learner that outside logic asks to choose and to learn: its text is the definition.
+"""Model of the learner that external logic asks to choose and to learn; this code is the definition.
 
-It is written to be read, not to be fast. The compiled form (:mod:`qstep.golden.planes_fast`), the C++
+It is written to be read, not to be fast. The compiled version (:mod:`qstep.golden.planes_fast`), the C++
 header (``sw/qstep/cpp/planes.hpp``) and the hardware give the same choices and weights bit for bit.
 
 Every plane is a SARSA learner (Rummery and Niranjan, 1994); only the choice pools them, as in Pythia
@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 NO_ACTION = -1
-"""The action of a choose request that does not say how to explore."""
+"""The action of a choose request that leaves exploration to the generator."""
 
 
 class Choice(NamedTuple):
     """The answer to a choose request.
 
-    `value` is the raw value of `action`, whether or not it is greedy. `explored` says whether the action
-    was the request's or the generator's instead of the greedy one.
+    `value` is the raw value of `action`, whether or not it is greedy. `explored` is True if
+    the request or the generator chose the action, not the greedy policy.
     """
 
     action: int
@@ -49,13 +49,13 @@ class Choice(NamedTuple):
 
 
 class PlanesModel:
-    """The sequential model: requests take effect one after the other.
+    """The sequential model: requests take effect one at a time.
 
     Parameters
     ----------
     config : PlanesConfig
     seed : int
-        Seed of the exploration, 0..2^64-1. Each choose request takes the next draw of agent 0 with this
+        Seed of exploration, 0..2^64-1. Each choose request takes the next draw of agent 0 with this
         seed (``qstep.spec.random``), whether or not it explores.
 
     Examples
@@ -89,7 +89,7 @@ class PlanesModel:
         rows : sequence of int, length P
             The row in each plane, 0..R-1.
         explore_action : int
-            The action to take instead of the greedy one, 0..A-1, or -1: then the generator decides.
+            The action to take instead of the greedy one, 0..A-1, or -1 to let the generator decide.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class PlanesModel:
         reward : int
             Raw, in the configuration's format.
         terminated : bool
-            True if nothing follows; `next_rows` and `next_action` are then ignored, but must be legal.
+            True if the episode ends; `next_rows` and `next_action` are then ignored, but must be legal.
 
         Raises
         ------
@@ -138,12 +138,12 @@ class PlanesModel:
         )
 
     def apply(self, requests: Requests) -> Choices:
-        """Carry out requests in order; return the answers to the choose requests.
+        """Execute requests in order; return the answers to the choose requests.
 
         Raises
         ------
         TransitionError
-            They are not legal for this configuration.
+            A request is illegal for this configuration.
         """
         columns = checked_requests(self.config, requests)
         choices = []
@@ -230,13 +230,13 @@ class Choices(NamedTuple):
 
     @classmethod
     def of(cls, choices: Sequence[Choice]) -> Self:
-        """Return single choices as arrays."""
+        """Combine single choices into arrays."""
         columns = np.array(choices, np.int64).reshape(-1, 3).T
         return cls(columns[0].astype(np.int32), columns[1].copy(), columns[2].astype(np.bool_))
 
 
 class Requests(NamedTuple):
-    """N requests in their order; arguments are those of :meth:`PlanesModel.learn`.
+    """N requests in order; fields are the arguments of :meth:`PlanesModel.learn`.
 
     Attributes
     ----------
@@ -244,9 +244,9 @@ class Requests(NamedTuple):
         True for a learn request, False for a choose request.
     rows : ndarray of int, shape (N, P)
     action : ndarray of int, shape (N,)
-        The action, 0..A-1; for a choose request, the one to explore with, or -1.
+        The action, 0..A-1; for a choose request, the action to explore with, or -1.
     reward : ndarray of int, shape (N,)
-        Raw. It and what follows must be legal for a choose request too, which ignores them.
+        Raw. A choose request ignores this field and those below, but they must be legal.
     next_rows : ndarray of int, shape (N, P)
     next_action : ndarray of int, shape (N,)
     terminated : ndarray of bool, shape (N,)

@@ -1,4 +1,4 @@
-"""The input of the generated learner's bench: accesses of a memory system, with the model's answers.
+"""Stimulus for the generated learner's bench: memory system accesses, with the model's answers.
 
 The bench itself is ``rtl/bench/qs_learner_bench.v``.
 """
@@ -26,7 +26,7 @@ class _Bits(NamedTuple):
 
     @classmethod
     def joined(cls, fields: Iterable[tuple[int, int]]) -> _Bits:
-        """Return fields as one, of which the first has the highest bits."""
+        """Concatenate fields; the first one is in the highest bits."""
         value = total = 0
         for field, bits in fields:
             value, total = value << bits | field % (1 << bits), total + bits
@@ -36,19 +36,19 @@ class _Bits(NamedTuple):
 def bench_data(
     config: PlanesConfig, entries: int = QUEUE_ENTRIES, key_bits: int = KEY_BITS, seed: int = 0
 ) -> dict[str, bytes]:
-    """Return the content of each file by its name.
+    """Return the contents of the bench's files, by file name.
 
-    The queue is filled once; each further access but the first makes an update.
+    The queue is filled once; each further access except the first emits an update.
 
     Parameters
     ----------
     config : PlanesConfig
     entries, key_bits, seed : int
-        As for :func:`qstep_rtl.learner.generate_learner`, which wrote the learner.
+        As in :func:`qstep_rtl.learner.generate_learner`, which generated the learner.
     """
     drawn, width = random.Random(seed), config.format.width
 
-    def draw_reward() -> int:  # an eighth of the range, as weights are sums of several rewards
+    def draw_reward() -> int:  # an eighth of the range, because weights sum several rewards
         return drawn.randint(config.format.minimum // 8, config.format.maximum // 8)
 
     rewards = [Rewards(draw_reward(), draw_reward(), draw_reward()) for _ in range(2)]

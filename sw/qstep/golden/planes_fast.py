@@ -1,4 +1,4 @@
-"""The compiled form of :mod:`qstep.golden.planes`, equal bit for bit, at millions of requests/s."""
+"""The compiled version of :mod:`qstep.golden.planes`: bit for bit equal, millions of requests/s."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["FastPlanesModel"]
 def _serve(weights, word, requests, row, groups, rules, answers):  # type: ignore[no-untyped-def]
     """Serve all requests in order, write the answers, and return the generator's word.
 
-    `row` and `groups` are tuples of A and G zeros, so that one loop is compiled per numbers of them.
+    `row` and `groups` are tuples of A and G zeros, so one loop is compiled per pair of A and G.
     """
     learns, rows, action, reward, next_rows, next_action, terminated = requests
     alpha, kappa, bits, low, high, threshold, floor, shared = rules
@@ -82,9 +82,9 @@ def _serve(weights, word, requests, row, groups, rules, answers):  # type: ignor
 
 
 class FastPlanesModel:
-    """Same contract as :class:`qstep.golden.planes.PlanesModel` for arrays of requests, compiled.
+    """Compiled :class:`qstep.golden.planes.PlanesModel` for arrays of requests, with the same contract.
 
-    `weights` is a live view of the model's own array, not a copy.
+    `weights` is a live view of the model's array, not a copy.
     """
 
     def __init__(self, config: PlanesConfig, seed: int = 0) -> None:
@@ -97,12 +97,12 @@ class FastPlanesModel:
         self.weights[:] = checked_table(self.config, weights)
 
     def apply(self, requests: Requests) -> Choices:
-        """Carry out requests in order; return the answers to the choose requests.
+        """Execute requests in order; return the answers to the choose requests.
 
         Raises
         ------
         TransitionError
-            They are not legal for this configuration.
+            A request is illegal for this configuration.
         """
         columns, config = checked_requests(self.config, requests), self.config
         count = int((~columns.learns).sum())

@@ -1,4 +1,4 @@
-"""Updates per clock of a lane: for a stream by its hold rule, for agents by their turns."""
+"""Updates per clock of a lane: for a stream from the hold rule, for agents from the rotation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["issue_clocks", "steps_per_clock", "updates_per_clock"]
 
 @compiled
 def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-untyped-def]
-    """Return the clock in which each transition enters the pipeline; the first one enters in clock 0.
+    """Return the clock in which each transition enters the pipeline; the first enters in clock 0.
 
-    Each transition is offered as soon as the previous one is accepted. The rule is that of ``qs_hazard``
-    (``docs/lane.md``): a transition that needs an entry or a row that another one updates enters at
-    least `loop_depth` (1..3) clocks after it. The lane's benches check the RTL against this rule.
+    Each transition is offered as soon as the previous one is accepted. ``qs_hazard`` implements the rule
+    (``docs/lane.md``): a transition that needs an entry or a row that another transition updates enters
+    at least `loop_depth` (1..3) clocks after it. The lane's benches check the RTL against this rule.
     """
     clocks = np.zeros(len(state), np.int64)
     for i in range(1, len(state)):
@@ -31,11 +31,11 @@ def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-unty
 
 
 def steps_per_clock(config: Config) -> float:
-    """Return the steps per clock of all agents of a device, from 1/20 to 1 per lane.
+    """Return the steps per clock of all agents of a device, from 1/26 to 1 per lane.
 
-    Each agent has one clock of its lane's rotation, which is as long as an update takes in
-    ``qs_agents`` (``qs_agents_pkg``: `slots`), but at least 16. Agents that share a table make at most
-    this many steps, and fewer when they wait for each other.
+    Each agent has one clock in its lane's rotation, which is as long as an update takes in ``qs_agents``
+    (``qs_agents_pkg``: `slots`), but at least 16 clocks. Agents that share a table make at most this
+    many steps, and fewer if they wait for each other.
     """
     acting = config.acting
     if acting is None:
@@ -56,5 +56,5 @@ def updates_per_clock(
     action: NDArray[np.integer],
     next_state: NDArray[np.integer],
 ) -> float:
-    """Return the updates per clock of a lane that is offered one transition per clock, at least one."""
+    """Return the updates per clock of a lane that is offered one or more transitions, one per clock."""
     return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)

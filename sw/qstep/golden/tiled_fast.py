@@ -1,4 +1,4 @@
-"""The compiled model of agents in an integer world: equal to :mod:`qstep.golden.agents` bit for bit."""
+"""The compiled model of agents in an integer world: bit for bit equal to :mod:`qstep.golden.agents`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from qstep.spec.settings import AgentSettings, AgentState
 __all__ = ["FastTiledModel"]
 
 _NARROW = 20
-"""Bits of values up to which 32 bits hold the sum over all planes."""
+"""Maximum bits of a value for which a sum over all planes fits in 32 bits."""
 
 
 class FastTiledModel(CompiledAgents):
-    """Same contract as :class:`qstep.golden.agents.ActingModel` in a TiledWorld, compiled.
+    """Compiled :class:`qstep.golden.agents.ActingModel` in a TiledWorld, with the same contract.
 
-    Double Q-learning is not among its algorithms. :attr:`table` is a live view, not a copy.
+    Double Q-learning is not supported. :attr:`table` is a live view, not a copy.
 
     Raises
     ------
     ConfigError
-        As :class:`~qstep.golden.contract.Agents`, the algorithm is Double Q-learning, or the world is
-        not one of ``INTEGER_WORLDS``, up to its table and its limit of steps.
+        As for :class:`~qstep.golden.contract.Agents`. Also if the algorithm is Double Q-learning, or the
+        world is not one of ``INTEGER_WORLDS``, whose table and step limit may differ.
     """
 
     world: TiledWorld
@@ -79,10 +79,10 @@ class FastTiledModel(CompiledAgents):
         return [replace(own, state=tuple(map(int, own.state))) for own in super().states]
 
     def run(self, steps: int, *, trace: bool = False) -> None:
-        """Let the agents take turns until each has made `steps` steps. No trace is kept.
+        """Step the agents round-robin, `steps` times each; no trace is kept.
 
         Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
-        :attr:`counters` do not change until it returns. A run may be made in pieces.
+        :attr:`counters` do not change until it returns. Several calls may make up a run.
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
@@ -98,5 +98,5 @@ class FastTiledModel(CompiledAgents):
 
 
 def _functions(world: IntegerWorld) -> tuple[object, ...]:
-    """Return what :data:`KINDS` selects for a world."""
+    """Return a world's id and functions, for comparison with the compiled worlds."""
     return world.env_id, world.start, world.move, world.observe

@@ -1,8 +1,8 @@
 """The loop of :mod:`qstep.golden.tiled_fast`: the steps of agents in an integer world, compiled.
 
 One loop is compiled per world, algorithm, number of actions, shape of the tiles and width of sums, so
-that the loops over planes and actions unroll. A row is read as one vector, and the draws of a batch of
-steps are made in advance, in vector instructions.
+the loops over planes and actions unroll. A row is read as one vector. Vector instructions make the
+draws of a batch of steps in advance.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["KINDS", "Rules", "Scratch", "TileTables", "row_entries", "run"]
 
 _SARSA, _EXPECTED = (ALGORITHMS.index(own) for own in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA))
 _BATCH = 32
-"""Steps whose draws are made in advance."""
+"""Number of steps whose draws are made in advance."""
 _M16 = np.uint32((1 << 16) - 1)
 _M32 = (1 << 32) - 1
 
 
 def row_entries(actions: int) -> int:
-    """Return the entries that a row takes in memory: a power of two, to be read as one vector."""
+    """Return the entries that a row takes in memory: a power of two, so it is read as one vector."""
     return 1 << (actions - 1).bit_length()
 
 
@@ -62,7 +62,7 @@ class Pole(NamedTuple):
 
 
 KINDS: dict[str, type[Car] | type[Pole]] = {MOUNTAIN_CAR.env_id: Car, CART_POLE.env_id: Pole}
-"""The types of tables by the id of the environment."""
+"""Table types by environment id."""
 
 _WORLDS = {Car: MOUNTAIN_CAR, Pole: CART_POLE}
 _hashed = compiled(hashed)
@@ -74,16 +74,16 @@ class TileTables(NamedTuple):
     Attributes
     ----------
     low, scale, shift, most : ndarray of int64, shape (C,)
-        Of each coordinate; `most` is n T.
+        Parameters of each coordinate; `most` is n T.
     pick : ndarray of int64, shape (G, D)
         The coordinates of each group.
     part : ndarray of int64
-        The contribution of a coordinate in each of its units and each tiling: to the first entry of the
-        row, or to the number that is hashed.
+        The contribution of a coordinate, by unit and tiling, to the first entry of the row, or to the
+        number that is hashed.
     start : ndarray of int64, shape (G, D)
-        Index of the first part of each group's coordinate.
+        Index in `part` of the first contribution of each group's coordinate.
     groups, depth, tilings : tuple of int
-        G, D and T zeros: the numbers are part of the types.
+        G, D and T zeros; their numbers are part of the types.
     hashing : ndarray of bool, shape (G,)
         Whether the numbers of each group are hashed.
     rows, stride, width : int
@@ -148,24 +148,24 @@ class TileTables(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Everything that stays the same over a run.
+    """Everything that is constant during a run.
 
     Attributes
     ----------
     row, planes : tuple of int
         A and P zeros; their numbers are part of the types.
     algorithm : tuple of int
-        As many zeros as the algorithm's number.
+        N zeros for the algorithm with number N.
     fraction : int
         Fractional bits of coefficients.
     bias : int
-        The amount added before rounding; -1 for a drawn one.
+        The amount added before rounding; -1 if it is drawn.
     reward : int
-        Of every step, raw.
+        Raw reward of every step.
     ends : ndarray of int32 or int64
-        Lowest and highest value; int64 if 32 bits do not hold a sum of values.
+        Lowest and highest value; int64 if a sum of values does not fit in 32 bits.
     limit : int
-        Limit of steps of an episode; 0 for none.
+        Step limit of an episode; 0 for none.
     """
 
     row: tuple[int, ...]
@@ -271,7 +271,7 @@ def _sum(w, entries, planes, action, kind):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _sums(context, w, entries, planes, row, zero):  # type: ignore[no-untyped-def]
-    """Return the sums of all actions, of the type of `zero`: a vector addition for each plane."""
+    """Return the sums of all actions, in the type of `zero`, with one vector addition per plane."""
     result = types.UniTuple(zero, row.count)
 
     def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
@@ -309,7 +309,7 @@ def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
 
 @compiled
 def _arrived(w, world, tiles, rules, state, units, entries):  # type: ignore[no-untyped-def]
-    """Write the rows of a state and return the greedy action there, where an episode begins."""
+    """Write the entries of a state's rows; return the greedy action there."""
     _locate(tiles, _observed(world, state), units, entries)
     return np.int64(_greedy(w, entries, rules.planes, rules.row, rules.ends.dtype.type)[1])
 
@@ -323,7 +323,7 @@ def _advanced(word):  # type: ignore[no-untyped-def]
 
 @compiled(noalias=True)
 def _steps(w, world, tiles, rules, scratch, agent, own, steps):  # type: ignore[no-untyped-def]
-    """Let an agent make steps; `w` begins with its planes."""
+    """Run an agent for `steps` steps; `w` starts with its planes."""
     row, planes, algorithm, fraction, bias, reward, ends, limit = rules
     high, low, extra, units, entries, next_entries = scratch
     kind = ends.dtype.type
@@ -414,14 +414,14 @@ def _steps(w, world, tiles, rules, scratch, agent, own, steps):  # type: ignore[
 
 @compiled
 def run(tables, stride, world, tiles, rules, scratch, agents, settings, steps):  # type: ignore[no-untyped-def]
-    """Let every agent make a number of steps.
+    """Run every agent for `steps` steps.
 
     Parameters
     ----------
     tables : ndarray of int32
         All planes, flat.
     stride : int
-        Entries from an agent's planes to those of the next; 0 if all agents share theirs.
+        Entries between an agent's planes and the next agent's; 0 if all agents share planes.
     world : Car or Pole
     tiles : TileTables
     rules : Rules

@@ -1,7 +1,7 @@
-"""Actors: one environment in Python, or many compiled ones that take turns.
+"""Actors: one environment in Python, or many compiled ones stepped round-robin.
 
-An actor acts epsilon-greedily on a given table, piece by piece, and returns the transitions that the
-device is to learn from, in order.
+An actor acts epsilon-greedily on a given table, piece by piece, and returns, in order, the transitions
+from which the device learns.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from qstep.spec.epsilon import Epsilon
 __all__ = ["Actor", "GymActor", "Stretch", "VectorActor"]
 
 _LONGEST = 1 << 16
-"""Most steps of a stretch of compiled environments; Ctrl-C is handled between two stretches."""
+"""Maximum steps per stretch of compiled environments; Ctrl-C is handled between stretches."""
 
 
 class Stretch(NamedTuple):
-    """The transitions of an actor's steps, one or more, and the episodes that ended in them."""
+    """The transitions of one or more steps of an actor, and the episodes that ended in these steps."""
 
     columns: Columns
     episodes: list[Episode]
 
 
 class Actor(ABC):
-    """Acts in one or more environments; its generators are the learner's.
+    """Acts in one or more environments, with the learner's generators.
 
-    A share of `epsilon` is one of `horizon` episodes.
+    The share of `epsilon` refers to `horizon` episodes.
     """
 
     resting = True
-    """Whether the next stretch depends only on :meth:`arrays` now."""
+    """Whether the next stretch currently depends only on :meth:`arrays`."""
 
     def __init__(
         self,
@@ -62,34 +62,35 @@ class Actor(ABC):
         self._schedule, self._horizon = epsilon, horizon
         self._acting, self._evaluating = acting, evaluating
 
-    def begin(self) -> None:  # noqa: B027  # nothing to do where every episode is seeded
-        """Draw the starts of the first episodes."""
+    def begin(self) -> None:  # noqa: B027  # nothing to do if every episode is seeded
+        """Draw the start states of the first episodes."""
 
     @abstractmethod
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
         """Act on a table after `done` ended episodes, for at most `steps` and `episodes`."""
 
     def explore(self, epsilon: Epsilon) -> None:
-        """Explore so from now on; where epsilon is constant within an episode, from the next one on."""
+        """Change epsilon now, or from the next episode if it is constant within one."""
         self._schedule = epsilon
 
     @abstractmethod
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
-        """Play some episodes greedily, without effect on the unfinished ones of :meth:`act`."""
+        """Play episodes greedily, without affecting the unfinished ones of :meth:`act`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return copies of the state between two stretches, for :meth:`restore`."""
         return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
-        """Continue from :meth:`arrays`; raises CheckpointError for those of other environments."""
+        """Continue from :meth:`arrays`; raises CheckpointError if they are from other environments."""
 
 
 class GymActor(Actor):
-    """One environment, reseeded for every episode so that its state need not be saved.
+    """One environment, reseeded for every episode, so its state need not be saved.
 
-    Epsilon is constant within an episode, and a stretch ends with it. `env` and `evaluation_env` are
-    two of the same kind; :func:`~qstep.learn.evaluate.is_success` explains `success_reward`.
+    Epsilon is constant within an episode, and a stretch ends with the episode. `env` and
+    `evaluation_env` are two copies of one environment; `success_reward` is as for
+    :func:`~qstep.learn.evaluate.is_success`.
     """
 
     def __init__(
@@ -145,17 +146,16 @@ class GymActor(Actor):
 
 
 class VectorActor(Actor):
-    """N environments of one kind that take turns with one table.
+    """N environments of one kind, stepped round-robin with one table.
 
-    Environment 0 makes a step, then environment 1, and so on; after environment N - 1 comes number
-    0 again. Episodes count in the order in which they end, and a step's epsilon follows from the
-    episodes that have ended before it. Environment i draws from generator ``seed + i``, as in the vector
-    environments. The policy has one generator: a step draws ``below(2^31)``, explores if that is
-    less than epsilon * 2^31, and then draws its action.
+    Environment 0 makes the first step. Episodes are counted in the order in which they end, and a step's
+    epsilon depends on the number of episodes that ended before it. Environment i draws from generator
+    ``seed + i``, as in the vector environments. The policy has one generator: a step draws
+    ``below(2^31)``, explores if the draw is below epsilon * 2^31, and if so draws its action.
 
-    `record` is that of an environment with kernels; an episode is truncated after `max_episode_steps`,
-    if that is not 0. `acting` seeds the environments and the policy, `evaluating` the environments of
-    an evaluation.
+    `record` describes an environment with kernels. An episode is truncated after `max_episode_steps`
+    unless that is 0. `acting` seeds the environments and the policy; `evaluating` seeds the environments
+    of an evaluation.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class VectorActor(Actor):
         self._limit = max_episode_steps
         self._envs = self._kernels.ARRAYS.empty(num_envs)
         self._turns = Turns.empty(num_envs)
-        # No step is made here: this loads the machine code, or compiles it the first time, before
+        # These calls make no steps: they load the machine code, or compile it the first time, before
         # the run.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
         play(self._kernels.ARRAYS.empty(0), np.zeros((1, 1), np.int32), self._limit, Ends.empty(0))
@@ -198,7 +198,7 @@ class VectorActor(Actor):
         return Stretch(tuple(column[:made] for column in columns), over)
 
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
-        """See :meth:`Actor.evaluate`: one episode in each of as many environments."""
+        """See :meth:`Actor.evaluate`; each episode has a separate environment."""
         envs = self._kernels.ARRAYS.empty(episodes)
         envs.word[:] = words(int(self._evaluating.integers(MAX_SEED)), episodes)
         ends = Ends.empty(episodes)
@@ -229,7 +229,7 @@ class VectorActor(Actor):
         }
 
     def _ended(self, ends: Ends, count: int) -> Iterator[tuple[float, int, bool, bool | None]]:
-        """Yield return, length, whether it terminated, and success of the first `count` episodes."""
+        """Yield return, length, terminated and success of the first `count` episodes."""
         least = self._success_length
         for total, length, terminated in zip(
             *(column[:count].tolist() for column in ends), strict=True

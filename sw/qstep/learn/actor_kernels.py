@@ -1,8 +1,8 @@
 """The compiled part of `VectorActor`: acting on a table in any environment that has kernels.
 
-The module of an environment's kernels has ``ARRAYS``, the named tuple of the state of N environments, of
-which ``SCRATCH`` names the fields that hold nothing between two steps, and functions of these arrays and
-an index: ``restart``, ``move`` and ``row``. The type of `envs` selects the functions when a loop is
+An environment's kernel module has ``ARRAYS``, the named tuple type of the state of N environments, and
+``SCRATCH``, the names of the fields that hold nothing between steps. Its functions ``restart``, ``move``
+and ``row`` take these arrays and an index. The type of `envs` selects the functions when a loop is
 compiled.
 """
 
@@ -29,7 +29,7 @@ CHANCES = 1 << 31
 KERNELS: dict[str, Any] = {
     record.kernels: import_module(record.kernels) for record in ENVIRONMENTS if record.kernels
 }
-"""The modules of kernels by name."""
+"""Kernel modules by name."""
 
 _OF = {module.ARRAYS: module for module in KERNELS.values()}
 _FILES = tuple(Path(module.__file__) for module in KERNELS.values())
@@ -38,10 +38,10 @@ _epsilon = compiled(falling_linearly)
 
 
 class Turns(NamedTuple):
-    """The state of N environments that take turns.
+    """The state of N environments that are stepped round-robin.
 
-    `word` is the generator of their policy and `turn` the next environment, both of shape (1,); `total`
-    and `length` are return and steps of each environment's episode so far, shape (N,).
+    `word` is the generator of their policy and `turn` the next environment, both of shape (1,). `total`
+    and `length` are the return and steps so far of each environment's episode, shape (N,).
     """
 
     word: NDArray[np.uint64]
@@ -107,7 +107,7 @@ def _(envs, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _greedy(q, state):  # type: ignore[no-untyped-def]
-    """Return the lowest action with the maximum of a row."""
+    """Return the lowest action with the maximum value in a row."""
     best = 0
     for action in range(1, q.shape[1]):
         if q[state, action] > q[state, best]:
@@ -117,11 +117,11 @@ def _greedy(q, state):  # type: ignore[no-untyped-def]
 
 @compiled(sources=_FILES)
 def act(envs, turns, q, schedule, limit, done, out, ends):  # type: ignore[no-untyped-def]
-    """Step one environment after the other, epsilon-greedily on `q`, until `out` or `ends` is full.
+    """Step the environments round-robin, epsilon-greedily on `q`, until `out` or `ends` is full.
 
-    `schedule` are start, end and the episodes over which epsilon falls; an episode is truncated after
-    `limit` steps, if that is positive; `done` is the number of episodes before. An environment whose
-    episode ends is restarted. Returns how many transitions and ends were written.
+    `schedule` has epsilon's start and end, and the episodes over which it falls. An episode is truncated
+    after `limit` steps if `limit` is positive. `done` is the number of earlier episodes. An environment
+    whose episode ends is restarted. Returns the numbers of transitions and ends written.
     """
     made = ended = 0
     while made < len(out[0]) and ended < len(ends.total):

@@ -1,4 +1,4 @@
-"""The number format that a world needs: all formats are tried on the compiled model."""
+"""The number format that a world needs, found by trying all formats on the compiled model."""
 
 from __future__ import annotations
 
@@ -50,28 +50,28 @@ __all__ = [
 Trial: TypeAlias = dict[str, Any]
 """The result of learning with a format and a rounding mode, as plain values.
 
-``loss`` is how much less than the optimum the median agent's greedy policy is worth where episodes
-start, as a share of the optimum, or how much less than the goal it returns; ``saturated`` is the share
-of updates; TD errors up to ``dead_zone`` change nothing.
+``loss`` is the relative shortfall of the median agent's greedy policy: of its start value below the
+optimum, or of its return below the goal. ``saturated`` is the share of updates that saturated. TD errors
+up to ``dead_zone`` change nothing.
 """
 
 _Agents: TypeAlias = FastActingModel | FastTiledModel
 
 AGENTS = 5
-"""Agents of a trial; the median one must reach the policy."""
+"""Agents per trial; the median agent must reach the policy."""
 
 _NARROWEST, _WIDEST = 8, 32
-"""Widths of a format."""
+"""Minimum and maximum width of a format."""
 
 _PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
 _EXACT, _NEAR = 1e-9, 0.01
-"""Loss at the start that is tolerated, as a share of the optimum: without chance, and with it."""
+"""Tolerated loss of the start value, as a share of the optimum: without chance, and with it."""
 
 _SHORT = 0.05
-"""Loss of a mean return that is tolerated, as a share of the goal: equally good agents differ by it."""
+"""Tolerated loss of a mean return, as a share of the goal; equally good agents differ this much."""
 
 _PLAYED = 100
-"""Fewest greedy episodes of an agent."""
+"""Minimum number of greedy episodes per agent."""
 
 _ALPHA, _ALPHA_BY_CHANCE, _GAMMA = 0.5, 1 / 256, 0.9
 _STEPS_A_PAIR, _STEPS_A_PAIR_BY_CHANCE = 300, 1 << 14
@@ -79,10 +79,10 @@ _LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
 
 
 class Outcome(StrEnum):
-    """The outcome of a trial: the policy was reached, or why not.
+    """The outcome of a trial: the policy was reached, or the reason why not.
 
-    Dead zone: TD errors are rounded away where the policy is wrong. Saturation: values did not fit. Not
-    enough: neither; more fraction bits, more steps or a smaller alpha are needed.
+    Dead zone: TD errors are rounded away in states where the policy is wrong. Saturation: values did not
+    fit. Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
     """
 
     REACHED = "reached"
@@ -97,19 +97,19 @@ def format_of(trial: Trial) -> QFormat:
 
 
 def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the advice that follows from trials, which are in the order of their fraction bits.
+    """Return the advice that follows from trials, which are ordered by fraction bits.
 
-    `settings` apply to all trials and are part of the advice. Of the formats that reached the policy,
-    and not by luck, the narrowest is advised; among equal widths, nearest rounding, then stochastic,
-    then the least saturation. It was luck if a format with the same integer bits and rounding and more
-    fraction bits failed: ``contradicted_by`` is that with the most.
+    `settings` apply to all trials and are part of the advice. The advised format is the narrowest that
+    reached the policy, and not by luck. At equal width, nearest rounding is preferred, then stochastic
+    rounding, then the least saturation. Success was luck if a format with the same integer bits and
+    rounding but more fraction bits failed; ``contradicted_by`` is the one with the most fraction bits.
     """
 
     def order(trial: Trial) -> tuple[Any, ...]:
         return trial["width"], _PREFERRED.index(Rounding(trial["rounding"])), trial["saturated"]
 
     lasting: list[Trial] = []
-    failed: dict[tuple[str, int], str] = {}  # of them, those with the most fraction bits
+    failed: dict[tuple[str, int], str] = {}  # per key, the format with the most fraction bits
     for trial in reversed(trials):
         key = trial["rounding"], format_of(trial).integer
         trial["contradicted_by"] = None
@@ -124,10 +124,10 @@ def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
-    """Return the range of TD errors in real units, low and high, that change nothing.
+    """Return the range of TD errors, low and high in real units, that change nothing.
 
-    With nearest rounding it is 2^-F / (2 alpha) in both directions. Rounding down has twice that upwards
-    and nothing downwards; stochastic rounding has none.
+    With nearest rounding, it extends 2^-F / (2 alpha) in both directions. With rounding down, it extends
+    twice as far upwards and not at all downwards. Stochastic rounding has no dead zone.
     """
     half = number_format.resolution / (2 * alpha) if alpha else math.inf
     return {
@@ -138,10 +138,10 @@ def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple
 
 
 def usual_steps(world: AgentsWorld) -> int:
-    """Return how many steps an agent should learn a world, from 2^17 to 2^22.
+    """Return the default number of steps for an agent to learn a world, from 2^17 to 2^22.
 
-    It is 300 per pair of state and action, or 16,384 in a world with chance. CartPole and Mountain Car
-    have their own numbers (``qstep train --help``).
+    It is 300 per state-action pair, or 16,384 in a world with chance. CartPole and Mountain Car have
+    specific defaults (``qstep train --help``).
     """
     if not isinstance(world, World):
         own: int = defaults(world.env_id, on_host=False).get("steps", _LEAST_STEPS)
@@ -156,17 +156,17 @@ class _Exam(ABC):
     Attributes
     ----------
     alpha, gamma : float
-        Alpha is that of the sum where there are planes.
+        With planes, alpha is that of their sum.
     coefficient_bits : int
     discount : float
-        What is learned.
+        The learned discount.
     within : float
-        Loss that counts as none.
+        Maximum loss that counts as none.
     goal : float or None
-        The mean return that suffices; None where policies are compared with value iteration.
+        The mean return that suffices; None if policies are compared with value iteration.
     planes : int
     rewards, values : ndarray of float64
-        What a format must hold: at least the rewards, at most little more than the values.
+        A format must hold the rewards, and need hold little more than the values.
     """
 
     alpha: float
@@ -185,7 +185,7 @@ class _Exam(ABC):
     _best: float
 
     def agents(self, number_format: QFormat, rounding: Rounding, steps: int, seed: int) -> _Agents:
-        """Return agents that are to make `steps` steps."""
+        """Return agents for a trial of `steps` steps."""
         plan = planned(
             self._world,
             budget=Budget(steps),
@@ -205,15 +205,15 @@ class _Exam(ABC):
 
     @abstractmethod
     def _worth(self, agents: _Agents) -> list[float]:
-        """Return what each agent's greedy policy is worth; `_best` suffices."""
+        """Return the worth of each agent's greedy policy; `_best` suffices."""
 
     @abstractmethod
     def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
-        """Return whether an agent has a wrong policy because TD errors in the dead zone do nothing."""
+        """Return whether an agent's policy is wrong because TD errors are in the dead zone."""
 
 
 class _Solved(_Exam):
-    """Policies in a world with a transition table, whose values are computed."""
+    """Policies in a world with a transition table; their values are computed."""
 
     goal = None
     planes = 1
@@ -248,7 +248,7 @@ class _Solved(_Exam):
 
 
 class _Played(_Exam):
-    """Policies in an integer world, which are played there."""
+    """Policies in an integer world; they are evaluated by playing."""
 
     within = _SHORT
     _model = FastTiledModel
@@ -300,23 +300,26 @@ def advise(
     seed: int = 0,
     progress: Callable[[str, int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """Let agents learn a world with all formats up to a width; compare with value iteration.
+    """Train agents in a world with all formats up to a width; compare them with value iteration.
 
     The result is the report of ``qstep advise``; a loss up to ``within`` counts as none.
 
     The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
     range from the fewest that hold the rewards to one more than the optimum needs. By default, gamma is
-    0.9, and alpha is the one that learns gamma to 1 % of 1 - gamma (:mod:`qstep.spec.discount`) and is
-    nearest to 0.5, or to 1/256 in a world with chance, where 0.5 never settles. The advice names the
-    fewest fractional bits of coefficients with which alpha learns gamma, and the trials have them.
+    0.9, and alpha is the value nearest to 0.5 that learns gamma to 1 % of 1 - gamma
+    (:mod:`qstep.spec.discount`). In a world with chance, where 0.5 never settles, it is nearest to
+    1/256. The advice names the fewest fractional coefficient bits with which alpha learns gamma; the
+    trials use them.
 
-    In an integer world, settings are by default those of ``qstep train``, and no value is known: the
-    median agent plays 100 greedy episodes or more, whose mean return is compared with ``goal``, the one
-    that counts as solved. Integer bits go up to one more than the part of a plane in the largest return.
+    In an integer world, the settings default to those of ``qstep train``. No value is known there, so
+    each agent plays 100 greedy episodes or more, and the median agent's mean return is compared with
+    ``goal``, the return that counts as solved. Integer bits go up to one more than a plane's part of the
+    largest return needs.
 
-    Trials run on all cores, in threads, which does not affect their results; ``progress(format, done,
-    total)`` is called after each. ConfigError is raised if a value is out of range, or no format of the
-    width holds the rewards; PrecisionWarning says that no number of bits learns gamma with alpha.
+    Trials run in threads on all cores, which does not affect their results. ``progress(format, done,
+    total)`` is called after each trial. Raises ConfigError if a value is out of range, or no format of
+    the width holds the rewards. Warns with PrecisionWarning if no number of bits learns gamma with
+    alpha.
     """
     exam: _Exam
     if isinstance(world, IntegerWorld):
@@ -386,7 +389,7 @@ def _integer_bits(values: NDArray[np.float64]) -> int:
 def _errors_where_wrong(
     world: World, q: NDArray[np.float64], optimal: NDArray[np.bool_], discount: float
 ) -> NDArray[np.float64]:
-    """Return the expected TD errors of all actions in the visited states whose action is not optimal."""
+    """Return the expected TD errors of all actions in visited states with a suboptimal greedy action."""
     greedy = np.eye(q.shape[1], dtype=np.bool_)[q.argmax(axis=1)]
     wrong = world.visited(greedy) & ~(greedy & optimal).any(axis=1)
     following = q.max(axis=1)[world.next_state] * ~world.terminated

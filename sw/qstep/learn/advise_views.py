@@ -1,4 +1,4 @@
-"""The advice of :func:`~qstep.learn.advise.advise` for people: a table and a picture."""
+"""Views of the advice of :func:`~qstep.learn.advise.advise`: a table and a plot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qstep.spec.fixed import COEFFICIENT_BITS
 
 __all__ = ["draw", "render", "sentence"]
 
-# Okabe and Ito, "Color universal design" (2008): told apart by colour-blind readers, too.
+# Okabe and Ito, "Color universal design" (2008): colour-blind readers can tell these apart, too.
 _COLOURS = {
     Outcome.REACHED: "#009e73",
     Outcome.DEAD_ZONE: "#e69f00",
@@ -40,7 +40,7 @@ def sentence(advice: dict[str, Any], world: str) -> str:
 
 
 def render(advice: dict[str, Any], world: str) -> Table:
-    """Return a table: the best format of each width and rounding mode, or why none suffices."""
+    """Return a table of the best format per width and rounding mode, or the reason why it fails."""
     alpha, gamma, trials = advice["alpha"], advice["gamma"], advice["trials"]
     bits = advice["coefficient_bits"]
     off = differs(alpha / advice["planes"], gamma, bits)
@@ -73,7 +73,7 @@ def _loss(goal: float | None) -> str:
 
 
 def _cell(narrowest: Trial | None, trials: list[Trial]) -> Text:
-    """Return the format that is advised, or else the best of these."""
+    """Return the advised format, or else the best of `trials`."""
 
     def order(trial: Trial) -> tuple[Any, ...]:
         failed, lucky = trial["outcome"] != Outcome.REACHED, trial["contradicted_by"] is not None
@@ -95,7 +95,7 @@ def _reason(trial: Trial) -> str:
 
 
 def draw(advice: dict[str, Any], world: str) -> Figure:
-    """Return a picture: outcomes over fraction and integer bits, a panel for each rounding mode."""
+    """Plot outcomes against fraction and integer bits, one panel per rounding mode."""
     modes = list(dict.fromkeys(trial["rounding"] for trial in advice["trials"]))
     figure = Figure(figsize=(9, 1.2 + 1.6 * len(modes)), layout="constrained")
     panels = figure.subplots(len(modes), 1, sharex=True, squeeze=False)[:, 0]

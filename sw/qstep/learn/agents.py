@@ -1,7 +1,7 @@
 """Runs agents that act on the device, and evaluates them during the run.
 
-Evaluations divide a run into pieces, each an eighth of the steps so far: a run of a billion steps has
-about as many as one of a million, and they do not depend on the device or its speed.
+Evaluations divide a run into pieces, each an eighth of the steps so far. So a run of a billion steps has
+only twice as many as a run of a million, and they do not depend on the device or its speed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from qstep.errors import CheckpointError, ConfigError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
 from qstep.learn.agents_result import AgentsResult, Point, history_of, measured
 from qstep.learn.metrics import Metrics
-from qstep.learn.plan import AgentsPlan, Budget, whole_piece
+from qstep.learn.plan import AgentsPlan, Budget, warn_of_lost_updates, whole_piece
 from qstep.learn.run import Progress
 from qstep.learn.table import TableWorld
 from qstep.learn.tiled_env import EnvAgents, TiledEnv
@@ -32,27 +32,27 @@ from qstep.spec.settings import AgentCounters, AgentState
 __all__ = ["HORIZON", "AgentsRun"]
 
 HORIZON = "epsilon_horizon"
-"""The part of the identity that says what epsilon's share refers to."""
+"""Name of the part of the identity that epsilon's share refers to."""
 
 _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
-"""A run is stuck if no episode of an agent ended in so many steps, and in so much of the run."""
+"""A run is stuck if an agent ended no episode in this many steps and this share of the run."""
 
 _MASK64 = (1 << 64) - 1
 _SLICE = 1 << 22
-"""Steps of all agents between two chances to interrupt: a tenth of a second on the model."""
+"""Steps of all agents between two chances to interrupt a run: a tenth of a second on the model."""
 
 
 class AgentsRun:
     """A :class:`~qstep.learn.run.Run` of agents on a device, in pieces that each end with an evaluation.
 
-    At each point :attr:`checkpoint` holds everything that the rest of the run depends on: a run that was
-    interrupted anywhere, even inside a call of the device, continues from there with the same points.
-    The checkpoint leaves out a last point that only the end of the budget caused, so a longer run
-    that continues from it has the points of a run that was as long from the beginning.
+    At each point, :attr:`checkpoint` holds everything that the rest of the run depends on. A run
+    interrupted anywhere, even inside a device call, resumes from there with the same points. The
+    checkpoint omits a last point that only the end of the budget caused, so a longer run that resumes
+    from it has the same points as a run planned with that length.
 
-    `horizon`, by default the plan's budget, is what epsilon's share refers to, and part of the run's
-    identity. `trace` is the file for every step of the agents. :attr:`device` and :attr:`points` exist
-    once the run is open.
+    Epsilon's share refers to `horizon`, by default the plan's budget, which is part of the run's
+    identity. `trace` is the file that records every step of the agents. :attr:`device` and
+    :attr:`points` exist once the run is open.
     """
 
     atomic = False
@@ -74,12 +74,12 @@ class AgentsRun:
         self.metrics: Metrics | None = None
         self._env_kwargs, self._horizon = dict(env_kwargs or {}), horizon or plan.budget
         self._traces: list[Trace] = []
-        self._seconds, self._steps = 0.0, 0  # of this process, and of all agents
+        self._seconds, self._steps = 0.0, 0  # in this process; steps of all agents
         self._held = ExitStack()
 
     @property
     def resumable(self) -> bool:
-        return not isinstance(self.plan.world, TiledEnv)  # no environment continues from a state
+        return not isinstance(self.plan.world, TiledEnv)  # an environment cannot resume from a state
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -87,6 +87,8 @@ class AgentsRun:
 
     def open(self, checkpoint: Checkpoint | None) -> None:
         plan = self.plan
+        rates = ((own.alpha, plan.config.format) for own in plan.settings)
+        warn_of_lost_updates(plan.world, plan.config.rounding, rates)
         if isinstance(plan.world, TiledEnv):
             self.device: AgentsDevice | EnvAgents = EnvAgents(
                 plan.config, plan.world, plan.settings
@@ -127,7 +129,7 @@ class AgentsRun:
         return self.plan.budget.spent(self._evaluated)
 
     def _check_progress(self) -> None:
-        """Raise WorldError if episodes are counted and an agent's last one seems endless."""
+        """Raise WorldError if the budget is in episodes and an agent's episode seems endless."""
         last, budget = self.points[-1], self.plan.budget
         if budget.episodes is None or last.steps < _QUIET_STEPS:
             return
@@ -143,7 +145,7 @@ class AgentsRun:
                 )
 
     def advance(self, steps: int | None = None) -> int:
-        """Let every agent make up to `steps` steps, not beyond the next evaluation; return their number.
+        """Run each agent for up to `steps` steps, at most to the next evaluation; return the number.
 
         At an evaluation, its point is added to :attr:`points`.
         """
@@ -163,7 +165,7 @@ class AgentsRun:
         self._left -= steps
         if not self._left and not self._over:
             plan, before, now = self.plan, self._evaluated, self._counters
-            table = np.array(self.device.table)  # once: a board sends it over its serial line
+            table = np.array(self.device.table)  # read once: a board sends it over a serial line
             discounts = [own.discount_for(plan.config) for own in self.device.settings]
             self.points.append(measured(plan.config, plan.solvable, discounts, before, now, table))
             done = before[0].steps
@@ -175,7 +177,7 @@ class AgentsRun:
     def _taken(
         self, counters: Sequence[AgentCounters], table: NDArray[np.int32], whole: bool
     ) -> Checkpoint:
-        """Return the present checkpoint, without the last point unless its piece is `whole`."""
+        """Return the current checkpoint, without the last point unless its piece is `whole`."""
         points = self.points if whole else self.points[:-1]
         return Checkpoint(
             {"points": [_values_of(point) for point in points]},
@@ -190,7 +192,7 @@ class AgentsRun:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of the same run.
 
-        Raises CheckpointError if a part is missing or wrong or the run exceeds the budget, and
+        Raises CheckpointError if a part is missing or wrong, or the run exceeds the budget, and
         DeviceError if the device fails.
         """
         try:
@@ -282,7 +284,7 @@ def _rows(parts: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _state_values(own: AgentState) -> NDArray[np.uint64]:
-    """Return the fields of a state in words of 64 bits, one for each number of the place."""
+    """Return the fields of a state as 64-bit words, one per number of its position."""
     word, epsilon, count, begun, state, *rest = _values_of(own)
     place = state if isinstance(state, tuple) else (state,)
     values = word, epsilon, count, begun, *place, *rest

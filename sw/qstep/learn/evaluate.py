@@ -1,4 +1,4 @@
-"""Policies that act on a table, and how good one is without exploring: played, or computed exactly."""
+"""Policies that act on a table, and their greedy evaluation: played, or computed exactly."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ MAX_SEED = 2**31
 _MOST_STEPS = 1000
 _REST = 1e-12
 _SAME = 1e-15
-"""Share of the probability by which two vectors of it may differ and still count as equal."""
+"""Relative difference up to which two probability vectors count as equal."""
 
 
 def greedy(q: NDArray[Any], state: int) -> int:
-    """Return the lowest action with the maximum of a row of the table."""
+    """Return the lowest action with the maximum value in a row of the table."""
     return int(q[state].argmax())
 
 
 def chooser(q: NDArray[Any], tiles: Tiles | None = None) -> Callable[[Any], int]:
-    """Return the greedy policy: a function of an observation that returns an action.
+    """Return the greedy policy: a function from observation to action.
 
-    `q` has shape (S, A), and an observation is a row; or, with tiles, `q` has shape (T, S, A), or (S, A)
-    if there is one plane, and an observation is an array of real numbers.
+    Without tiles, `q` has shape (S, A), and an observation is a row number. With tiles, `q` has shape
+    (T, S, A), or (S, A) for a single plane, and an observation is an array of real numbers.
     """
     if tiles is None:
         return lambda state: greedy(q, int(state))
@@ -77,8 +77,8 @@ def epsilon_greedy(
 class Evaluation:
     """Means over the episodes of one evaluation, which follows `episode` training episodes.
 
-    `mean_return` is undiscounted; `success` and `terminated` are shares, 0..1, `success` None where
-    :func:`is_success` is; `mean_length` is in steps.
+    `mean_return` is undiscounted, and `mean_length` is in steps. `success` and `terminated` are shares,
+    0..1; `success` is None if :func:`is_success` is.
     """
 
     episode: int
@@ -106,11 +106,11 @@ class Evaluation:
 def is_success(
     info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None
 ) -> bool | None:
-    """Whether an episode with this end reached its goal.
+    """Return whether an episode with this end reached its goal.
 
-    An environment may say so: ``info["is_success"]``. Otherwise an episode succeeds if it
-    terminates with the highest terminal reward: at the goal, not in a hole. The answer is None if
-    no transition table gives that reward (`success_reward` is None), because dying also terminates.
+    An environment may report it in ``info["is_success"]``. Otherwise an episode succeeds if it
+    terminates with the highest terminal reward: at the goal, not in a hole. The result is None if
+    no transition table gives that reward (`success_reward` is None), because failure also terminates.
     """
     if "is_success" in info:
         return bool(info["is_success"])
@@ -120,7 +120,7 @@ def is_success(
 
 
 def share(successes: Sequence[bool | None]) -> float | None:
-    """Return the share of episodes that succeeded; None if that is unknown for any of them."""
+    """Return the share of episodes that succeeded; None if success is unknown for any of them."""
     known = [success for success in successes if success is not None]
     return sum(known) / len(known) if known and len(known) == len(successes) else None
 
@@ -133,10 +133,10 @@ def evaluate(
     success_reward: float | None,
     episode: int = 0,
 ) -> Evaluation:
-    """Play episodes with a policy, such as that of :func:`chooser`.
+    """Play episodes with a policy, such as one from :func:`chooser`.
 
     `env` has actions numbered from 0 and is reseeded for each episode from `generator`;
-    `success_reward` is that of :func:`is_success`.
+    `success_reward` is as for :func:`is_success`.
     """
     ends = []
     for _ in range(episodes):
@@ -152,7 +152,7 @@ def evaluate(
 
 
 def evaluation_of(episode: int, ends: Iterable[tuple[float, int, bool, bool | None]]) -> Evaluation:
-    """Return the means over episodes: return, length, whether each terminated, and its success."""
+    """Return the means over episodes, each given as return, length, terminated and success."""
     returns, lengths, terminations, successes = zip(*ends, strict=True)
     return Evaluation(
         episode,
@@ -168,7 +168,7 @@ def played_by_tiles(
 ) -> list[Evaluation]:
     """Play an episode in each environment with greedy policies, and close the environments.
 
-    `q` has shape (policies, T, S, A), and the environments are shared out evenly.
+    `q` has shape (policies, T, S, A); the environments are divided evenly among the policies.
     """
     count = envs.num_envs
     episodes = count // len(q)
@@ -184,18 +184,18 @@ def played_by_tiles(
         terminated |= going & ends
         going &= ~(ends | cuts)
     envs.close()
-    # No environment of these says what a success is.
+    # None of these environments defines success.
     ends_of = (column.tolist() for column in (total, length, terminated))
     played = list(zip(*ends_of, [None] * count, strict=True))
     return [evaluation_of(0, played[at : at + episodes]) for at in range(0, count, episodes)]
 
 
 def played(world: World, policy: NDArray[np.int64]) -> Evaluation:
-    """Return the exact means of a policy, shape (S,), within the limit of steps, or 1000 without one.
+    """Return the exact means of a policy, shape (S,), within the step limit, or 1000 steps without one.
 
-    No episode is played: success and termination are probabilities, and no training counts as `episode`.
-    The probability of being in each visited state is followed step by step. Once these are, up to a
-    common factor, what they were some steps earlier, the remaining steps are a geometric series.
+    No episode is played: success and termination are probabilities, and `episode` is 0. The probability
+    of being in each visited state is propagated step by step. Once these probabilities equal earlier
+    ones up to a common factor, the remaining steps are a geometric series.
     """
     visited = world.visited(np.eye(world.actions, dtype=np.bool_)[policy])
     chosen = visited[world.state] & (policy[world.state] == world.action)

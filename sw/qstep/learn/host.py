@@ -1,10 +1,10 @@
-"""The host acts, the device learns.
+"""The host acts and the device learns.
 
 The behaviour policy is epsilon-greedy on the table as last read from the device. After `sync_steps`
-transitions the batch is streamed to the device and the table is read back, so acting uses a table
+transitions the batch is streamed to the device and the table is read back. So acting uses a table
 that is at most `sync_steps` transitions old, and the model, the simulation and a board see the same
-stream and end with the same table. With `sync_steps` 1 it is the textbook algorithm; a larger number
-reads the table less often, which costs ``states * actions`` values over the link each time.
+stream and end with the same table. `sync_steps` 1 is the textbook algorithm. A larger number reads the
+table less often; each read costs ``states * actions`` values over the link.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from qstep.spec.settings import Hyperparameters, checked_hyper
 __all__ = ["HostRun", "Plan"]
 
 _RECENT = 100
-"""Episodes whose mean return a progress bar shows."""
+"""Number of recent episodes whose mean return a progress bar shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a run, apart from the device's hyperparameters; counts are 1 or more.
+    """The plan of a run, without the device's hyperparameters; counts are 1 or more.
 
     The table is read every `sync_steps` transitions, and evaluated every `evaluate_every` training
-    episodes and after the last one. Epsilon is constant, or linear by a share of `epsilon_episodes`; 0
-    stands for `episodes`. A run that is extended keeps them, and so its epsilon. Only environments
-    with kernels can have several `num_envs`, which take turns. `env_id` and `env_kwargs` are as for
-    :func:`qstep.envs.make`.
+    episodes and after the last one. Epsilon is constant, or linear over a share of
+    `epsilon_episodes` (0: of `episodes`). A run that is extended keeps `epsilon_episodes`, and so its
+    epsilon. Only environments with kernels allow `num_envs` above 1; they are stepped round-robin.
+    `env_id` and `env_kwargs` are as for :func:`qstep.envs.make`.
     """
 
     env_id: str
@@ -101,18 +101,18 @@ class HostRun:
     """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
 
     Between two episodes of one environment, and after every step of many, :attr:`latest` holds
-    everything that the rest of the run depends on: a run that was interrupted anywhere, even inside an
-    episode or a device call, resumes from it and ends with the same table and history. A finished run
-    that gets more episodes ends as if they had been planned from the beginning.
+    everything that the rest of the run depends on. A run interrupted anywhere, even inside an episode or
+    a device call, resumes from it and ends with the same table and history. A finished run that is given
+    more episodes ends as if they had been planned from the beginning.
 
-    :attr:`final` is the latest checkpoint and, after the last episode, that with all transitions applied
-    and the table evaluated. :attr:`table` is the one on which the actor acts, as last read from the
-    device: raw, shape (S, A). A step of the metrics is one of the environment; those of unfinished
-    episodes do not count. :attr:`world` is None if the environment has no transition table.
+    :attr:`final` is the latest checkpoint; after the last episode it has all transitions applied and the
+    table evaluated. :attr:`table` is the table on which the actor acts, as last read from the device:
+    raw, shape (S, A). Metrics count environment steps, except those of unfinished episodes.
+    :attr:`world` is None if the environment has no transition table.
 
     Raises EnvironmentSpaceError if the environment does not fit the device's table, and TransitionError
-    if a reward does not fit the format: here if the environment has a transition table, otherwise before
-    anything of the batch with that reward is applied.
+    if a reward does not fit the format: in the constructor if the environment has a transition table,
+    otherwise before any of the batch with that reward is applied.
     """
 
     resumable, atomic = True, False
@@ -146,8 +146,8 @@ class HostRun:
     def identity(self) -> dict[str, Any]:
         """The values that checkpoints must share.
 
-        Not among them: the device, since all give the same result, and the number of episodes, since a
-        longer run starts like a shorter one if epsilon falls during the same episodes.
+        They exclude the device, because all devices give the same result, and the number of episodes,
+        because a longer run starts like a shorter one if epsilon falls over the same episodes.
         """
         own = self._settings()
         del own["episodes"]
@@ -170,9 +170,9 @@ class HostRun:
         self.start(self._held.enter_context(open_device(self.url, self.config)), resume)
 
     def start(self, device: Device, resume: TableCheckpoint | None = None) -> None:
-        """Begin on an open device, or continue from a checkpoint, no matter what the device did before.
+        """Begin on an open device, or continue from a checkpoint, whatever the device did before.
 
-        The run must be the only user of `device`: it configures it and replaces its table. Raises
+        The run must be the only user of `device`: it configures `device` and replaces its table. Raises
         CheckpointError if `resume` belongs to other environments or has more episodes than the plan.
         """
         if resume is not None and resume.episode > self.plan.episodes:
@@ -231,7 +231,7 @@ class HostRun:
             self._finish()
 
     def stretch(self, steps: int, episodes: int) -> Stretch:
-        """Act for at most this many steps and ended episodes, and not beyond the next read of the table.
+        """Act for at most this many steps and ended episodes, but not past the next table read.
 
         Repeated calls reproduce the run exactly. Their episodes are not recorded in the checkpoint.
         """
@@ -245,8 +245,8 @@ class HostRun:
     def configure(self, hyper: Hyperparameters, epsilon: Epsilon) -> None:
         """Continue with another learning rate, discount and exploration, and the same noise.
 
-        Transitions that were collected and not applied are applied with them. Raises ConfigError before
-        anything is changed.
+        Transitions collected but not yet applied are applied with the new values. Raises ConfigError
+        before anything is changed.
         """
         noise = self.device.status().noise
         self.device.configure(checked_hyper(hyper))
@@ -282,7 +282,7 @@ class HostRun:
         return found
 
     def _tell(self, episodes: Sequence[Episode]) -> None:
-        """Report finished episodes, each at the steps of all episodes up to it."""
+        """Report finished episodes, each at the total steps up to its end."""
         for episode in episodes:
             self._steps += episode.length
             if self.metrics is not None:
@@ -310,7 +310,7 @@ class HostRun:
         )
 
     def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
-        """Collect references and small copies: taking a checkpoint costs a few microseconds."""
+        """Collect references and small copies, so a checkpoint costs only a few microseconds."""
         return TableCheckpoint(
             table=self.table,
             noise=self._noise,
@@ -390,7 +390,7 @@ class HostRun:
 
 
 def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
-    """Return what identifies an environment from a file, beside the file's name."""
+    """Return the content that, besides the file's name, identifies an environment from a file."""
     if isinstance(env, TableEnv):
         return env.world.digest
     return list(env.rows) if isinstance(env, GridWorld) else None

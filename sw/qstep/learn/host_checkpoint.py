@@ -1,4 +1,4 @@
-"""The state of a run in which the host acts: its episodes, and where it can continue."""
+"""The state of a run in which the host acts: its episodes, and checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Episode:
     """One training episode.
 
     `number` counts from 1, `total` is the undiscounted return, `length` is in steps, and `success` is
-    that of :func:`qstep.learn.evaluate.is_success`.
+    the result of :func:`qstep.learn.evaluate.is_success`.
     """
 
     number: int
@@ -47,13 +47,13 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class TableCheckpoint:
-    """A run between two episodes of one environment, or two steps of many.
+    """The state of a run between two episodes of one environment, or two steps of many.
 
     `table` (raw, shape (S, A)) and `noise` are as last read from the device, which has not received the
     batches of `pending`. `generators` are the states of the PCG64 generators for acting and for
-    evaluation; `actor` is that of the environments, empty if they are reseeded for every episode.
-    `history` is the running learner's list, which makes a checkpoint cheap: the first `episode` entries
-    are those of this checkpoint.
+    evaluation; `actor` is the state of the environments, empty if they are reseeded for every episode.
+    `history` is the running learner's list, which makes a checkpoint cheap; its first `episode` entries
+    belong to this checkpoint.
     """
 
     table: NDArray[np.int32]
@@ -71,7 +71,7 @@ class TableCheckpoint:
         return self.history[: self.episode]
 
     def packed(self) -> Checkpoint:
-        """Return the checkpoint in the form of a file."""
+        """Return the checkpoint as it is stored in a file."""
         head = {
             "noise": asdict(self.noise),
             "generators": self.generators,
@@ -88,7 +88,7 @@ class TableCheckpoint:
 
     @classmethod
     def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
-        """Return the checkpoint that :meth:`packed` packed, for a table of `config`.
+        """Return the checkpoint from the result of :meth:`packed`, for a table of `config`.
 
         Raises CheckpointError if a part is missing or wrong.
         """
@@ -131,7 +131,7 @@ def _episode(*row: Any) -> Episode:
 
 
 def _typed(columns: Iterable[Any], types: Sequence[type]) -> Columns:
-    """Return columns of the file's types, empty ones where there are none."""
+    """Convert columns to the file's types; without any, return empty columns."""
     filled = list(columns) or [()] * len(types)
     return tuple(np.array(column, dtype) for column, dtype in zip(filled, types, strict=True))
 
@@ -141,7 +141,7 @@ def _named(prefix: str, columns: Iterable[NDArray[Any]]) -> dict[str, NDArray[An
 
 
 def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
-    """Return the columns that :func:`_named` named, after checking them."""
+    """Check and return the columns that :func:`_named` named."""
     wanted = _named(prefix, _typed((), types))
     check_parts(arrays, wanted, any_length=wanted)
     columns = tuple(arrays[name] for name in wanted)
@@ -151,7 +151,7 @@ def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]
 
 
 def episode_columns(episodes: Sequence[Episode]) -> dict[str, NDArray[Any]]:
-    """Return the columns of the history; ``success`` is NaN where it is not defined."""
+    """Return the columns of the history; ``success`` is NaN if it is not defined."""
     names = ("number", "epsilon", "return", "length", "terminated", "success")
     rows = map(attrgetter(*Episode.__slots__), episodes)
     return dict(zip(names, _typed(zip(*rows, strict=True), _EPISODE_TYPES), strict=True))

@@ -1,8 +1,8 @@
-"""Metrics of a run: what a learner reports while it learns, and two writers for it.
+"""Metrics of a run: the numbers that a learner reports while it learns, and two writers for them.
 
 A writer is any callable that takes a step and numbers by name (:class:`Metrics`); a function or a lambda
-around a list's ``append`` works too. A *step* is what the learner counts: steps of all environments
-together, or on the device steps of each agent.
+around a list's ``append`` works too. A *step* is the learner's count: steps of all environments
+together, or on the device, steps per agent.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Metrics(Protocol):
     """The callable that a learner reports to."""
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> object:
-        """Take numbers by name after `step` steps; the count never falls during a run."""
+        """Take numbers by name after `step` steps; `step` never decreases during a run."""
 
 
 class CsvMetrics:
     """Writes a table with the columns ``step``, ``name`` and ``value``, one row per number.
 
-    Each row is written at once; a NaN becomes an empty value. With `after`, an existing file
-    continues after the rows of that step: a killed run repeats the steps of later rows.
+    Each row is written immediately; a NaN becomes an empty value. With `after`, rows are appended after
+    those of that step in an existing file; later rows are dropped, because a resumed run repeats them.
 
-    Raises FileFormatError if the file cannot be written, or is continued and holds no metrics.
+    Raises FileFormatError if the file cannot be written, or if it should continue but holds no metrics.
     """
 
     def __init__(self, path: Path, after: int | None = None) -> None:
@@ -65,7 +65,7 @@ class CsvMetrics:
 
 
 def _rows_until(last: int, path: Path) -> str:
-    """Return the columns and the rows of up to `last` steps; nothing if a killed run left nothing."""
+    """Return the header and the rows up to step `last`; nothing if a killed run left nothing."""
     if not path.exists():
         return ""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -87,7 +87,7 @@ def _rows_until(last: int, path: Path) -> str:
 
 
 class TensorBoardMetrics:
-    """Writes scalars that TensorBoard shows into a new file of a folder; a NaN is left out.
+    """Writes scalars for TensorBoard to a new file in a folder; a NaN is left out.
 
     Raises ToolMissingError without TensorBoard, and FileFormatError if the folder cannot be written.
     """
@@ -106,13 +106,13 @@ class TensorBoardMetrics:
                 self._writer.add_scalar(name, float(value), step)
 
     def close(self) -> None:
-        """Write what is still buffered."""
+        """Write buffered scalars and close the file."""
         self._writer.close()
 
 
 @contextmanager
 def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
-    """Yield a writer to a file that ends in ``.csv``, or to a folder for TensorBoard; or None.
+    """Yield a writer to a ``.csv`` file or to a TensorBoard folder; None without a target.
 
     `after` is as for :class:`CsvMetrics`. If writing fails later, for example because the disk is full,
     the run continues without metrics, and the error is raised at the end of the context.

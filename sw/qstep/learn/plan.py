@@ -37,25 +37,29 @@ __all__ = [
     "planned",
     "usual_bits",
     "usual_settings",
+    "warn_of_lost_updates",
     "whole_piece",
     "world_of_agents",
 ]
 
 AgentsWorld: TypeAlias = World | IntegerWorld | TiledEnv
-"""A world with a transition table, or one that is seen through tiles."""
+"""A world with a transition table, or with tile-coded observations."""
 
 _TILED = (IntegerWorld, TiledEnv)
 
 _WIDTH = 16
-"""Bits of a format that is chosen by :func:`fitting_format`."""
+"""Width of a format chosen by :func:`fitting_format`."""
 
 _WIDEST = 32
 _MARGIN = 1.25
 _EARLY_BITS = 4
-"""Most fraction bits that are given up for the values of an early policy."""
+"""Maximum number of fraction bits given up for the values of an early policy."""
 
 _LEAST_FRACTION = 4
-"""Fewest fraction bits of a format that is recommended."""
+"""Minimum number of fraction bits of a recommended format."""
+
+_LOST = 0.5
+"""Share of the largest reward; errors this large must change a value."""
 
 _AGENTS, _SETTINGS = 8, AgentSettings(epsilon=FALLING)
 
@@ -63,17 +67,17 @@ _FIRST_STEPS = 128
 """Steps of the first piece."""
 
 _GROWTH = 8
-"""A piece has one part in this many of the steps before it."""
+"""A piece is one part in this many of the steps before it."""
 
 
 def whole_piece(done: int) -> int:
-    """Return the steps of the piece that follows `done` steps in a run without an end."""
+    """Return the steps of the piece that follows `done` steps in an unlimited run."""
     return max(_FIRST_STEPS, done // _GROWTH)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long each agent learns: `steps` or `episodes`, of which one is None.
+    """How long each agent learns: `steps` or `episodes`; the other is None.
 
     Raises
     ------
@@ -117,10 +121,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class AgentsPlan:
-    """A run of agents, with settings for each; `config` has ``config.acting``.
+    """The plan of a run of agents, with settings for each; ``config.acting`` is not None.
 
-    `world` is None if it is a circuit without a known table. Where there are planes, the alpha of the
-    settings is that of one plane.
+    `world` is None if it is a circuit without a known table. With planes, alpha in `settings` is that of
+    one plane.
     """
 
     world: AgentsWorld | None
@@ -138,7 +142,7 @@ class AgentsPlan:
         acting = self.config.acting
         assert acting is not None
         settings = [asdict(own) for own in self.settings]
-        # How hardware lays out the agents does not affect the result.
+        # The distribution of agents over lanes does not affect the result.
         config = replace(self.config, lanes=1)
         return {
             "command": "train on the device",
@@ -154,12 +158,12 @@ class AgentsPlan:
 
     @property
     def solvable(self) -> World | None:
-        """The world, if it has a transition table, so that values can be computed."""
+        """The world, if it has a transition table, so values can be computed."""
         return self.world if isinstance(self.world, World) else None
 
     @property
     def loaded(self) -> WorldTable | TiledWorld | int:
-        """The argument that opens a device: the world's form for it, or only its limit of steps."""
+        """The argument for opening a device: the world in its format, or only the step limit."""
         acting = self.config.acting
         if isinstance(self.world, IntegerWorld):
             return TiledWorld(self.world, self.config)
@@ -177,17 +181,17 @@ def fitting_format(
     on_policy: bool = False,
     coefficient_bits: int = COEFFICIENT_BITS,
 ) -> QFormat:
-    """Return the 16-bit format with the most fraction bits that holds what is learned.
+    """Return the 16-bit format with the most fraction bits that holds the learned values.
 
-    It holds the rewards and the values of ``qstep.mdp.solve`` for the largest discount that is learned
-    with `coefficient_bits`, plus a fourth. On-policy algorithms learn the values of the exploring
-    policy: the format holds those of the last epsilon too, and those of the first one if that takes at
-    most 4 fraction bits. Where values are sums over planes, it is Q8.8.
+    It holds the rewards and the values of ``qstep.mdp.solve`` for the largest discount learned with
+    `coefficient_bits`, plus a quarter. On-policy algorithms learn the exploring policy's values: the
+    format also holds those at the final epsilon, and at the initial one if that costs at most 4 fraction
+    bits. If values are sums over planes, the format is Q8.8.
 
     Warns
     -----
     PrecisionWarning
-        No format of 16 bits holds these values; the message names a wider one that does.
+        No 16-bit format holds these values; the message names a wider one that does.
     """
     if isinstance(world, _TILED):
         return QFormat(8, 8)
@@ -227,8 +231,35 @@ def fitting_format(
     return chosen
 
 
+def warn_of_lost_updates(
+    world: AgentsWorld | None, rounding: Rounding, pairs: Iterable[tuple[float, QFormat]]
+) -> None:
+    """Warn if nearest rounding loses the updates for errors of half of the largest reward.
+
+    `pairs` are an alpha and a format. An update is lost if alpha times the error is below half of the
+    format's resolution. Worlds without a transition table are not checked.
+    """
+    if rounding is not Rounding.NEAREST or not isinstance(world, World):
+        return
+    largest = float(abs(world.reward).max())
+    lost = [
+        (alpha, number, error)
+        for alpha, number in dict.fromkeys(pairs)
+        if alpha and (error := number.resolution / 2 / alpha) > _LOST * largest > 0
+    ]
+    if lost:
+        alpha, number, error = max(lost, key=lambda own: own[2])
+        more = f" (pairs like it: {len(lost)})" if lost[1:] else ""
+        message = (
+            f"alpha is {alpha:g} in {number}{more}, so an update for an error below {error:.3g} rounds "
+            f"to 0, and the largest reward is {largest:g}; use a format with more fraction bits, a "
+            "larger alpha, or rounding 'stochastic'"
+        )
+        warnings.warn(message, PrecisionWarning, stacklevel=3)
+
+
 def _integer_bits(largest: float) -> int:
-    """Return the fewest integer bits, with the sign, that hold values of at most `largest`."""
+    """Return the fewest integer bits, including the sign, that hold values of at most `largest`."""
     return 1 + math.ceil(math.log2(max(1.0, largest)))
 
 
@@ -278,7 +309,7 @@ def planned(
             ("coefficient_bits", coefficient_bits, None, config.coefficient_bits),
             ("lanes", lanes, None, config.lanes),
         ):
-            if given not in (default, own):  # what was not given does not contradict
+            if given not in (default, own):  # a default contradicts nothing
                 raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
     source = world_of_agents(world)
     known = None if isinstance(source, str) else source
@@ -323,10 +354,10 @@ def planned(
 
 
 def usual_settings(name: str) -> AgentSettings:
-    """Return the usual settings for a world by its name.
+    """Return the default settings for a world by its name.
 
     Alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05 over the first half of the run. Some worlds
-    have others (``qstep train --help``).
+    have other defaults (``qstep train --help``).
     """
     own = defaults(name, on_host=False)
     options = {"start": "epsilon_start", "end": "epsilon_end", "over": "epsilon_share"}
@@ -336,9 +367,9 @@ def usual_settings(name: str) -> AgentSettings:
 
 
 def usual_bits(world: AgentsWorld) -> int:
-    """Return the usual fractional bits of coefficients.
+    """Return the default number of fractional coefficient bits.
 
-    Alpha has as many significant bits as without planes, although each plane takes its part of it.
+    With planes, extra bits keep the precision of alpha, of which each plane has only a part.
     """
     planes = world.tiles.planes if isinstance(world, _TILED) else 1
     return COEFFICIENT_BITS + (planes - 1).bit_length()
@@ -347,7 +378,7 @@ def usual_bits(world: AgentsWorld) -> int:
 def _shape(
     world: AgentsWorld, agents: int, algorithm: Algorithm | str, shared_table: bool
 ) -> dict[str, Any]:
-    """Return what the configuration takes from a world."""
+    """Return the fields of the configuration that depend on the world."""
     if isinstance(world, World):
         acting = world.acting(agents=agents, algorithm=algorithm, shared_table=shared_table)
         return {"states": world.states, "actions": world.actions, "acting": acting}
@@ -359,7 +390,7 @@ def _shape(
 
 
 def _of_planes(settings: AgentSettings, config: Config) -> AgentSettings:
-    """Return settings whose alpha is that of a plane: all planes learn from the same error."""
+    """Return settings with the alpha of one plane, because all planes learn from the same error."""
     if config.planes == 1:
         return settings
     own = replace(settings, alpha=settings.alpha / config.planes)
@@ -374,7 +405,7 @@ def _of_planes(settings: AgentSettings, config: Config) -> AgentSettings:
 
 
 def _check_episodes_end(world: World, budget: Budget) -> None:
-    """Raise ConfigError if episodes are to be counted in a world where one may never end."""
+    """Raise ConfigError if the budget is in episodes and one of them may never end."""
     if budget.episodes is None or world.max_episode_steps:
         return
     stuck = endless(world)
@@ -387,14 +418,14 @@ def _check_episodes_end(world: World, budget: Budget) -> None:
 
 
 def _plain(value: object) -> str:
-    """Return a value, or the name of a choice, as it is typed."""
+    """Return a value, or the name of a choice, as a user types it."""
     return str(getattr(value, "value", value))
 
 
 def _settings(
     settings: AgentSettings | Sequence[AgentSettings], agents: int, budget: Budget
 ) -> list[AgentSettings]:
-    """Return the settings of each agent, with epsilons that a device can count."""
+    """Return the settings of each agent, with epsilon schedules that a device can count."""
     if isinstance(settings, AgentSettings):
         settings = [settings] * agents
     check_types("settings", settings, AgentSettings)
@@ -404,7 +435,7 @@ def _settings(
 
 
 def _lanes(world: AgentsWorld, agents: int, shared_table: bool) -> int:
-    """Return the fewest lanes of hardware with room for the agents, or 1 if there is no such number."""
+    """Return the fewest hardware lanes that divide the agents evenly, or 1 if no number does."""
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
     return 1 if shared_table or isinstance(world, TiledEnv) else next(fitting, 1)

@@ -1,4 +1,4 @@
-"""Pictures of learning: the curves of agents as a median and a band, episodes, a policy on its map."""
+"""Plots of learning: agents' curves as a median and a band, episodes, and a policy on its map."""
 
 from __future__ import annotations
 
@@ -37,21 +37,24 @@ __all__ = [
 ]
 
 _BLANK = "#e9ecef"
-"""Colour of cells in which nothing has been learnt yet."""
+"""Colour of cells where nothing has been learned yet."""
 
 COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
-"""Colour of cells in which nothing can be learnt."""
+"""Colour of cells where nothing can be learned."""
 
 LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
-"""What stands in a cell."""
+"""Letters drawn in cells."""
 
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
 
+_MANY = 10
+"""Episodes between two evaluations, in the median over agents, whose mean return is drawn."""
+
 _SIDE = 101
-"""Points on each side of a picture of planes."""
+"""Points along each side of a plot of planes."""
 
 MOST_ARROWS = 4096
-"""Most cells of a map on which arrows can still be told apart."""
+"""Maximum cells of a map on which arrows are still legible."""
 
 
 def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
@@ -68,9 +71,9 @@ def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
 class PolicyMap:
     """A table on the map of its world; arrays have shape (rows, columns).
 
-    `cells` has the letters of the map. `values` are those of the best action, masked unless
-    :func:`learnt`, and in holes, walls and the goal. `direction` of the greedy action is right, up, on a
-    last axis.
+    `cells` has the letters of the map. `values` has the value of the best action, masked unless
+    :func:`learnt`, and masked in holes, walls and the goal. `direction` has a last axis with the greedy
+    action's direction as (right, up).
     """
 
     cells: NDArray[np.str_]
@@ -79,7 +82,7 @@ class PolicyMap:
 
     @classmethod
     def of(cls, grid: GridMap, q: NDArray[np.float64]) -> PolicyMap:
-        """Put real values of shape (S, A) on a map; rows of states beyond it are left out."""
+        """Put real values of shape (S, A) on a map; states beyond the map are left out."""
         cells = np.array([list(row) for row in grid.rows])
         q = q[: cells.size]
         known = learnt(q).reshape(cells.shape) & ~np.isin(cells, tuple(COLOURS))
@@ -88,7 +91,7 @@ class PolicyMap:
 
     @property
     def learnt(self) -> NDArray[np.bool_]:
-        """Where there is a value, shape (rows, columns)."""
+        """Whether each cell has a value, shape (rows, columns)."""
         return ~np.ma.getmaskarray(self.values)
 
     @property
@@ -100,7 +103,7 @@ class PolicyMap:
 
 
 class Band(NamedTuple):
-    """Curves over the agents whose value is known, at the evaluations at which any value is known."""
+    """Median and range over agents with known values, at evaluations with any known value."""
 
     steps: NDArray[np.int64]
     median: NDArray[np.float64]
@@ -109,7 +112,7 @@ class Band(NamedTuple):
 
     @classmethod
     def of(cls, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Band:
-        """Return the band of values of shape (evaluations, agents), with NaN for unknown ones."""
+        """Return the band of values of shape (evaluations, agents), in which NaN means unknown."""
         known = ~np.isnan(values).all(axis=1)
         values = values[known]
         return cls(
@@ -123,10 +126,10 @@ class Band(NamedTuple):
 def draw_agents(
     title: str, evaluations: Mapping[str, NDArray[Any]], optimum: float | None
 ) -> Figure:
-    """Return a picture: the return of exploring episodes, and the exact value of greedy policies.
+    """Plot the return of exploring episodes and the exact value of greedy policies.
 
-    If no episode of the run ended, the reward of a step is drawn instead of the return. Lines are
-    medians over the agents, bands from the worst to the best. `evaluations` are the columns of
+    If no episode of the run ended, the reward per step is drawn instead of the return. Lines are
+    medians over the agents; bands span the worst to the best. `evaluations` are the columns of
     :attr:`qstep.AgentsResult.history`; `optimum` is the optimal value, None if values are not known.
     """
     from matplotlib.figure import Figure
@@ -137,13 +140,13 @@ def draw_agents(
     agents = returns.shape[1]
     who = f", {agents} agents: median, worst to best" if agents > 1 else ""
     figure = Figure(figsize=(8, 6 if valued else 3.5))
-    # Margins by hand: Matplotlib would draw everything twice to find them.
+    # Margins are set by hand, because Matplotlib would draw everything twice to find them.
     figure.subplots_adjust(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     ended = not np.isnan(returns).all()
-    shown = returns if ended else evaluations["step_reward"]
+    shown = _of_many(returns, evaluations["episodes"]) if ended else evaluations["step_reward"]
     band(panels[0], steps, shown, "tab:blue", f"exploring{who}")
     panels[0].set_ylabel("reward per finished episode" if ended else "reward of a step")
     if optimum is not None:
@@ -152,14 +155,25 @@ def draw_agents(
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
-        # Ticks between the powers of ten would take as long as everything else.
+        # Ticks between powers of ten would take as long to draw as everything else.
         axes.set_xscale("log", subs=[])
         axes.grid(alpha=0.3)
-        axes.legend(loc="lower right")
+        axes.legend(loc="best")
     panels[-1].set_xlabel("steps of each agent")
     panels[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     figure.suptitle(title)
     return figure
+
+
+def _of_many(returns: NDArray[np.float64], episodes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the returns without evaluations that few episodes preceded, unless all are such.
+
+    Rewards of an unfinished episode count in the next evaluation, which matters if few episodes end.
+    """
+    ended = np.diff(episodes, axis=0, prepend=0)
+    many = np.median(ended, axis=1) >= _MANY
+    kept: NDArray[np.float64] = np.where(many[:, None], returns, np.nan)
+    return returns if np.isnan(kept).all() else kept
 
 
 def band(
@@ -171,9 +185,9 @@ def band(
     *,
     filled: bool = True,
 ) -> None:
-    """Draw the median and a band from least to greatest of values of shape (evaluations, agents).
+    """Draw the median of values of shape (evaluations, agents), and a band from minimum to maximum.
 
-    Nothing is drawn where no episode of any agent ended.
+    Evaluations without an ended episode of any agent are skipped.
     """
     shown = Band.of(steps, values)
     marker = "o" if len(shown.steps) == 1 else None  # a line needs two points to be seen
@@ -183,9 +197,9 @@ def band(
 
 
 def draw_learning_curve(title: str, history: History) -> Figure:
-    """Return a picture of return, and success if known, over the episodes, exploring and greedy.
+    """Plot return, and success if known, against episodes, exploring and greedy.
 
-    `history` has at least one episode; the moving mean goes over a fiftieth of the run.
+    `history` has at least one episode; the moving mean covers a fiftieth of the run.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
@@ -223,7 +237,7 @@ def draw_learning_curve(title: str, history: History) -> Figure:
 
 
 def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
-    """Return a picture of every state's value and greedy action on the map, from real values (S, A).
+    """Plot every state's value and greedy action on the map, from real values of shape (S, A).
 
     A state is pale and has no arrow unless :func:`learnt`; states beyond the map are left out.
     """
@@ -235,7 +249,7 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     across, high = max(side * width, 3.5), max(side * height, 2.0)
     size = (across + 1.8, high + 1.1)
     figure = Figure(figsize=size)
-    # Positions by hand, in inches: Matplotlib would draw everything twice to find them.
+    # Positions are set by hand, in inches: Matplotlib would draw everything twice to find them.
     axes = figure.add_axes((0.6 / size[0], 0.7 / size[1], across / size[0], high / size[1]))
     right = (across + 0.75) / size[0]
     scale = figure.add_axes((right, 0.7 / size[1], 0.2 / size[0], high / size[1]))
@@ -250,15 +264,15 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
 
 
 class TileSums(NamedTuple):
-    """Sums over planes, on a square of two numbers of the observation.
+    """Sums over planes, on a square grid over two numbers of the observation.
 
     Attributes
     ----------
     numbers : tuple of int
-        Which numbers: those of the first group of tiles, or its only one and the next. The others are in
-        the middle of their bounds.
+        Indices of these numbers: the first two that the groups of tiles contain. All other numbers are
+        at the middle of their bounds.
     bounds : tuple of (float, float)
-        Of each of the two.
+        Bounds of each of them.
     values : ndarray of float64, shape (side, side, A)
         The second number selects the row.
     """
@@ -269,7 +283,7 @@ class TileSums(NamedTuple):
 
     @classmethod
     def of(cls, tiles: Tiles, q: NDArray[np.float64], side: int) -> TileSums:
-        """Add planes of shape (T, S, A), or take a single one of shape (S, A)."""
+        """Sum planes of shape (T, S, A), or use a single plane of shape (S, A)."""
         weights = q.reshape(tiles.planes, *q.shape[-2:])
         first, second = [*dict.fromkeys(itertools.chain(*tiles.groups)), 0][:2]
         bounds = [
@@ -285,9 +299,9 @@ class TileSums(NamedTuple):
 
 
 def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
-    """Return a picture of planes, real values of shape (T, S, A): the greatest sum, and its action.
+    """Plot planes, real values of shape (T, S, A): the greatest sum, and its action.
 
-    Both are pale where all sums are 0, since nothing was learned there.
+    Both are pale where all sums are 0, because nothing was learned there.
     """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -319,7 +333,7 @@ def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
 def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: float) -> AxesImage:
     """Draw a policy, as :func:`draw_policy` does, into axes; return the image of its values.
 
-    `letter` is the size of the letters of holes and goals.
+    `letter` is the font size of the letters of holes and goals.
     """
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap

@@ -1,4 +1,4 @@
-"""The result of any finished run: its history, its report, its files, and its policy."""
+"""The result of any finished run: its history, report, files and policy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION = 1
 """Version of ``report.json`` and ``history.json``."""
 
 _AVERAGING = 0.1
-"""An alpha with which random outcomes are averaged well enough for a first success."""
+"""An alpha that averages random outcomes well enough for a first success."""
 
 _MOST_BYTES = 1 << 30
 _REPORT, _HISTORY = "report.json", "history.json"
@@ -58,11 +58,11 @@ def hint(
     gamma: float,
     longer: str,
 ) -> str | None:
-    """Return a sentence about a run that did not learn its world; None about any other run.
+    """Return a sentence about a run that did not learn its world; None for any other run.
 
     `world` is None if its table is not known; `success` is the share of greedy episodes that reach the
-    goal, None if there is no goal. The greedy policy is `optimal` for gamma, or `far` below the
-    optimum. `longer` is the option that makes the run longer.
+    goal, None without a goal. `optimal` says whether the greedy policy is optimal for gamma, and `far`
+    whether it is far below the optimum. `longer` is the option that makes the run longer.
     """
     sweep = (
         f"; qstep sweep {name} compares alphas and gammas"
@@ -82,7 +82,7 @@ def hint(
 
 
 class Files(NamedTuple):
-    """A result's writers of learned files, and pictures (None with nothing to draw), by file name."""
+    """Writers of learned files, and pictures (None if there is nothing to draw), by file name."""
 
     learned: Mapping[str, Callable[[Path], object]]
     pictures: Mapping[str, Draw | None]
@@ -126,7 +126,7 @@ class Result(ABC):
         ----------
         env : gymnasium.Env, optional
             Default: the environment in which the result was learned. Episodes end after 1000 steps if it
-            has no limit of its own.
+            has no step limit.
         episodes : int
             1 or more.
         seed : int
@@ -134,16 +134,16 @@ class Result(ABC):
 
     @abstractmethod
     def _files(self) -> Files:
-        """Return what :meth:`save` writes beside history and report."""
+        """Return the files that :meth:`save` writes in addition to history and report."""
 
     def plot(self) -> Figure:
-        """Return the first picture, mostly the learning curve, as a Matplotlib figure."""
+        """Return the first picture, usually the learning curve, as a Matplotlib figure."""
         draw = next(iter(self._files().pictures.values()))
         assert draw is not None
         return draw()
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write everything into a folder, from which :func:`qstep.load` reads it.
+        """Write everything to a folder, which :func:`qstep.load` can read.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class Result(ABC):
         return written
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write all but the pictures, which are named, and removed where there is nothing to draw."""
+        """Write all files but pictures; return all names, and remove pictures with nothing to draw."""
         learned, pictures = self._files()
         for name, write in learned.items():
             write(folder / name)
@@ -182,7 +182,7 @@ class Result(ABC):
         return {Path(name).stem.replace("_", " "): folder / name for name in names}
 
     def draw(self, folder: Path, write: WritePictures) -> None:
-        """Draw the pictures; a failure, a DrawingError, costs none of the other files."""
+        """Draw the pictures; a failure, a DrawingError, does not affect the other files."""
         pictures = self._files().pictures
         write({folder / name: draw for name, draw in pictures.items() if draw is not None})
 

@@ -1,4 +1,4 @@
-"""The plan of a sweep: its options, and the points that they make, a grid or drawn at random."""
+"""The plan of a sweep: its options, and its points, on a grid or drawn at random."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from qstep.learn.plan import (
     planned,
     usual_bits,
     usual_settings,
+    warn_of_lost_updates,
     world_of_agents,
 )
 from qstep.mdp.world import name_of
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["AXES", "SweepOptions", "SweepPlan", "SweepPoint"]
 
 AXES = ("alpha", "gamma", "epsilon", "algorithm", "format")
-"""The parts of a point."""
+"""The settings that make up a point."""
 
 _MOST_AGENTS = 1 << 20
 _DIGITS = 3
@@ -48,7 +49,7 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """A combination of settings; one agent learns with it for each seed."""
+    """A combination of settings, with which one agent per seed learns."""
 
     alpha: float
     gamma: float
@@ -57,11 +58,11 @@ class SweepPoint:
     format: QFormat
 
     def settings(self, seed: int) -> AgentSettings:
-        """Return the settings of the agent with a seed."""
+        """Return the settings of the agent with this seed."""
         return AgentSettings(self.alpha, self.gamma, self.epsilon, seed)
 
     def words(self, axis: str) -> str:
-        """Return its value on an axis as text."""
+        """Return the point's value on an axis as text."""
         value = getattr(self, axis)
         if isinstance(value, Epsilon):
             if value.kind == "constant":
@@ -78,7 +79,7 @@ class SweepPoint:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Self:
-        """Return the point of :meth:`to_dict`."""
+        """Return the point from the plain values of :meth:`to_dict`."""
         return cls(
             plain["alpha"],
             plain["gamma"],
@@ -90,10 +91,11 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """A checked sweep, in which each agent makes `steps` steps.
+    """A checked plan of a sweep, in which each agent makes `steps` steps.
 
-    `world` is None if the result was loaded from a folder, `digest` its :attr:`qstep.World.digest`,
-    `config` that of an existing device, and `planes` the number of tables whose rows are added.
+    `world` is None if the result was loaded from a folder; `digest` is its :attr:`qstep.World.digest`.
+    `config` is the configuration of an existing device. `planes` is the number of tables whose rows are
+    summed.
     """
 
     world: AgentsWorld | None
@@ -108,7 +110,7 @@ class SweepPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The values that a checkpoint must share with the sweep; the device is not among them."""
+        """The values that a checkpoint must share with the sweep; they do not include the device."""
         bits = self.coefficient_bits
         return {
             "command": "sweep",
@@ -143,7 +145,7 @@ class SweepPlan:
         )
 
     def discount(self, point: SweepPoint) -> float:
-        """Return the discount that is learned with the settings of a point."""
+        """Return the discount learned with the settings of a point."""
         return learned_discount(point.alpha / self.planes, point.gamma, self.coefficient_bits)
 
     @property
@@ -156,7 +158,7 @@ class SweepPlan:
 
     @property
     def varying(self) -> dict[str, int]:
-        """The axes on which points differ, with the number of values, most first."""
+        """The axes on which points differ, with their numbers of values, largest first."""
         counts = {axis: len({getattr(point, axis) for point in self.points}) for axis in AXES}
         return {axis: n for axis, n in sorted(counts.items(), key=lambda own: -own[1]) if n > 1}
 
@@ -170,26 +172,27 @@ class SweepOptions:
     alphas, gammas : iterable of float
         Each 0..1.
     epsilons : iterable of Epsilon or float, optional
-        A number means constant; the share of a schedule is that of the run. Default: as for
+        A number is a constant epsilon; the share of a schedule is a share of the run. Default: as for
         :func:`qstep.train`.
     algorithms : iterable of Algorithm or str, optional
         Default: Q-learning.
     formats : iterable of QFormat or str, optional
-        Default: that of :func:`~qstep.fitting_format`, the same for all points.
+        Default: the format of :func:`~qstep.fitting_format`, the same for all points.
     seeds : iterable of int
-        Each 0..2^64-1; one agent of each point learns with each of them.
+        Each 0..2^64-1; one agent per point learns with each seed.
     steps : int, optional
-        Steps of each agent; default: :func:`~qstep.usual_steps`.
+        Steps per agent; default: :func:`~qstep.usual_steps`.
     rounding : Rounding or str
     coefficient_bits : int, optional
         As in :class:`~qstep.Config`; default: as for :func:`qstep.train`.
     random : int, optional
-        Draw this many points instead, with `random_seed`: alpha and 1 - gamma evenly on a logarithmic
-        scale between the least and the greatest given, and one of the given values for all else. If a
-        pair would learn another discount, gamma is the nearest that it learns.
+        Draw this many points instead, with `random_seed`. alpha and 1 - gamma are log-uniform between
+        the smallest and largest given values; everything else is one of the given values. If alpha would
+        learn another discount, gamma is the nearest value that it learns.
     random_seed : int
     config : Config, optional
-        That of an existing device: it sets `algorithms`, `formats`, `rounding` and `coefficient_bits`.
+        Configuration of an existing device: it sets `algorithms`, `formats`, `rounding` and
+        `coefficient_bits`.
 
     Raises
     ------
@@ -236,7 +239,7 @@ class SweepOptions:
             self._take(checked_config(self.config))
 
     def _take(self, config: Config) -> None:
-        """Set what a device was built with; refuse any other algorithm or format."""
+        """Adopt the settings that a device was built with; refuse any other algorithm or format."""
         acting = config.acting
         if (
             acting is None
@@ -260,7 +263,7 @@ class SweepOptions:
         world: AgentsWorld | str | gym.Env[Any, Any],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> SweepPlan:
-        """Return the sweep of a world; parameters and errors as for :func:`qstep.sweep`."""
+        """Return the plan of a sweep of a world; parameters and errors as for :func:`qstep.sweep`."""
         if env_kwargs is not None and not isinstance(world, str):
             raise ConfigError(
                 f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named"
@@ -271,7 +274,7 @@ class SweepOptions:
                 f"world is the circuit {world}; a sweep needs one whose table is known"
             )
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
-        given: Any = self  # whose values were all converted
+        given: Any = self  # all values were converted
         compared = given.epsilons or (usual_settings(name_of(world)).epsilon,)
         epsilons = [epsilon.counted(budget.length, "steps") for epsilon in compared]
         learned = (self.alphas, self.gammas, epsilons)
@@ -296,13 +299,15 @@ class SweepOptions:
         warn_of_discounts(
             ((point.alpha / planes, point.gamma) for point in plan.points), bits, planes
         )
+        rates = ((point.alpha, point.format) for point in plan.points)
+        warn_of_lost_updates(plan.world, plan.rounding, rates)
         for kind, point in {(p.algorithm, p.format): p for p in plan.points}.items():
             plan.part([point.settings(0)], *kind).loaded  # noqa: B018  # raises if illegal
         return plan
 
 
 def _values(name: str, values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return the values of an option without repetition; `kind` checks each value."""
+    """Return the values of an option without duplicates; `kind` checks each value."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ConfigError(f"{name} is {shown(values)}; it must be a list of values")
     found = tuple(dict.fromkeys(map(kind, values)))

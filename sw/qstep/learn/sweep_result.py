@@ -1,4 +1,4 @@
-"""The result of a sweep: by point and seed, and the ranking of points."""
+"""The result of a sweep, by point and seed, and the ranking of its points."""
 
 from __future__ import annotations
 
@@ -43,17 +43,18 @@ class SweepResult(Result):
     device : str
     plan : SweepPlan
     by_seed : list of list of dict
-        By point and by seed, what an agent learned, as in the report: ``greedy_return``,
-        ``greedy_success`` and ``greedy_length`` of its last policy, exact; ``optimum``, the value of the
-        optimal policy where episodes start, None if that takes too long to compute; ``near_after``, the
-        steps after which the value of its policy came within 1 % of that and stayed there, or None;
-        counters; and ``table_sha256``, the hash of its tables as little-endian int32.
+        Results of each agent by point and seed, as in the report. ``greedy_return``, ``greedy_success``
+        and ``greedy_length`` describe its last policy, exactly or, with planes, as played. ``optimum``
+        is the start value of the optimal policy, None if it takes too long to compute. ``near_after`` is
+        the number of steps after which its policy's value came within 1 % of the optimum and stayed
+        there, or None. The rest are counters, and ``table_sha256``, the hash of its tables as
+        little-endian int32.
     history : History
-        Evaluations: ``steps``; of shape (evaluations, points, seeds), ``episode_return`` is the mean
-        return, while exploring, of the episodes since the previous evaluation, NaN if none ended, and
-        ``greedy_value`` the exact discounted value of the greedy policy, NaN if it is not known.
+        Evaluations: ``steps``, and two arrays of shape (evaluations, points, seeds). ``episode_return``
+        is the mean return of exploring episodes since the previous evaluation, NaN if none ended.
+        ``greedy_value`` is the exact discounted value of the greedy policy, NaN if it is unknown.
     seconds : float
-        Time in this process, including the start of workers, and evaluations.
+        Time in this process, including worker start-up and evaluations.
     steps : int
         Steps of all agents, made in this process.
     env_kwargs : dict
@@ -71,7 +72,7 @@ class SweepResult(Result):
 
     @cached_property
     def trained(self) -> AgentsResult:
-        """The best point's first agent, learned once more on the model: bit for bit the same.
+        """The best point's first agent, trained again on the model: bit for bit the same.
 
         Raises
         ------
@@ -90,7 +91,7 @@ class SweepResult(Result):
         return result
 
     def _named(self) -> AgentsWorld:
-        """Return the world that has the name of this one."""
+        """Return the world with this result's name."""
         world = world_of_agents(self.name, self.env_kwargs)
         assert not isinstance(world, str)  # no circuit is swept
         return world
@@ -116,14 +117,14 @@ class SweepResult(Result):
 
     @cached_property
     def loss(self) -> NDArray[np.float64]:
-        """How much less than the optimum policies are worth, as a share of it, shaped as in history."""
+        """Shortfall of policies' values below the optimum, as a share of it, shaped as in history."""
         best = np.array([[agent["optimum"] for agent in row] for row in self.by_seed], np.float64)
         value = self.history["evaluations"]["greedy_value"]
         return np.maximum(0.0, best - value) / np.maximum(abs(best), _TIE)
 
     @cached_property
     def points(self) -> tuple[dict[str, Any], ...]:
-        """Points in the order of the plan, as in the report: settings, and scores over the seeds."""
+        """Points in plan order, as in the report: settings, and scores over the seeds."""
         return tuple(
             {
                 "number": number,
@@ -139,7 +140,7 @@ class SweepResult(Result):
 
     @cached_property
     def ranking(self) -> tuple[int, ...]:
-        """Points, best first: by greedy return; in a tie, the one that came near the optimum sooner."""
+        """Points, best first: by greedy return, then by how soon they came near the optimum."""
         scale = _TIE * max(1.0, *(abs(point["greedy_return"]) for point in self.points))
 
         def order(point: dict[str, Any]) -> tuple[int, float]:
@@ -150,12 +151,12 @@ class SweepResult(Result):
 
     @property
     def best(self) -> SweepPoint:
-        """The first of :attr:`ranking`."""
+        """The first point of :attr:`ranking`."""
         return self.plan.points[self.ranking[0]]
 
     @property
     def saturated(self) -> str | None:
-        """A sentence about the saturations of the point with the most; None without any."""
+        """A sentence about the point with the most saturations; None without any."""
         worst = max(self.points, key=itemgetter("saturations"))
         if not worst["saturations"]:
             return None
@@ -166,7 +167,7 @@ class SweepResult(Result):
         return f"{words} ({which}; points with saturations: {count} of {len(self.points)})"
 
     def summary(self) -> dict[str, Any]:
-        """Return the report, points best first; keys as in that of :func:`qstep.train`."""
+        """Return the report, points best first; keys as in the report of :func:`qstep.train`."""
         plan = self.plan
         return {
             "command": "sweep",
@@ -238,7 +239,7 @@ def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepResult:
-    """Return the result of a sweep from its folder; errors are those of `qstep.load`."""
+    """Load the result of a sweep from its folder; raises as `qstep.load`."""
     try:
         rows = sorted(report["points"], key=itemgetter("number"))
         points, seeds = tuple(map(SweepPoint.from_dict, rows)), tuple(report["seeds"])

@@ -1,4 +1,4 @@
-"""A :class:`~qstep.learn.sweep_result.SweepResult` for people: a table, a heat map, learning curves."""
+"""Views of a :class:`~qstep.learn.sweep_result.SweepResult`: a table, a heat map, learning curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from qstep.spec.discount import differs
 __all__ = ["draw_curves", "draw_map", "render"]
 
 _ROWS = 20
-"""Rows of the table; the rest is in the files."""
+"""Maximum rows of the table; the files have the rest."""
 
 _CURVES = 6
 _BANDS = 2
@@ -74,9 +74,9 @@ def _has_optimum(result: SweepResult, number: int) -> bool:
 
 
 def draw_map(result: SweepResult) -> Figure:
-    """Return a picture: the return, and how soon agents came near the optimum, over the two main axes.
+    """Plot the return, and how soon agents came near the optimum, against the two main axes.
 
-    If points are equal on both axes, the best one counts. Points that do not fill a grid are drawn as
+    Of points that are equal on both axes, the best is drawn. Points that do not fill a grid are drawn as
     dots.
     """
     varying = result.plan.varying
@@ -108,12 +108,12 @@ def _column(result: SweepResult, name: str) -> NDArray[np.float64]:
 
 
 def _digits(value: float, _: object = None) -> str:
-    """Return a return with three digits."""
+    """Format a return with three digits."""
     return f"{value:.3g}"
 
 
 def _short(steps: float, _: object = None) -> str:
-    """Return a number of steps with three digits."""
+    """Format a number of steps with three digits."""
     return str(EngFormatter(sep="")(float(f"{steps:.3g}")))
 
 
@@ -137,7 +137,7 @@ def _heat(
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     cells = np.full((len(rows), len(columns)), np.nan)
-    order = list(reversed(result.ranking))  # the best of the points in a cell is written last
+    order = list(reversed(result.ranking))  # the best point of a cell is written last
     cells[up[order], across[order]] = values[order]
     axes.set_facecolor(_NEVER)
     colours = "viridis" if norm is None else "viridis_r"
@@ -191,7 +191,7 @@ def _dots(
 
 
 def draw_curves(result: SweepResult) -> Figure:
-    """Return a picture: learning curves of the best points, medians over seeds.
+    """Plot learning curves of the best points, as medians over seeds.
 
     The best two have bands from the worst seed to the best.
     """

@@ -1,4 +1,4 @@
-"""A learnt table as a file: raw values, real values, and the settings that gave them.
+"""A learned table as a file: raw values, real values, and the settings that produced them.
 
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape ``Config.table_shape``),
 ``q`` (float64, the same values) and ``config`` (JSON text: the configuration, the hyperparameters or the
@@ -36,17 +36,16 @@ _ARRAYS = ("q_raw", "q", "config")
 
 @dataclass(frozen=True, slots=True)
 class TableWorld:
-    """The world in which a table was learnt.
+    """The world in which a table was learned.
 
     Attributes
     ----------
     name : str
-        As on the command line, where the run began: a file's path may be relative.
+        As given when the run began, such as on the command line; a file's path may be relative.
     states, actions : int
         The table may have more rows, which are zero.
     digest : str or None
-        :attr:`qstep.World.digest` without a limit of steps; None if the
-        world has no transition table.
+        :attr:`qstep.World.digest` without a step limit; None if the world has no transition table.
     env_kwargs : dict
         Arguments of the environment.
     """
@@ -65,7 +64,7 @@ class TableWorld:
         world: World | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return the description of a world of this size if its table is known."""
+        """Describe a world of this size; `world` is None if its table is not known."""
         digest = None if world is None else world.limited(0).digest
         return cls(name, *size, digest, dict(env_kwargs or {}))
 
@@ -79,7 +78,7 @@ def save_table(
 ) -> None:
     """Write a table; an existing file is replaced completely or not at all.
 
-    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is left out where it
+    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if it
     is not known, as after ``qstep replay``. Raises TableError if the values do not form a table of
     `config`, and FileFormatError if the file cannot be written.
     """
@@ -112,8 +111,8 @@ class SavedTable:
 def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
     """Read a table's file.
 
-    Raises FileFormatError if it is absent, damaged, not a ``.npz``, or lacks a part or has an illegal
-    one, and TableError if values are out of range, or shape or format are not those of `config`.
+    Raises FileFormatError if it is absent, damaged or not a ``.npz``, or if a part is missing or illegal.
+    Raises TableError if a value is out of range, or if shape or format differ from `config`.
     """
     if config is not None:
         checked_config(config)
@@ -164,10 +163,10 @@ def _world(path: str | Path, found: Any) -> TableWorld | None:
 
 
 def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the values whose maximum each table's greedy policy takes, int64, shape (tables, S, A).
+    """Return the action values that each table's greedy policy maximises, int64, shape (tables, S, A).
 
-    There is one table per agent, or only one; for Double Q-learning it is the sum of the two. Where
-    there are planes, the shape is (tables, T, S, A), and the policy adds the rows of all planes.
+    One table per agent, or a single table; for Double Q-learning, the sum of its two tables. With planes,
+    the shape is (tables, T, S, A), and the policy sums the rows of all planes.
     """
     rows = q_raw.astype(np.int64)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:

@@ -1,4 +1,4 @@
-"""The result of a run with a table: what the host learned on a device, or a folder gives back."""
+"""The result of a run with a table, learned on a device or loaded from a folder."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class TableResult(Result):
     Attributes
     ----------
     learned_with : Hyperparameters or sequence of AgentSettings
-        Those of the host's run, or of each agent.
+        Settings of the host's run or of each agent. With T planes, alpha is the rate of one plane:
+        :func:`qstep.train` takes T times as much.
     table : ndarray of int32, shape ``Config.table_shape``
         Raw values.
     world : TableWorld or None
-        The world that the table's file names.
+        The world named in the table's file.
     """
 
     name: str
@@ -63,15 +64,15 @@ class TableResult(Result):
 
     @cached_property
     def policy_q(self) -> NDArray[np.float64]:
-        """The values whose maximum each table's greedy policy takes, in real units.
+        """Action values that each table's greedy policy maximises, in real units.
 
-        Their shape is (tables, S, A), or (tables, T, S, A) where the policy adds the rows of T planes.
+        Their shape is (tables, S, A), or (tables, T, S, A) if the policy sums the rows of T planes.
         """
         return self.config.format.to_float(policy_table(self.config, self.table))
 
     @cached_property
     def policies(self) -> NDArray[np.int64]:
-        """The greedy action of every table and state, shape (tables, S); not where there are planes."""
+        """Greedy action of every table and state, shape (tables, S); for a single plane only."""
         chosen: NDArray[np.int64] = self.policy_q.argmax(axis=-1)
         return chosen
 
@@ -79,7 +80,7 @@ class TableResult(Result):
     def median_agent(self) -> int:
         """The agent whose greedy policy has the median value; 0 if agents share a table.
 
-        Where there are planes, no value is known, and the return of the last episodes decides.
+        With planes no value is known, so the return of the last episodes decides.
         """
         column = "episode_return" if self.tiles else "greedy_value"
         values = self.history["evaluations"].get(column, np.zeros((1, 0)))[-1]
@@ -90,19 +91,19 @@ class TableResult(Result):
 
     @property
     def _optima(self) -> Sequence[float]:
-        """The value of the optimal policy where episodes start, by agent; empty if none has one."""
+        """Start value of the optimal policy, by agent; empty if no agent has one."""
         optima: list[float] = self.report["optimum"]
         return optima
 
     @property
     def updates(self) -> int:
-        """Updates of which the report counts the saturations."""
+        """Number of updates among which the report counts saturations."""
         steps: int = self.report["steps"]
         return steps
 
     @property
     def saturations(self) -> int:
-        """Updates that did not fit the format, in the whole run of agents or this process."""
+        """Updates that did not fit the format: in the agents' whole run, or in this process (host)."""
         saturations: int = self.report["saturations"]
         return saturations
 
@@ -128,7 +129,7 @@ class TableResult(Result):
 
     @property
     def tiles(self) -> Tiles | None:
-        """The tiles that turn an observation into rows; None if the observation is a row's number."""
+        """The tiles that turn an observation into rows; None if observations are row numbers."""
         return None if self.config.acting is None else self.config.acting.tiles
 
     @cached_property
@@ -160,7 +161,7 @@ class TableResult(Result):
         return evaluate(limited(env), choose, episodes, generator, goal).columns
 
     def _files(self) -> Files:
-        """Return ``table.npz``, the learning curve and, for a map, the policy."""
+        """Return ``table.npz``, the learning curve and, with a map or tiles, the policy."""
 
         def table(path: Path) -> None:
             save_table(path, self.table, self.config, self.learned_with, self.world)
@@ -186,7 +187,7 @@ class TableResult(Result):
 
 
 def load_table_result(folder: Path, report: dict[str, Any], history: History) -> TableResult:
-    """Return the result of a run with a table from its folder; errors are those of `qstep.load`."""
+    """Load the result of a run with a table from its folder; raises as `qstep.load`."""
     saved = load_table(folder / "table.npz")
     return TableResult(
         *(report["world"], saved.config, saved.learnt_with, saved.q_raw),
@@ -204,8 +205,8 @@ def grid_named(name: str, env_kwargs: Mapping[str, Any] | None = None) -> GridMa
 def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
     """Compare a table, shape (S, A), with value iteration, as plain values.
 
-    The result says in how many of the states that the greedy policy visits its action is optimal,
-    and the mean value of the start, learned and exact. `gamma` is below 1.
+    The result has the number of states that the greedy policy visits, the number of these in which its
+    action is optimal, and the mean start value, learned and exact. `gamma` is below 1.
     """
     solution = solve(world, gamma)
     chosen = np.zeros(q.shape, np.bool_)
@@ -221,7 +222,7 @@ def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any
 
 
 def optimum_in_words(found: dict[str, Any]) -> str:
-    """Return what :func:`optimum` found as a sentence."""
+    """Return the result of :func:`optimum` as a sentence."""
     return (
         f"greedy action optimal in {found['optimal']} of the {found['visited']} states that "
         f"the greedy policy visits; value of the start {found['start_value']:.3f}, "

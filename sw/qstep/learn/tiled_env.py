@@ -1,4 +1,4 @@
-"""Any environment with real observations: the host steps it, and agents see it through tiles."""
+"""Any environment with real observations: the host steps it, and agents learn by tile coding."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from qstep.spec.tiles import MOST_ROWS, Tiles
 __all__ = ["EnvAgents", "TiledEnv"]
 
 _UNITS = 1 << 14
-"""Raw units of a number between its bounds."""
+"""Raw units between the bounds of a number."""
 
 _FAR = 1e3
-"""A bound of a space beyond this is not taken for where observations are."""
+"""A space's bounds beyond this are not taken as the range of observations."""
 
 _HASHED = 4096
-"""Rows of a plane if the product of the tiles is more than a plane holds."""
+"""Rows per plane if the product of the tiles exceeds a plane's maximum."""
 
 _TRIED_STEPS, _WIDER = 2000, 1.5
 _SEEDS = 1 << 31
@@ -40,7 +40,7 @@ _SEEDS = 1 << 31
 
 @dataclass(frozen=True)
 class TiledEnv:
-    """An environment that the host steps, for agents that see its observations through tiles.
+    """An environment that the host steps, with tile-coded observations for agents.
 
     Attributes
     ----------
@@ -63,19 +63,18 @@ class TiledEnv:
         tiles: Tiles | int | Sequence[int],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> TiledEnv:
-        """Return an environment with these tiles, or with this number for all or for each of its
-        numbers.
+        """Return an environment with these tiles, or with a count for all or for each coordinate.
 
-        Then there are 8 tilings of all numbers together, hashed into 4096 rows if there are more than
-        65536, between the bounds of the observation space or, where it has none, what 2000 random steps
-        reach, half as wide again.
+        With counts, 8 tilings cover all coordinates together, hashed into 4096 rows if they need more
+        than 65536. They lie within the bounds of the observation space. A coordinate without bounds gets
+        the range that 2000 random steps reach, widened by half.
 
         Raises
         ------
         EnvironmentSpaceError
-            The environment is unknown, or its spaces are others.
+            The environment is unknown, or its spaces do not fit.
         ConfigError
-            The tiles are for another count of numbers, or illegal.
+            The tiles are illegal, or are for another number of coordinates.
         """
         env = make_any(name, None, env_kwargs)
         space, actions = env.observation_space, env.action_space
@@ -105,13 +104,13 @@ class TiledEnv:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the name, its arguments and the tiles, 64 hexadecimal digits."""
+        """SHA-256 of the name, its arguments and the tiles, as 64 hexadecimal digits."""
         parts = self.env_id, {key: repr(self.env_kwargs[key]) for key in self.env_kwargs}
         return hashlib.sha256(json.dumps([parts, self.tiles.to_dict()]).encode()).hexdigest()
 
 
 def _bounds(env: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return where the numbers of an environment's observations are."""
+    """Return the lower and upper bounds of an environment's observations."""
     space = env.observation_space
     draw = np.random.default_rng(0)
     seen, _ = env.reset(seed=0)
@@ -129,7 +128,7 @@ def _bounds(env: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 class EnvAgents(LiveModel):
-    """Agents of the model, each in an environment of its own that this process steps.
+    """Agents of the model, each in a separate environment that this process steps.
 
     A truncated episode bootstraps, and is then abandoned. :attr:`clipped` counts observations with a
     number outside the bounds of its tiles.
@@ -156,10 +155,10 @@ class EnvAgents(LiveModel):
 
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
         super()._put_agents(states, counters)
-        self._reset_all()  # no environment can continue from a state
+        self._reset_all()  # an environment cannot resume from a state
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:  # type: ignore[override]
-        """Let the agents take turns until each has made `steps` steps."""
+        """Step the agents round-robin, `steps` times each."""
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
             raise ConfigError("trace is True; agents in a world seen through tiles leave none")

@@ -18,28 +18,28 @@ from qstep.spec.protocol import MOST_STEPS
 __all__ = ["MOST_SPEED", "Controller", "Done"]
 
 MOST_SPEED = 1_000_000
-"""Legal speeds in steps a second of each agent."""
+"""Maximum speed in steps per second per agent."""
 
-_CHUNK_SECONDS = 0.03  # about how long a call of the device takes, for which a command may wait
+_CHUNK_SECONDS = 0.03  # approximate length of a device call, for which a command may wait
 _VIEW_SECONDS = 0.1  # between two views of a playing run
-_VIEW_SHARE = 4  # pause after a view, in times of its own: a board's table comes over a serial line
+_VIEW_SHARE = 4  # pause after a view, in multiples of its time: a board's serial line is slow
 _SAMPLE_SECONDS = 1.0  # between two recent points of a playing run
 _RATE_VIEWS = 10  # views over which the rate is averaged
-_LATE_SECONDS = 0.5  # delay that a device too slow for the speed need not make up for
+_LATE_SECONDS = 0.5  # longer delays, of a device too slow for the speed, are not made up for
 
 Done = Future[View]
-"""A future that is done when its command is; its result is the view after it."""
+"""A future that is done when its command is; its result is the view after the command."""
 
 
 class Controller(Closing):
-    """Steers a run at a speed in steps a second of each agent, 0 to 1,000,000; 0 is full speed.
+    """Steers a run at 0 to 1,000,000 steps per second per agent; 0 is full speed.
 
-    Commands return at once and are executed in order, between two calls of the device. Only this
-    controller's thread may use the run from now on. A run begins paused, and its result does not depend
-    on the speed or on pauses.
+    Commands return at once and are executed in order, between device calls. From now on, only this
+    controller's thread may use the run. A run starts paused, and its result does not depend on the speed
+    or on pauses.
 
-    :attr:`view` is the latest view, and :attr:`rate` the updates a second of all agents by wall clock, 0
-    at rest. :attr:`error` is the failure of the device that ended the thread; every later command ends
+    :attr:`view` is the latest view, and :attr:`rate` the updates of all agents per second of wall-clock
+    time, 0 at rest. :attr:`error` is the device failure that ended the thread; every later command fails
     with it too.
     """
 
@@ -47,9 +47,9 @@ class Controller(Closing):
         self._run = run
         self._speed = integer("speed", speed, 0, MOST_SPEED)
         self._left, self._paced = 0, True
-        self._stepping: deque[tuple[int, Done]] = deque()  # the first is under way
+        self._stepping: deque[tuple[int, Done]] = deque()  # the first is in progress
         self._chunk = 1
-        self._call = float("inf")  # what a call takes, whatever its steps
+        self._call = float("inf")  # fixed time of a call, whatever its steps
         self._due = 0.0
         self._shown_at = self._shown_in = 0.0
         self._sampled_at = self._sampled_in = 0.0
@@ -64,29 +64,29 @@ class Controller(Closing):
 
     @property
     def playing(self) -> bool:
-        """Whether agents learn, or make the steps of :meth:`step`."""
+        """Whether agents are learning, in :meth:`play` or :meth:`step`."""
         return self._left > 0
 
     @property
     def speed(self) -> int:
-        """Steps a second of each agent while it plays; 0 is as fast as it goes."""
+        """Steps per second per agent while playing; 0 is as fast as possible."""
         return self._speed
 
     # Commands
 
     def play(self) -> Done:
-        """Let the agents learn until the next command."""
+        """Run the agents until the next command."""
         return self._do(lambda: self._go(MOST_STEPS, paced=True))
 
     def pause(self) -> Done:
-        """Stop: once this is done, no more steps are made."""
+        """Stop; once this is done, no more steps are taken."""
         return self._do(lambda: self._go(0, paced=True))
 
     def step(self, steps: int) -> Done:
-        """Let every agent make exactly `steps` steps at full speed, 1 to 2^48 - 1, then pause.
+        """Run every agent for exactly `steps` steps (1 to 2^48 - 1) at full speed, then pause.
 
-        Steps requested meanwhile follow after them. The command is done when they are made, or when
-        :meth:`play`, :meth:`pause` or :meth:`reset` has ended them early.
+        Steps requested meanwhile are queued. The command is done when its steps have been taken, or when
+        :meth:`play`, :meth:`pause` or :meth:`reset` has ended it early.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
 
@@ -98,7 +98,7 @@ class Controller(Closing):
         return self._put(begin)
 
     def reset(self) -> Done:
-        """Return to the beginning, including settings; a playing run starts again."""
+        """Return to the initial state, including settings; a playing run starts again."""
 
         def begin() -> None:
             self._go(self._left if self._paced else 0, paced=True)
@@ -107,11 +107,11 @@ class Controller(Closing):
         return self._do(begin)
 
     def configure(self, **values: float) -> Done:
-        """Continue with another `alpha`, `gamma` or `epsilon`; an illegal one is the future's error."""
+        """Change `alpha`, `gamma` or `epsilon`; an illegal value is reported by the future."""
         return self._do(lambda: self._run.configure(**values))
 
     def pace(self, speed: int) -> Done:
-        """Play at another speed; raises ConfigError if it is out of range."""
+        """Change the playing speed; raises ConfigError if it is out of range."""
         integer("speed", speed, 0, MOST_SPEED)
 
         def change() -> None:
@@ -120,7 +120,7 @@ class Controller(Closing):
         return self._do(change)
 
     def close(self) -> None:
-        """End the thread; the device stays open. Calling it twice is harmless."""
+        """End the thread; the device stays open. Repeated calls are harmless."""
         self._commands.put(None)
         self._thread.join()
 
@@ -163,7 +163,7 @@ class Controller(Closing):
             done.set_exception(self._why())
 
     def _next(self) -> tuple[Callable[[Done], None], Done] | None:
-        """Let the agents learn until there is a command; return it."""
+        """Run the agents until a command arrives; return it."""
         while True:
             wait = max(0.0, self._due - time.monotonic()) if self._left else None
             try:

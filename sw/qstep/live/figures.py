@@ -1,4 +1,4 @@
-"""The pictures of the page: the policy on its map, the table, and the curves of the agents.
+"""The pictures of the page: the policy on its map, the table, and the agents' curves.
 
 Colours of the background, the axes and the text come from the page's style sheet, light or dark.
 """
@@ -36,21 +36,21 @@ from qstep.spec.tiles import Tiles
 __all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture", "TilesPicture"]
 
 AGENT_COLOURS = Category10_10
-"""Colours of the agents, in turn."""
+"""Colours of the agents, used in turn."""
 
-_MOST_ENTRIES = 1 << 16  # of a table, which is sent to the page ten times a second
+_MOST_ENTRIES = 1 << 16  # entries of a table, which is sent to the page ten times per second
 _TILES_SIDE = 64
 _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 400
 _BAR_HEIGHT = 45
-_FIRST_STEPS = 100  # where the curves of a whole run start, just before the first point
-_FENCE = 3  # quartile ranges below the lower quartile that still get a colour (Tukey's outer fence)
-_MARK_SPACE = 0.6  # space above the curves for the texts of marks, as a share of their height
+_FIRST_STEPS = 100  # start of the axis of a whole run, just before its first point
+_FENCE = 3  # interquartile ranges below the lower quartile with a colour (Tukey's outer fence)
+_MARK_SPACE = 0.6  # space above the curves for mark texts, as a share of the curves' height
 _ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}  # lines of these texts, which must not overlap
 
 _MIDDLE = "#868e96"  # text on a light and on a dark page
-_FAR_BELOW = "#e03131"  # values far below most others, such as that of a hole
+_FAR_BELOW = "#e03131"  # values far below most others, such as a hole's
 _OPTIMUM = "#2e8b57"
 _HERE = "#ff922b"
 _MARK = "#845ef7"
@@ -88,7 +88,7 @@ def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
 
 
 class _Image:
-    """Values of shape (rows, columns) as colours, from the least to the greatest."""
+    """Values of shape (rows, columns) as colours, from lowest to highest."""
 
     def __init__(self, plot: figure, shape: tuple[int, int], **options: Any) -> None:
         self.colours = LinearColorMapper(
@@ -100,7 +100,7 @@ class _Image:
         plot.image("image", source=self._source, color_mapper=self.colours, **(box | options))
 
     def show(self, values: NDArray[np.float64], *, fenced: bool = False) -> None:
-        """Show values; if `fenced`, those far below the others do not count for the colours."""
+        """Show values; if `fenced`, outliers far below the rest do not affect the colour range."""
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
         if fenced and known.size:
@@ -154,12 +154,12 @@ class MapPicture:
         plot.scatter("x", "y", source=self._agents, size=max(4.0, min(14.0, side / 5)), **ring)
 
     def _at(self, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the cells of a kind are, x and y."""
+        """Return x and y of the cells of a kind."""
         row, column = np.nonzero(self._cells == kind)
         return column, self._rows - 1 - row
 
     def _draw_outlines(self, plot: figure) -> None:
-        """Draw the cells' outlines, which say what is known of a cell to the pointer."""
+        """Draw the cells' outlines, whose tooltips describe the cells."""
         row, column = (axis.ravel() for axis in np.indices(self._cells.shape))
         self._fixed = {
             "x": column,
@@ -190,7 +190,7 @@ class MapPicture:
         )
 
     def show(self, q: NDArray[np.float64], states: Sequence[AgentState], agent: int = 0) -> None:
-        """Show a table, shape (S, A), and the agents; that of the table has a black ring."""
+        """Show a table, shape (S, A), and the agents; the table's agent has a black ring."""
         shown = PolicyMap.of(self._grid, q)
         values = shown.values.filled(np.nan)
         self._values.show(np.flipud(values))
@@ -201,7 +201,7 @@ class MapPicture:
         self._agents.data = self._agent_columns(states, agent)
 
     def follow(self, table: figure) -> None:
-        """Outline the cell of the state at which the pointer is in the picture of the table."""
+        """Outline the cell of the state under the pointer in the table's picture."""
         here = _source("x", "y")
         line = {"line_color": _HERE, "line_width": 4}
         self.figure.rect("x", "y", 1, 1, source=here, fill_alpha=0, name="here", **line)
@@ -225,7 +225,7 @@ class MapPicture:
         at = np.array([own.state for own in states[:_MOST_DOTS] if own.begun], np.int64)
         number = np.flatnonzero(at < self._cells.size)
         at = at[number]
-        # Around the middle, so that agents in one cell can be counted.
+        # Around the centre, so that agents in the same cell can be counted.
         far = 0.3 if len(at) > 1 else 0.0
         turn = 2 * np.pi * number / max(1, len(at))
         return {
@@ -237,7 +237,7 @@ class MapPicture:
 
 
 class TablePicture:
-    """The table as a heat map, one column per state; only the first ones if there are too many."""
+    """The table as a heat map, one column per state; only the first states of a large table."""
 
     def __init__(self, states: int, actions: int) -> None:
         self._states = min(states, _MOST_ENTRIES // actions)
@@ -269,7 +269,7 @@ class TablePicture:
 
 
 class TilesPicture:
-    """The greatest sum over planes, on two numbers of the observation; the others are in the middle."""
+    """The best action's sum over planes, against two observed numbers; the rest are at mid-range."""
 
     def __init__(self, tiles: Tiles) -> None:
         self._tiles = tiles
@@ -297,7 +297,7 @@ class TilesPicture:
 
 
 class CurvePicture:
-    """A curve of each agent, their median, and the band from the worst to the best."""
+    """A curve per agent, their median, and the band from worst to best."""
 
     def __init__(self, name: str, colour: str, steps: str, height: int = 180) -> None:
         self.figure = plot = _plot(
@@ -340,9 +340,9 @@ class CurvePicture:
         *,
         whole: bool = False,
     ) -> None:
-        """Show values of shape (points, agents) and the optimum at each point, NaN for unknown ones.
+        """Plot values, shape (points, agents), and the optimum at each point; NaN if unknown.
 
-        The axis of a whole run is logarithmic, as its points are.
+        The step axis of a whole run is logarithmic, like the spacing of its points.
         """
         plot = self.figure
         band = Band.of(steps, values)

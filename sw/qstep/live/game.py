@@ -1,4 +1,4 @@
-"""An environment's own picture: extra episodes of the agents' policy, played for the page only."""
+"""An environment's own picture: extra episodes with the agents' policy, played only for the page."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SHARP = 400  # pictures with fewer columns are enlarged without blur
 
 
 class Game:
-    """An extra environment with a render mode, in which agents act as those of the run do.
+    """An extra environment with a render mode, played with the policy of the run's agents.
 
     The run is not affected: the environment, its seed and the draws of the policy are separate.
-    :attr:`picture` is HTML; :attr:`steps`, :attr:`total` (the undiscounted return) and :attr:`over` are
-    of the present episode; :attr:`fps` is how many steps per second suit the environment.
+    :attr:`picture` is HTML; :attr:`steps`, :attr:`total` (the undiscounted return) and :attr:`over`
+    describe the current episode; :attr:`fps` is the number of steps per second to show.
     """
 
     steps: int
@@ -54,9 +54,9 @@ class Game:
         env_kwargs: Mapping[str, Any] | None = None,
         tiles: Tiles | None = None,
     ) -> Game | None:
-        """Return the game of a world, as text if the package that draws it is absent.
+        """Return the game of a world, as text if its drawing package is absent.
 
-        None if it has no picture of either kind.
+        Return None if the world has neither kind of picture.
         """
         draw_offscreen()
         for mode in ("rgb_array", "ansi"):
@@ -69,10 +69,10 @@ class Game:
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
-        """Make a step, or begin the next episode a while after the last.
+        """Take a step, or start the next episode a while after the last one.
 
-        `q` is a table, shape (S, A), or planes, shape (T, S, A). An environment that fails is shown no
-        more; its picture says why.
+        `q` is a table, shape (S, A), or planes, shape (T, S, A). An environment that fails is no longer
+        shown; its picture gives the reason.
         """
         if self._failed:
             return
@@ -128,5 +128,5 @@ def _coloured(text: str) -> str:
     """Return a terminal's text as HTML, with its colours."""
     terminal = Console(file=io.StringIO(), record=True)
     terminal.print(Text.from_ansi(text), soft_wrap=True)
-    # These colours can be read on a light and on a dark page.
+    # These colours are legible on light and dark pages.
     return terminal.export_html(theme=DIMMED_MONOKAI, inline_styles=True, code_format="{code}")

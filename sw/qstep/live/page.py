@@ -33,7 +33,7 @@ from qstep.spec.tiles import Tiles
 __all__ = ["Page"]
 
 _TICK_MILLISECONDS = 100
-_GAME_SHARE = 10  # time between two steps of the game in times of a step: the page waits for it
+_GAME_SHARE = 10  # time between game steps, in multiples of a step's time: the page waits for it
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
@@ -43,9 +43,8 @@ _LOST = "document.querySelector('header span').textContent = 'The program has en
 class Page:
     """One browser's page of a run; several may be open, and all steer the same run.
 
-    `grid` is the map of the world, if it has one; otherwise `game` may be the environment's picture,
-    which the page closes. `headline` says what is learnt, and on what. `tiles` are those of the table's
-    planes, if it has several.
+    `grid` is the world's map, if it has one; otherwise `game` may be the environment's picture, which
+    the page closes. `headline` describes the run. `tiles` defines the table's planes, if it has several.
     """
 
     def __init__(
@@ -122,9 +121,9 @@ class Page:
         self._requested[name] = new
 
     def _apply_requests(self, view: View) -> None:
-        """Pass the latest request of each control on; show the controller's value where there is none.
+        """Forward each control's latest request; without one, show the controller's value.
 
-        Once per tick, since a slider sends a value for each pixel of a drag.
+        This runs once per tick, because a slider sends a value for each pixel of a drag.
         """
         present = {
             "alpha": view.settings.alpha,
@@ -137,7 +136,7 @@ class Page:
                 if not self._pending[name].done():
                     continue
                 error = self._pending.pop(name).exception()
-                refused = isinstance(error, ConfigError)  # any other has a tile
+                refused = isinstance(error, ConfigError)  # any other error has a tile
                 self._refused.update(text=html.escape(str(error)), visible=refused)
             if name in self._requested:
                 value = self._requested.pop(name)
@@ -184,7 +183,7 @@ class Page:
     def tick(self) -> None:
         """Show the controller's latest view, if it has changed."""
         controller = self._controller
-        rate, view = controller.rate, controller.view  # in this order: with 0 comes the last view
+        rate, view = controller.rate, controller.view  # this order: rate 0 has the last view
         self._play.label = "Pause" if controller.playing else "Play"
         self._apply_requests(view)
         if view is not self._shown:
@@ -233,7 +232,7 @@ class Page:
         return text
 
     def _play_game(self, game: Game, view: View) -> None:
-        """Make the game's next step when it is due, if the agents learn meanwhile."""
+        """Take the game's next step when it is due, if the agents are learning."""
         begun = time.monotonic()
         if self._controller.playing and begun >= self._due:
             q = view.q[_whole(self._agent.value, 0, len(view.q) - 1)]
@@ -293,11 +292,11 @@ def _speeds(speed: int, agents: int) -> list[tuple[str, str]]:
 
 
 def _whole(value: Any, low: int, high: int) -> int:
-    """Return what a browser has in a field of numbers, which may be empty, as one in its range."""
+    """Return the value of a number field, which may be empty, clamped to its range."""
     return low if value is None else min(max(int(value), low), high)
 
 
 def _rows(points: list[tuple[float, ...]], agents: int) -> NDArray[np.float64]:
-    """Return values as (points, agents), NaN where they are not known."""
+    """Return values of shape (points, agents), NaN if unknown."""
     rows = [values or (math.nan,) * agents for values in points]
     return np.array(rows, np.float64).reshape(-1, agents)

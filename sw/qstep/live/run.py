@@ -1,4 +1,4 @@
-"""Runs that are watched and steered while they learn: of agents on a device, or of the host."""
+"""Runs that are watched and steered while they learn; agents act on a device, or the host acts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 __all__ = ["MOST_POINTS", "Mark", "View", "Watched", "WatchedAgents", "WatchedHost"]
 
 MOST_POINTS = 120
-"""Recent points that are kept: two minutes of a run that plays."""
+"""Number of recent points kept: two minutes of a playing run."""
 
 _MOST_MARKS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A change of alpha, gamma or epsilon, and the steps of each agent before it."""
+    """A change of alpha, gamma or epsilon, and each agent's steps before it."""
 
     steps: int
     name: str
@@ -43,30 +43,30 @@ class Mark:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that is shown of a run at one moment."""
+    """A snapshot of everything that is shown of a run."""
 
-    settings: AgentSettings  # of agent 0; `configure` sets those of all
+    settings: AgentSettings  # of agent 0; `configure` sets all agents'
     states: tuple[AgentState, ...]  # empty if the host acts
     counters: tuple[AgentCounters, ...]  # if the host acts, one for all environments
-    q: NDArray[np.float64]  # whose maximum each greedy policy takes, real, (tables, S, A)
-    points: tuple[Point, ...]  # those of `qstep train`
-    recent: tuple[Point, ...]  # the last MOST_POINTS that were sampled
+    q: NDArray[np.float64]  # maximised by each greedy policy, real, (tables, S, A)
+    points: tuple[Point, ...]  # as in `qstep train`
+    recent: tuple[Point, ...]  # the last MOST_POINTS samples
     optima: tuple[float, ...]  # the optimum at each recent point, NaN if unknown
-    marks: tuple[Mark, ...]  # in the order of their steps; a drag makes one, where it ends
-    optimum: float | None  # value of the optimal policy where episodes start, if known
-    learned: float | None  # discount that is learned, where it differs from gamma
-    optimal_end: int | None  # state in which its episodes end, in a world without chance
+    marks: tuple[Mark, ...]  # in step order; a drag makes one mark, at its end
+    optimum: float | None  # value of the optimal policy at the start, if known
+    learned: float | None  # learned discount, if it differs from gamma
+    optimal_end: int | None  # state where the optimal policy ends, if deterministic
 
     @property
     def steps(self) -> int:
-        """Of each agent so far."""
+        """Steps of each agent so far."""
         return self.counters[0].steps
 
 
 class Watched(ABC):
-    """An open run, in pieces of any length, which do not affect its result.
+    """An open run, advanced in pieces of any length, which do not affect its result.
 
-    `settings` are those of the beginning, one for each agent. `world` is None without a known table; the
+    `settings` are the initial settings, one per agent. `world` is None without a known table; the
     optimum is then unknown too.
     """
 
@@ -86,15 +86,15 @@ class Watched(ABC):
 
     @abstractmethod
     def advance(self, steps: int) -> int:
-        """Make up to `steps` steps of each agent, 1 or more; return how many, 0 if the run is over.
+        """Take up to `steps` steps per agent, 1 or more; return the number taken, 0 if the run is over.
 
-        Fewer are made where a point of the curves is due.
+        Stops early at the next point of the curves.
         """
 
     def configure(self, **values: float) -> None:
-        """Continue with another `alpha`, `gamma` or constant `epsilon`.
+        """Change `alpha`, `gamma` or a constant `epsilon`.
 
-        ConfigError if a value is illegal; nothing is changed.
+        Raises ConfigError if a value is illegal; nothing is then changed.
         """
         fields: dict[str, Any] = dict(values)
         if "alpha" in values and self.config.planes > 1:
@@ -110,19 +110,19 @@ class Watched(ABC):
                 self._marks = (*marks, Mark(self._counters()[0].steps, name, value))[-_MOST_MARKS:]
 
     def _continues(self, mark: Mark, name: str) -> bool:
-        """Whether a change is part of the same drag: at most one recent point is after the mark."""
+        """Whether a change continues the drag of a mark: at most one recent point is after the mark."""
         later = [point for point in self._recent[-2:] if point.steps > mark.steps]
         return mark.name == name and len(later) < 2
 
     def reset(self) -> None:
-        """Return to the beginning: settings, seed, agents, tables and curves."""
+        """Return to the initial settings, seed, agents, tables and curves."""
         self._restart()
         self._begin()
 
     def view(self, sample: bool = False) -> View:
-        """Return the present view.
+        """Return the current view.
 
-        If `sample`, a point of the steps since the previous one is first appended to the recent ones.
+        If `sample`, first append a point for the steps since the previous one to the recent points.
         """
         counters, table, own = self._counters(), self._table(), self._settings[0]
         optimum, end = self._optimum(own.discount_for(self.config))
@@ -188,7 +188,7 @@ class Watched(ABC):
 
 
 class WatchedAgents(Watched):
-    """A run of agents on a device; this opens it, and must be its only user."""
+    """A run of agents on a device; this object opens it and must be its only user."""
 
     def __init__(self, run: AgentsRun) -> None:
         run.open(None)
@@ -220,10 +220,10 @@ class WatchedAgents(Watched):
 
 
 class WatchedHost(Watched):
-    """A run in which the host acts, without evaluations; this opens it, and must be its only user.
+    """A run in which the host acts, without evaluations; this object opens it and must be its only user.
 
-    To a viewer it is one agent, which makes the steps of all environments. The length of the plan does
-    not count, and its epsilon must be constant.
+    A viewer sees one agent, which takes the steps of all environments. The plan's length is ignored, and
+    its epsilon must be constant.
     """
 
     def __init__(self, run: HostRun) -> None:
@@ -235,14 +235,14 @@ class WatchedHost(Watched):
 
     def _begin(self) -> None:
         self._own = AgentCounters()
-        self._total = 0.0  # return of all episodes that have ended
+        self._total = 0.0  # return of all finished episodes
         self._saturations_before = self._run.device.saturations()
         self._made: list[Point] = []
         self._before, self._left = self._own, whole_piece(0)
         super()._begin()
 
     def advance(self, steps: int) -> int:
-        """As for agents; fewer are also made where the table is read, or an episode ends."""
+        """As for agents; also stops early when the table is read, or an episode ends."""
         steps = min(steps, self._left)
         columns, episodes = self._run.stretch(steps, steps)
         made = len(columns[0])
@@ -281,7 +281,7 @@ class WatchedHost(Watched):
 
 
 def _end(world: World, policy: NDArray[np.int64]) -> int | None:
-    """Return the state in which a policy's episodes end; None if they need not, or with chance."""
+    """Return the state in which a policy's episodes end; None if they may never end, or with chance."""
     if world.has_chance or len(world.start_state) > 1:
         return None
     state = int(world.start_state[0])

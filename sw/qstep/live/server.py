@@ -1,4 +1,4 @@
-"""Serves the page to browsers on this computer, to those that know its token."""
+"""Serves the page to browsers on this computer that know its token."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def serve(
     port: int,
     ready: Callable[[str], object],
 ) -> None:
-    """Serve the page of a run on 127.0.0.1 until this is interrupted, or the device fails.
+    """Serve the page of a run on 127.0.0.1 until an interrupt or a device failure.
 
-    All that is served, scripts and the websocket too, has a new random token in its path; to any other
-    request the answer is 404. Scripts come from the installed package. A port of 0 is a free one. `game`
-    makes the game that a page shows if there is no map, and `ready` gets the address when it can be
-    opened. The device's error is shown by the page, and raised at the end.
+    Every path, including scripts and the websocket, contains a new random token; any other request is
+    answered with 404. Scripts come from the installed package. Port 0 selects a free one. `game` makes
+    the game that a page shows without a map, and `ready` gets the address when it can be opened. The
+    page shows the device's error, which is raised at the end.
     """
     try:
         listener = socket.create_server((ADDRESS, port))
@@ -59,7 +59,7 @@ def serve(
     listener.setblocking(False)
     host = f"{ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    settings.resources = "server"  # whatever the environment says
+    settings.resources = "server"  # whatever the environment variables say
 
     def fill(document: Document) -> None:
         shown = None if game is None else game()
@@ -89,7 +89,7 @@ def serve(
 
 
 def _check(server: BaseServer, controller: Controller) -> None:
-    """End the server a while after the device has failed."""
+    """Stop the server a while after the device has failed."""
     if controller.error is None:
         server.io_loop.call_later(_CHECK_SECONDS, _check, server, controller)
     else:

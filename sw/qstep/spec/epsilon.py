@@ -134,6 +134,11 @@ class Epsilon:
             over = integer("epsilon over", self.over, 1, _MOST_OVER)
         if end > start:
             raise ConfigError(f"epsilon end is {end}; it must not be above epsilon start, {start}")
+        if self.kind == "constant" and end not in (0, start):
+            raise ConfigError(
+                f"epsilon end is {end}, but a constant epsilon stays at its start, {start}; give the "
+                "kind 'linear' or 'exponential'"
+            )
         assign(self, start=start, end=end, over=over)
 
     def counted(self, length: int, unit: str) -> Epsilon:

@@ -1,13 +1,13 @@
 """The networks as one vector: passes and gradients without allocating memory, and Adam.
 
-A `Stack` holds the parameters of `deep.network.modules` flat: a layer is a view of shape
-(out, in + 1) whose last column is the bias, so an optimiser step, or a copy of one network to another,
-is one operation instead of one per tensor. It holds several networks of one shape. A `Pass` runs them
-all at once, on a fixed number of samples; `Backward` writes the gradient of the first.
+A `Stack` holds the parameters of `deep.network.modules` flat: each layer is a view of shape
+(out, in + 1) with the bias in its last column. So an optimiser step, or a copy between networks, is one
+operation, not one per tensor. A stack has several networks of one shape. A `Pass` runs them all at once
+on a fixed number of samples; `Backward` writes the gradient of the first.
 
-Activations have one sample per column and a last row of ones, which the bias multiplies. With two or
-three actions the matrix library is also fast at this layout: with samples as rows, the product of a tall
-and a narrow matrix took three times as long.
+Activations have one sample per column and a last row of ones for the bias. With two or three actions
+the matrix library is also fast in this layout: with samples as rows, the product of a tall and a narrow
+matrix took three times as long.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from qstep.deep.network import modules
 __all__ = ["Adam", "Backward", "Greedy", "Pass", "Product", "Stack", "products", "through_copies"]
 
 Product: TypeAlias = Callable[..., Tensor]
-"""``product(a, b, out=c)`` writes the product of two matrices, or of stacks of them, and returns it."""
+"""``product(a, b, out=c)`` writes and returns the product of two matrices, or of two stacks of them."""
 
 
 def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
-    """Multiply whole tensors into a new one and copy it, so `a`, `b` and `out` may be any views."""
+    """Multiply contiguous copies and copy the product to `out`, so all three may be any views."""
     return out.copy_(a.contiguous() @ b.contiguous())
 
 
 def products(device: torch.device) -> tuple[Product, Product]:
-    """Return the products of two matrices, and of two stacks of them, on a device; for any views.
+    """Return a device's product functions for matrices and for stacks of matrices; for any views.
 
-    Apple's GPU goes through copies: on several versions of macOS its products of views are silently
+    On Apple's GPU they work on copies. On several versions of macOS its products of views are silently
     wrong, both with gaps in the output and with repeated elements in an input.
     """
     if device.type == "mps":
@@ -47,9 +47,9 @@ def products(device: torch.device) -> tuple[Product, Product]:
 
 
 class Stack:
-    """The parameters of N networks of one shape, or anything of their shape, such as a gradient.
+    """The parameters of N networks of one shape, or a quantity of the same shape, such as a gradient.
 
-    `flat`, float32 of shape (N, P), holds the layers in order, row by row. `layers` are views of it, of
+    `flat`, float32 of shape (N, P), contains the layers in order, row by row. `layers` are its views of
     shape (N, out, in + 1): weights, and the bias in the last column.
     """
 
@@ -70,7 +70,7 @@ class Stack:
         return Stack(self.sizes, self.flat[index : index + 1])
 
     def copy_modules(self, source: nn.Sequential) -> None:
-        """Copy the parameters of a network from :func:`modules`, of the same sizes, to every network."""
+        """Copy the parameters of a same-sized network from :func:`modules` to every network."""
         with torch.no_grad():
             for layer, linear in zip(self.layers, _linear(source), strict=True):
                 layer[:, :, :-1] = linear.weight
@@ -124,7 +124,7 @@ class Pass:
 
 
 class Backward:
-    """The gradient of the first network of a pass, over the first B of its samples, by hand."""
+    """The gradient of a pass's first network over the first B samples, coded by hand."""
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
         device = network.flat.device
@@ -160,7 +160,7 @@ class _Layer(NamedTuple):
     hidden: Tensor  # (B, in + 1), the layer's inputs
     weights: Tensor  # (in, out)
     back: Tensor  # (in, B), written: the gradient for the layer below
-    output: Tensor  # (in, B), the layer's inputs as the ReLU below returned them
+    output: Tensor  # (in, B), the layer's inputs, as the ReLU below returned them
 
 
 class Greedy:
@@ -174,16 +174,17 @@ class Greedy:
 
     def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
         self._seen.copy_(torch.from_numpy(observation))
-        # NumPy is five times as fast at this as PyTorch.
+        # NumPy does this five times as fast as PyTorch.
         best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
         return best
 
 
 class Adam:
-    """Adam for one flat vector of parameters, with the numbers of ``torch.optim.Adam(fused=True)``.
+    """Adam for one flat parameter vector, with the same numbers as ``torch.optim.Adam(fused=True)``.
 
-    That class groups many tensors and their state in each step, which takes three times as long as the
-    step of a network of 5,000 parameters. PyTorch's functional form, with one tensor of each, does not.
+    PyTorch's class groups many tensors and their state in each step, which takes three times as long as
+    the step of a network of 5,000 parameters. Its functional form, with one tensor of each kind, does
+    not.
     """
 
     def __init__(self, parameters: Tensor, gradient: Tensor) -> None:

@@ -1,8 +1,8 @@
-"""The Q-loss and its gradient, fast: the same numbers as `dqn_plain` with a fraction of the work.
+"""The Q-loss and its gradient, fast: the same numbers as in `dqn_plain`, with a fraction of the work.
 
-On networks as small as CartPole's, autograd spends most of its time allocating tensors and recording
+For networks as small as CartPole's, autograd spends most of its time allocating tensors and recording
 operations. Here s and s' go through both networks in the same matrix products, memory is allocated once,
-and the gradient is written by hand (docs/deep.md, "The Q-loss").
+and the gradient is coded by hand (docs/deep.md, "The Q-loss").
 """
 
 from __future__ import annotations
@@ -22,34 +22,33 @@ __all__ = ["QLoss"]
 
 
 class QLoss:
-    """Loss, TD errors and gradient for batches that always lie in the same memory.
+    """Loss, TD errors and gradient for batches that are always in the same memory.
 
     `networks` are the learning network and the target network, in this order. They run on their device,
-    and :meth:`load` moves the batches' observations there. The rest is computed on the host in one
-    compiled loop, which turns the networks' values into loss, TD errors and `back`, the gradient with
-    respect to the values. With `chooser` and `judge`, the values that the variant gives both roles,
+    and :meth:`load` copies the batches' observations to it. The rest is computed on the host in one
+    compiled loop, from the networks' values: loss, TD errors and `back`, the gradient with respect to
+    the values. The variant defines whose values are `chooser` and `judge`:
 
         error = reward + discount * judge[argmax chooser] - value[action]
         slope = clamp(error, -1, 1)
         loss  = sum over weight * slope * (error - slope / 2)      (smooth L1)
         back[action] = -weight * slope, 0 for the other actions    (its gradient)
 
-    `loss`, float32 of shape (K,), and `td_error`, shape (K, B), are those of each batch's last
-    :meth:`forward`; `gradient` is that of the last :meth:`backward`. A variant that does not exist
-    raises ConfigError.
+    `loss`, float32 of shape (K,), and `td_error`, shape (K, B), are set by each batch's last
+    :meth:`forward`, and `gradient` by the last :meth:`backward`. An unknown variant raises ConfigError.
     """
 
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:
         one_of("variant", variant, VARIANTS)
         online, device = networks[0], networks.flat.device
-        # On the CPU, what is on the device and on the host is one tensor: its copies do nothing.
+        # On the CPU, the device's and the host's tensor are the same one: copies do nothing.
         self._sampled = torch.from_numpy(batches.seen)
         self._seen = seen = self._sampled.to(device)
         count, rows, width = seen.shape
         size = rows // 2
         self.loss = torch.zeros(count)
         self.td_error = torch.zeros(count, size)
-        # All views are made once: making one takes as long as computing with it.
+        # All views are made once: making a view takes as long as computing with it.
         if variant == "target":  # each network has its own half
             self._pass = Pass(networks, size)
             rows_seen = seen.view(count, 2, size, width)
@@ -72,7 +71,7 @@ class QLoss:
         ]
 
     def load(self) -> None:
-        """Move the observations of the batches, which have changed, to the device."""
+        """Copy the batches' observations, which have changed, to the device."""
         self._seen.copy_(self._sampled)
 
     def forward(self, batch: int = 0) -> Tensor:
