@@ -5,6 +5,8 @@ from pathlib import Path
 
 from tb.bench import Run
 
+from qstep_fpga.netlist import parameter_options
+
 __all__ = ["is_verilog", "read_run"]
 
 
@@ -27,6 +29,6 @@ def read_run(run: Run, folder: Path) -> str:
     modules = [path.name for path in run.rtl.rglob("qs_*.sv") if path.name not in given]
     packages = [name for name in (*given, *modules) if name.endswith("_pkg.sv")]
     files = [*packages, *(name for name in (*given, *modules) if name not in packages)]
-    parameters = " ".join(f"-G {name}={value}" for name, value in run.parameters.items())
+    parameters = parameter_options(run.parameters)
     sources = " ".join(name for name in files if name.endswith((".sv", ".v")))
     return f"read_slang --threads 1 -U SYNTHESIS --top {run.top} {parameters} -I. {sources}"

@@ -22,7 +22,7 @@ from qstep_fpga import tools
 from qstep_fpga.alone import estimate
 from qstep_fpga.board import Board
 from qstep_fpga.families import FAMILIES
-from qstep_fpga.netlist import mapped, parameters, refinements, versions
+from qstep_fpga.netlist import mapped, parameter_options, refinements, versions
 from qstep_fpga.pin_wrapper import WRAPPER, around_acting
 from qstep_rtl import sources
 
@@ -51,7 +51,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
             shutil.copy(path, folder)
 
     reading = [
-        tools.reading("qs_acting", files, parameters(sizes)),
+        tools.reading("qs_acting", files, parameter_options(sizes)),
         f"read_verilog -sv {_ACTING_WRAPPER.name}",
         f"read_rtlil {WRAPPER}.il",
     ]

@@ -28,7 +28,7 @@ __all__ = [
     "files_around",
     "identity",
     "mapped",
-    "parameters",
+    "parameter_options",
     "read",
     "read_board",
     "refine",
@@ -142,7 +142,7 @@ def synthesise_lane(board: Board, config: Config) -> Path:
     sizes = {"States": config.states, "Actions": config.actions, "Width": config.format.width}
     given = {**sizes, "CoeffFraction": config.coefficient_bits, "LoopDepth": config.loop_depth}
     reading = [
-        read("qs_lane", options=parameters(given)),
+        read("qs_lane", options=parameter_options(given)),
         f"read_verilog -sv {_LANE_WRAPPER.name}",
         f"read_rtlil {WRAPPER}.il",
     ]
@@ -215,9 +215,15 @@ def refinement_sources(steps: Sequence[Refinement]) -> list[Path]:
     return [Path(inspect.getfile(inspect.unwrap(step))) for step in steps]
 
 
-def parameters(values: Mapping[str, object]) -> str:
+def parameter_options(values: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
-    return " ".join(f"-G {name}={value}" for name, value in values.items())
+
+    def literal(
+        value: object,
+    ) -> object:  # slang takes a number without a width as signed, in 32 bits
+        return f"32'd{value}" if isinstance(value, int) and value >= 1 << 31 else value
+
+    return " ".join(f"-G {name}={literal(value)}" for name, value in values.items())
 
 
 def mapped(

@@ -88,8 +88,7 @@ module qs_agent_write
   logic [Tables-1:0] here;
   logic signed [Width-1:0] reward;
   logic signed [SumBits-1:0] entry_before;
-  logic [Planes-1:0][Width-1:0]
-      entries, later_entries;  // entries: as read, in stage Read
+  logic [Planes-1:0][Width-1:0] entries, later_entries;  // entries: as read, in stage Read
   logic [qs_pkg::CoeffBits-1:0] alpha, kappa, alpha_q, kappa_q;
   logic [CoeffFraction-1:0] bias;
 

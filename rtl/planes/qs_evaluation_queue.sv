@@ -65,9 +65,7 @@ module qs_evaluation_queue
 
   localparam int unsigned Effect = queue_effect_stage(Entries);  // writes flags and rewards
   localparam int unsigned Leave = queue_stages(Entries);  // an evicted entry, and its reward
-  localparam int unsigned Room = 2 ** $clog2(
-      Leave + 3
-  );  // evicted entries, in flight included
+  localparam int unsigned Room = 2 ** $clog2(Leave + 3);  // evicted entries, in flight included
   localparam int unsigned HoldBits = $clog2(Effect + 1);
 
   if (Entries < 2 || Entries > 1024 || Entries != 2 ** IndexBits) begin : gen_bad_entries
@@ -194,8 +192,8 @@ module qs_evaluation_queue
       match_q[n] <= used_q[n] && !(request_q[0].search.demand && rewarded_q[n]) &&
           key_q[n] == request_q[0].search.key;
       if (inserts && insert_place == IndexBits'(n)) begin
-        key_q[n]   <= request_q[0].insert.key;
-        used_q[n]  <= 1'b1;
+        key_q[n] <= request_q[0].insert.key;
+        used_q[n] <= 1'b1;
         older_q[n] <= !request_q[0].insert.leaves;  // from now on younger than the entries after it
       end
     end

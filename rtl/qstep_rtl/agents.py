@@ -103,7 +103,7 @@ class Agents(Component):
     Parameters
     ----------
     config : Config
-        Must have ``acting``.
+        Must have agents (``acting``).
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
 """Node-to-node signals towards the link."""
 
 _LEAST_INDEX_BITS = 16
-"""Fewest index bits: with a data word, they make a frame long enough for the steps of a run."""
+"""Fewest index bits; with a data word, they make the frame long enough for the steps of a run."""
 
 _STOP, _RUN = 0b1100, 0b1101
 """Low bits of the frames that are not accesses."""
@@ -53,7 +53,7 @@ _STATES = ("reset", "wait", "idle", "begin", "address", "send", "done", "fetch",
 
 
 def index_mask(config: Config) -> int:
-    """Return a mask of the index bits, of 30, that any region uses.
+    """Return a mask of the 30 index bits: 1 for each bit that any region uses.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Function    :class:`CobsDecoder` undoes the stuffing, :class:`CobsEncoder` appli
 Latency     Decoder: one clock. Encoder: a block is sent when it is complete, at most 254 bytes later.
 Throughput  One byte per clock; the encoder needs one more clock per full block of 254 bytes and two more
             per frame.
-Reset       Drops all contents, including bytes that the encoder has not sent yet. The encoder then sends a
+Reset       Drops all contents, including bytes not yet sent by the encoder. The encoder then sends a
             delimiter first, so that a truncated frame does not merge with the next one.
 Hazards     The decoder cannot be stalled: each input byte yields at most one output byte.
 Invariants  A byte and the end of its frame never coincide. Every row of the encoder's ring between

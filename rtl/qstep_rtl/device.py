@@ -137,8 +137,8 @@ class ByteDevice(Component):
         connect(m, commands.session, responder.session)
         connect(m, counters.totals, responder.totals)
 
-        # Commands and the blocks that they drive. Busy may rise a clock late: a header separates the last
-        # transition or answer from a request that waits for its end.
+        # Commands and the blocks that they drive. Busy may rise a clock late: a header separates the
+        # last transition or answer from a request that waits for its end.
         core_quiet = Signal()
         core_is_quiet = Signal()
         line_quiet = Signal()

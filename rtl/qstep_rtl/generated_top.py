@@ -4,7 +4,7 @@ Function    Has the wrapped design's ports, plus `clk` and `rst` for its domain.
 Latency     The reset arrives one clock late: it is registered, to keep a late or heavily loaded
             input out of every register's logic.
 Throughput  See the design.
-Reset       Also active for one clock after power-up, without any `rst`.
+Reset       Also active for one clock after power-up, even without `rst`.
 Hazards     none
 Invariants  none
 """

@@ -37,7 +37,7 @@ class ActHandler(Component):
     Parameters
     ----------
     config : Config
-        Must have ``acting``.
+        Must have agents (``acting``).
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class ActHandler(Component):
         sending = Signal()
         begins = Signal()
         is_outside = Signal()
-        answered = Signal(ANSWER_CLOCKS)  # delays an answer by as many clocks
+        answered = Signal(ANSWER_CLOCKS)  # a shift register that delays the answer
         mine = world.valid & (world.agent == given.agent)
         m.d.comb += [
             request.data_bytes.eq(1),

@@ -59,8 +59,8 @@ class AgentsSignature(Signature):
     busy : In(1)
         A job is running, from the clock after `run` on.
     silent, silent_agent : In(1), In(4)
-        The job ended because the world did not answer an agent in time; that agent. Stable until the next
-        job.
+        The job ended because the world did not answer an agent in time; that agent. Both are stable
+        until the next job.
     """
 
     def __init__(self, lanes: int = 1) -> None:

@@ -51,10 +51,10 @@ class HandlerSignature(Signature):
         The low bits of the request's type, which distinguish known types, and its arguments. The type is
         stable from `start` until the next header arrives, the arguments until new ones arrive.
     left, spent : Out, Out(1)
-        Bytes of the payload that are left; whether none are left.
+        Number of payload bytes left; whether it is 0.
     start : Out(1)
-        Execute the request. Session, type, length and number of arguments are valid; values have not been
-        checked.
+        Execute the request. Session, type, length and number of arguments are valid; values are not
+        checked yet.
     payload : Out(stream of 8)
         Bytes after the arguments; ready only while this handler's request is executed.
     busy : In(1)

@@ -46,7 +46,7 @@ def invariant(m: Module, platform: object, holds: ValueLike, text: str) -> None:
 
 
 def unlinted(text: str, rules: Iterable[str]) -> str:
-    """Return Verilog with comments that turn off rules of Verilator's linter in it."""
+    """Return Verilog between comments that turn off lint rules of Verilator."""
     off, on = (
         "".join(f"// verilator lint_{way} {rule}\n" for rule in rules) for way in ("off", "on")
     )

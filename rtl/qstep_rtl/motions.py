@@ -55,7 +55,7 @@ class Moved(NamedTuple):
     Attributes
     ----------
     values : Outcomes
-        The coordinate in the state.
+        The coordinate itself.
     above : Outcomes
         The coordinate less the lower bound of its tiles.
     """
@@ -106,7 +106,7 @@ def exceeds(value: ValueLike, other: ValueLike) -> Value:
 
 
 def state_shapes(world: IntegerWorld) -> list[Shape]:
-    """Return the shape of each number of a state, counted from its origin; it also fits a final state."""
+    """Return the shape of each number of any state, final ones included, counted from its origin."""
     bits = {CART_POLE.env_id: (30, 30, 28, 27), MOUNTAIN_CAR.env_id: (25, 21)}
     return [signed(own) for own in bits[world.env_id]]
 
@@ -173,7 +173,7 @@ def _cart_pole(
     pushes, twists = later(m, push, 2) << 3, later(m, twist, 2) << 4
     speeds = [later(m, speed - pushes), later(m, speed + pushes)]
     turns = [later(m, turn + twists), later(m, turn - twists)]
-    # First less the lower bounds: the path through the tiles is longer.
+    # First relative to the lower bounds: the path through the tiles is longer.
     velocities = [
         [later(m, v + (swing_out >> 13), 1, _above(shapes[1], lows[1])) for v in speeds],
         [later(m, v - (rate_out >> 12), 1, _above(shapes[3], lows[3])) for v in turns],

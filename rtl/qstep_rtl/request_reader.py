@@ -59,7 +59,7 @@ class RequestReader(Component):
     payload : Out(stream of 8)
         Bytes after the arguments; for a refused request, the whole payload.
     left, spent : Out, Out(1)
-        Bytes of the payload that are left; whether none are left.
+        Number of payload bytes left; whether it is 0.
     quiet, asks_quiet : In(1), Out(1)
         Whether all earlier work had left the device a clock ago; whether that matters in the next clock.
     greet : In(1)
@@ -119,7 +119,7 @@ class RequestReader(Component):
         is_apply = Signal()
         has_arguments = Signal()
         last_argument = Signal(range(most_arguments))
-        at_last = Signal()  # `index` has reached that one; compared one byte early
+        at_last = Signal()  # `index` is at the last argument; compared one byte early
 
         m.d.comb += [
             session.seq.eq(seq),

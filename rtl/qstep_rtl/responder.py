@@ -129,9 +129,7 @@ class Responder(Component):
         }
         common = _bytes(HEADER, values) + _bytes(COMMON, values)
         fixed = list(common)
-        reports: list[
-            tuple[Request, int, int]
-        ] = []  # answers of registers only; their positions in `fixed`
+        reports: list[tuple[Request, int, int]] = []  # register-only; position in `fixed`
         for request, spec in REQUESTS.items():
             if spec.answer.sizes and spec.answer.sizes.keys() <= values.keys():
                 begin = len(fixed)

@@ -133,7 +133,7 @@ def includes() -> list[Path]:
 
 
 def generator() -> list[Path]:
-    """Return the Python files that turn a configuration into Verilog: this package and its dependencies."""
+    """Return the Python files that turn a configuration into Verilog: this package and dependencies."""
     description = (
         qstep.spec.agents,
         qstep.spec.checks,

@@ -57,7 +57,8 @@ class AccessSignature(Signature):
     check, move : Out(1)
         Start a check or a move.
     values : Out(stream of 8)
-        Values of a REWARDS or LOAD, `payload_bytes` bytes, the first one at least two clocks after `move`.
+        Values of a REWARDS or LOAD, `payload_bytes` bytes; the first comes at least two clocks after
+        `move`.
     busy : In(1)
         A check or a move is in progress.
     verdict : In(StatusCode)

@@ -1,8 +1,8 @@
 """A continuous-state world: keeps the state of each agent, and answers with its row in each plane.
 
-Function    The worlds of :mod:`qstep.spec.integer_worlds`, tile-coded by :class:`qstep.spec.tiles.Tiles`,
-            bit for bit. After each step the states after every action are computed, so that the next
-            answer only selects one.
+Function    The worlds of :mod:`qstep.spec.integer_worlds`, tile-coded as in
+            :class:`qstep.spec.tiles.Tiles`, bit for bit. After each step, the next state for every
+            action is computed, so that the next answer only selects one.
 Latency     An answer comes 3 clocks after its request. An agent's next request may come 11 clocks after
             it acts, or 12 after the host writes its state.
 Throughput  One request per clock.

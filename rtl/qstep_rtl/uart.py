@@ -125,7 +125,7 @@ class UartSender(Component):
         over = Signal(init=1)  # `timer` is 0
         # The bits after the one on the line, followed by ones.
         shifter = Signal(BITS_PER_BYTE - 1, init=-1)
-        # Bits until the line is free; after a reset one more than in a byte, because no bit is timed yet.
+        # Bits until the line is free; one more than in a byte after a reset: no bit is timed yet.
         bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
         invariant(m, platform, (bits != 0) | self.tx, "the line is low while the sender is idle")

@@ -1,7 +1,7 @@
 """The port between the agents and their world, and the module that answers at it.
 
-Function    `valid` marks an agent's request; its answer is sampled exactly three clocks later, if `ready`
-            is 1. docs/circuit-worlds.md.
+Function    `valid` marks an agent's request; its answer is sampled exactly three clocks later, if
+            `ready` is 1. docs/circuit-worlds.md.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class WorldSignature(Signature):
 class Circuit(Component):
     """The world of a configuration whose ``acting.world`` is a file.
 
-    A SystemVerilog or Verilog file contains a module with the file's name. A Python file contains a class
-    ``World``, an Amaranth component with a member ``world : In(WorldSignature(config))``, constructed
-    with the configuration.
+    A SystemVerilog or Verilog file contains a module with the file's name. A Python file contains a
+    class ``World``, an Amaranth component with a member ``world : In(WorldSignature(config))``, which is
+    constructed with the configuration.
 
     Parameters
     ----------

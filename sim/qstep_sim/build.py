@@ -115,8 +115,9 @@ def compile_library(
 
     With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
     `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
-    instead of minutes, but runs slowly. With `coverage` the library counts how often each branch is taken
-    (``qs_write_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for :func:`build`.
+    instead of minutes, but runs slowly. With `coverage` the library counts how often each branch is
+    taken (``qs_write_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for
+    :func:`build`.
     """
     return _library(
         _digest(verilog),
@@ -165,7 +166,7 @@ def _library(
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
-    # Logic that exists only for checks, such as a corrupted word if a memory row is read while it is written.
+    # Logic that exists only for checks, such as corrupting a word that is read while it is written.
     checks = ["--assert"] if assertions else ["--no-assert", "-DSYNTHESIS"]
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
     form += ["--coverage-line"] if coverage else []

@@ -24,7 +24,7 @@ _CHUNK_CLOCKS = 5000
 _OUTPUT_BYTES = 65536
 
 _OPENING_BYTES = 80
-"""Bytes of a HELLO and its answer: over a serial line, nothing reaches the device sooner after a reset."""
+"""Bytes of a HELLO and its answer: on a serial line, nothing reaches agents sooner after a reset."""
 
 
 class SimPort:
@@ -64,7 +64,8 @@ class SimPort:
         # No working device is silent for longer: clearing the table takes one clock per entry.
         self._work_clocks = 2 * config.states * config.actions + 20_000
         if config.acting:
-            # A word of the agents' memories takes a few hundred clocks, and bytes wait for their COBS block.
+            # A word of the agents' memories takes a few hundred clocks, and bytes wait until their COBS
+            # block is complete.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
         # Agents are busy for a while after a reset, and bytes reach them faster than over any line.
         opening_clocks = _OPENING_BYTES * BITS_PER_BYTE * config.link.divisor
@@ -131,14 +132,15 @@ class SimPort:
         Parameters
         ----------
         timeout : float
-            Seconds, 0 or more; 0 simulates briefly. While the device is working, these are seconds of *its*
-            clock, so a slow computer does not delay answers. While it is idle, they are wall-clock
-            seconds, as on any silent port.
+            Seconds, 0 or more; 0 simulates briefly. While the device is working, these are seconds of
+            *its* clock, so a slow computer does not make answers late. While it is idle, they are
+            wall-clock seconds, as on any silent port.
 
         Returns
         -------
         bytes
-            Bytes up to a zero byte, or all bytes received until the timeout or until the device was idle.
+            Bytes up to a zero byte, or all bytes received before the timeout or before the device was
+            idle.
 
         Raises
         ------

@@ -85,7 +85,7 @@ class _Tcp:
 
 
 def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None) -> None:
-    """Carry bytes between a device and a client until the client leaves, or is silent while another waits.
+    """Carry bytes between device and client until the client leaves, or is silent while another waits.
 
     Parameters
     ----------

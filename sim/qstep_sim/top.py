@@ -3,9 +3,9 @@
 Function    Has the wrapped device's ports, `rst`, and `tick`; each change of `tick` is one clock. The
             domain ``link`` has a clock only while the device is awake.
 Latency     The reset arrives one clock late, as in a generated file. Inputs that a simulation never
-            changes are registered, because a Verilated model evaluates logic that depends on inputs twice.
+            changes are registered, because a Verilated model evaluates logic behind inputs twice.
 Throughput  See the device.
-Reset       Also active for one clock after power-up, without any `rst`.
+Reset       Also active for one clock after power-up, even without `rst`.
 Hazards     Outputs must be sampled before `tick` changes, and must not depend combinationally on
             inputs.
 Invariants  none
@@ -46,7 +46,7 @@ class SimulatedTop(Component):
         self._device = device
         self._ports = dict(device.signature.members)
         del self._ports["awake"]
-        # Lanes with a separate clock share the link's here: the results do not depend on it.
+        # Lanes with a separate clock use the link's clock here: the results do not depend on it.
         self._has_lanes_clock = self._ports.pop(_LANES_CLOCK, None) is not None
         super().__init__({"tick": In(1), "rst": In(1), **self._ports})
 

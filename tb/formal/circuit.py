@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from qstep_fpga import tools
+from qstep_fpga.netlist import parameter_options
 from qstep_rtl.sources import source
 
 __all__ = ["circuits"]
@@ -45,7 +46,7 @@ def circuits(
         shutil.copy(path, folder)
     script = _SCRIPT.format(
         top=top,
-        parameters=" ".join(f"-G {name}={value}" for name, value in parameters.items()),
+        parameters=parameter_options(parameters),
         files=" ".join(path.name for path in files),
         memory="memory -nomap; memory_nordff" if memories else "memory",
     )

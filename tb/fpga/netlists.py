@@ -23,6 +23,7 @@ from qstep_fpga.families.base import NETLIST
 from qstep_fpga.families.ecp5.islands.synthesis import synthesise_farm
 from qstep_fpga.netlist import (
     copies_lanes,
+    parameter_options,
     read,
     refine,
     refinement_sources,
@@ -168,7 +169,7 @@ def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
         for path in (*sources.rtl_files(config), *sources.includes()):
             shutil.copy(path, folder)
 
-    given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
+    given = parameter_options(parameters)
     reading = read(top, options=given, config=config)
     if top in _WATCHED:
         reading += f"; expose {' '.join(f'{top}/w:{name}' for name in _WATCHED[top])}"

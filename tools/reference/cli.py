@@ -16,7 +16,7 @@ _BAR = "\\|"
 
 _HEAD = """# Command line
 
-After this page you know every command of `qstep` and its options; its `--help` says the
+This page lists every command of `qstep` and its options; its `--help` says the
 same. The [quick start](start.md) has examples by purpose.
 
 <!-- python -m tools.generated writes this page from the commands' help -->

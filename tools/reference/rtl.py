@@ -29,9 +29,10 @@ _FOLDERS = {
 _REGISTERS = {LANE: "registers.md#the-lane", AGENTS: "registers.md#agents"}
 _HEAD = """# Hardware modules
 
-After this page you can instantiate a module or read its source: what it computes, its timing,
-handshake, reset and hazards, and its ports. The modules are compiled in the order that
-`qstep.rtl_files` gives ([package](package.md#the-files-for-a-flow-of-your-own)).
+This page describes each module, so that you can instantiate it or read its source: what it
+computes, its timing, handshake, reset and hazards, and its ports. The modules are compiled in
+the order that `qstep.rtl_files` gives
+([package](package.md#the-files-for-a-flow-of-your-own)).
 
 <!-- python -m tools.generated writes this page from the modules' headers -->
 """

@@ -1,6 +1,6 @@
 """The agents of a configuration as a separate module, ``qstep_agents``, to connect to a bus.
 
-Function    Individual ports for those of :class:`qstep_rtl.agents.Agents`, plus clock and reset.
+Function    Has the ports of :class:`qstep_rtl.agents.Agents`, ungrouped, plus clock and reset.
 Latency     See the agents.
 Throughput  See the agents.
 Reset       Resets the agents, synchronously, while `rst` is 1.

@@ -29,7 +29,7 @@ FILES = {
     FIRST: "a first transaction, for C",
     **dict.fromkeys((HEADER, f"{CONFIG}.h"), "included by the first transaction"),
 }
-"""The files and what each of them is."""
+"""Description of each file."""
 
 _STEMS = {LANE: "qs_axi_lane", AGENTS: "qs_axi_agents"}
 _GAMMA = 0.9
@@ -55,8 +55,8 @@ def start_files(
 
 
 def _constants(config: Config) -> dict[str, int]:
-    # alpha is the greatest power of two up to a half that fits. The reward is a multiple of 1 / alpha, or
-    # 0 if none fits the format, so that the first update is exact in every rounding mode.
+    # alpha is the greatest power of two up to a half that fits. The reward is a multiple of 1 / alpha,
+    # or 0 if none fits the format, so that the first update is exact in every rounding mode.
     bits, most = config.coefficient_bits, config.format.maximum
     shift = max(1, bits - COEFFICIENT_WIDTH + 1)
     c = coefficients(2.0**-shift, _GAMMA, bits)

@@ -66,7 +66,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
         The file, replaced if it exists; its folder must exist.
     checkpoint : Checkpoint
     identity : dict of plain values
-        Describes the run; :func:`check_identity` refuses the file for any other run.
+        Describes the run; :func:`check_identity` rejects the file for any other run.
 
     Raises
     ------

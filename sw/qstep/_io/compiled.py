@@ -1,9 +1,9 @@
 """Compile functions with Numba, cached on disk and never stale.
 
 Numba caches machine code next to a function's module and reuses it while that file is unchanged,
-although constants and functions of other modules are compiled in as well. Here cached code
-also depends on the text of every module of these packages that the module imports at load time, directly
-or indirectly. If any of these files changes, the function is recompiled.
+although constants and functions of other modules are compiled in as well. Here cached code also depends
+on the text of every module of these packages that the module imports at load time, directly or
+indirectly. If any of these files changes, the function is recompiled.
 
 Numba picks the name of a new machine-code file, adds it to the function's index, and only then writes
 the file. Processes that compile the same function concurrently for different types would get each

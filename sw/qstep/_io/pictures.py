@@ -105,7 +105,8 @@ def drawing() -> Iterator[WritePictures]:
     """Start loading Matplotlib in a process; yield a function to write pictures, to be called once.
 
     It must be called inside the context. The functions that draw are sent to the process, each as a
-    `functools.partial` of a module's function. If Matplotlib is already loaded, no process is started.
+    `functools.partial` of a module-level function. No process is started if Matplotlib is already
+    loaded.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Work on many items, here, in threads, in processes or on other machines; and programs to run.
+"""Work on many items, here, in threads, in processes or on other machines; external programs.
 
 All but :class:`Here` use executors of `concurrent.futures`, and return results in any order. If a worker
 dies, its work is repeated, and finished results are kept.
@@ -164,7 +164,7 @@ class Threads(Workers):
 
 
 class Processes(Workers):
-    """Processes on this machine, for compute-bound functions of modules; items must be picklable.
+    """Processes on this machine, for compute-bound module-level functions; items must be picklable.
 
     They import the main module, so a script must start them below ``if __name__ == "__main__"``.
     """
@@ -210,7 +210,7 @@ def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end 
 
 @dataclass(frozen=True)
 class Cluster(Workers):
-    """The workers of a Dask scheduler, for functions of modules; items must be picklable.
+    """The workers of a Dask scheduler, for module-level functions; items must be picklable.
 
     If a worker dies, another one repeats its work. If all die, work continues when a new one joins.
 

@@ -54,7 +54,7 @@ class RunOptions:
 
     @classmethod
     def taken(cls, typed: dict[str, Any]) -> RunOptions:
-        """Remove these options from all those in `typed`, and return them."""
+        """Remove these options from `typed`, and return them."""
         names = {field.name for field in fields(cls)} & typed.keys()
         return cls(**{name: typed.pop(name) for name in names})
 

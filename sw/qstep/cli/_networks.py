@@ -132,7 +132,7 @@ def _typed(value: Any) -> str:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """Return the text of a docstring's Parameters section for each name, each as one line.
+    """Return the text on each name in a docstring's Parameters section, each as one line.
 
     A reference to another field becomes a reference to that field's option.
     """

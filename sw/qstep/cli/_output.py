@@ -65,7 +65,7 @@ class JsonOutput:
     file: Path | None = None
 
     def tell(self, report: Any, *words: object, indent: int | None = 2) -> None:
-        """Write plain values as JSON to the chosen place, and print `words`, the same as text.
+        """Write plain values as JSON to the chosen place, and print them as text, `words`.
 
         The file is written first; if that fails, the words are still printed.
         """

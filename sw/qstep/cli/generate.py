@@ -53,11 +53,11 @@ def command(
 ) -> None:
     """Write the complete Verilog of a configuration, and a manifest of its sources.
 
-    The folder gets two top modules to choose from, qstep_device.v with byte streams and qstep_top.v with
-    a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it gets qstep_axi.sv
-    instead, with a C header and an HTML page of its registers, an instantiation template, a bench in
-    plain Verilog, and a first transaction in C. --flat adds one self-contained file per top, such as
-    qstep_device_flat.v.
+    The folder contains two top modules to choose from, qstep_device.v with byte streams and qstep_top.v
+    with a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it contains
+    qstep_axi.sv instead, with a C header and an HTML page of its registers, an instantiation template, a
+    bench in plain Verilog, and a first transaction in C. --flat adds one self-contained file per top,
+    such as qstep_device_flat.v.
 
     --preset writes qstep_learner.sv, the SystemVerilog that it instantiates, and a bench in plain
     Verilog that compares its answers with the model's. With --cpp it writes the learner's C++ header,

@@ -52,8 +52,8 @@ def command(
     """Apply transitions to a Q-table, in order, and write the table.
 
     TRANSITIONS.npz contains arrays of equal length: state, action, reward (real), next_state and
-    terminated (bool). TABLE.npz gets q_raw (int32), q (float64) and config (JSON text). The same
-    transitions and options give the same file, byte for byte, on every device.
+    terminated (bool). TABLE.npz contains q_raw (int32), q (float64) and config (JSON text). The
+    same transitions and options give the same file, byte for byte, on every device.
 
     \b
     Examples:

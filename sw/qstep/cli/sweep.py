@@ -87,12 +87,12 @@ def command(
     """Learn WORLD with every combination of settings, and rank them.
 
     A point is one combination of settings; one agent per seed learns with it. Points are ranked by the
-    exact return of the greedy policy; ties, by how soon the policy came within 1 % of the optimum and
+    exact return of the greedy policy, and ties by how soon the policy came within 1 % of the optimum and
     stayed there. WORLD is a map, a world file, an environment with a transition table, CartPole-v1 or
     MountainCar-v0; in the last two, the greedy policies are played instead.
 
     On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
-    same algorithm and format run together. The folder gets report.json, history.json, heat_map.png,
+    same algorithm and format run together. The run writes report.json, history.json, heat_map.png,
     learning_curves.png and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any
     device. Results are bit-identical, and equal those of qstep train with --agents 1 and these settings.
 
@@ -127,7 +127,7 @@ def command(
 
 
 def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:
-    """Return the options; those that were not typed keep their defaults."""
+    """Return the options as typed; the rest keep their defaults."""
     from qstep.learn.sweep_plan import SweepOptions
 
     shares = {name: typed.pop(name) for name in FALLING.to_dict()}

@@ -135,7 +135,7 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     with real observations. Otherwise, and with --act host, the host acts and streams the transitions to
     the device.
 
-    The folder gets table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
+    The run writes table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
     map, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
     continues from the checkpoint to exactly the same result.
 

@@ -115,8 +115,8 @@ def preset_of(
     """Return an environment's preset, with the settings of its record if it has one for networks.
 
     `world` is a key of :data:`qstep.envs.catalogue.NETWORKS`, any name that
-    :func:`qstep.envs.make_any` takes, or an environment from ``gymnasium.make``, which is copied by its
-    id and arguments. `env_kwargs` are the arguments of an environment given by name. Raises
+    :func:`qstep.envs.make_any` accepts, or an environment from ``gymnasium.make``, which is copied by
+    its id and arguments. `env_kwargs` are the arguments of an environment given by name. Raises
     EnvironmentSpaceError or ConfigError if the environment cannot be made.
     """
     if not isinstance(world, str):

@@ -221,7 +221,7 @@ class SacConfig(NetworkConfig):
         Updates after each step of all environments, 1 or more. With N environments there are
         ``gradient_steps / N`` updates per step.
     buffer_size : int
-        Transitions in the replay memory, which never exceeds the length of the run.
+        Transitions in the replay memory; no more are allocated than the run has steps.
     learning_starts : int
         Steps with random actions before the first update, at least `batch_size`.
     action_hold : int

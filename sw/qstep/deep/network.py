@@ -96,7 +96,7 @@ class Spaces:
         return best
 
     def check_fits(self, envs: Envs) -> None:
-        """Raise EnvironmentSpaceError unless environments have as many inputs and actions."""
+        """Raise EnvironmentSpaceError unless environments have the same input and action counts."""
         other = type(self)(envs.single_observation_space, envs.single_action_space)
         if (other.inputs, other.actions) != (self.inputs, self.actions):
             found, wanted = (f"{seen} and {acts}" for seen, acts in (other._both, self._both))
@@ -228,7 +228,7 @@ def spaces_of(observation: Space[Any], action: Space[Any]) -> Spaces:
 def modules(
     sizes: Sequence[int], seed: int, normalise: bool = False, squash: bool = False
 ) -> nn.Sequential:
-    """Make linear layers with ReLU between them, initialised as PyTorch does.
+    """Make linear layers with ReLUs between them, initialised as in PyTorch.
 
     `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
     hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global

@@ -48,7 +48,7 @@ class NetworkResult(Result):
     report: dict[str, Any]
 
     def act(self, observation: Any) -> Any:
-        """Return the greedy action for an observation: an int, or an array of a Box of actions."""
+        """Return the greedy action for an observation: an int, or an array for a Box of actions."""
         action = greedy(self.network, self._spaces)(self._spaces.checked(observation))[0]
         return action if action.ndim else int(action)
 

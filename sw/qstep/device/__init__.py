@@ -52,20 +52,19 @@ def open_device(url: str, config: Config) -> Device:
     Parameters
     ----------
     url : str
-        ``model:`` is the golden model; ``sim:`` the simulated hardware, ``sim:uart`` the same with its
-        serial line simulated too; ``serial:PORT`` a board, a pty or a socket, where PORT is
-        /dev/ttyUSB1, COM3 or socket://HOST:PORT. ``?baud=N`` gives the device's present rate if that is
-        not ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, gives the build that it
-        must be: the 16 hexadecimal digits in the report of a bitstream. A colon at the end may be left
-        out.
+        ``model:`` is the golden model, ``sim:`` the simulated hardware; ``sim:uart`` also simulates its
+        serial line. ``serial:PORT`` is a board, a pty or a socket, where PORT is /dev/ttyUSB1, COM3 or
+        socket://HOST:PORT. ``?baud=N`` gives the device's current rate if it is not
+        ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, requires that build: ID is
+        the 16 hexadecimal digits in a bitstream's report. A trailing colon may be omitted.
     config : Config
-        The configuration that the device is, or must be, built from; its ``acting`` is None.
+        The configuration from which the device is, or must have been, built; its ``acting`` is None.
 
     Returns
     -------
     Device
         Ready to use, with the hyperparameters of :meth:`Hyperparameters.first_for`. A model or a
-        simulation starts with a table of zeros, a board with its present table.
+        simulation starts with a table of zeros, a board with its current table.
 
     Raises
     ------
@@ -73,7 +72,7 @@ def open_device(url: str, config: Config) -> Device:
         The name, its rate, build or socket is malformed, or `config` is not a Config or
         has agents.
     DeviceError
-        The device cannot be reached, or is not built from `config`.
+        The device cannot be reached, or was not built from `config`.
     ToolMissingError
         The simulator is not installed.
 
@@ -108,19 +107,19 @@ def open_agents(
 ) -> AgentsDevice:
     """Open a device with agents by name; its tables are 0, and no agent has begun.
 
-    `world` is a limit of steps, 0 for none, where the world is a circuit or at pins, which only hardware
-    has. Raises as :class:`~qstep.golden.contract.Agents` and :func:`open_device` do, before anything is
-    opened where the configuration and the settings suffice to tell.
+    `world` is a step limit, 0 for none, if the world is a circuit or at pins, which only hardware
+    supports. Raises as :class:`~qstep.golden.contract.Agents` and :func:`open_device` do. Errors in the
+    configuration or the settings alone are raised before anything is opened.
 
     Warns
     -----
     PrecisionWarning
-        The discount that is learned differs from gamma (:mod:`qstep.spec.discount`).
+        The learned discount differs from gamma (:mod:`qstep.spec.discount`).
     """
     _check_agents(config, settings)
     if is_model(url):
         model = _agents_model(url, config, world, settings)
-        model.run(0)  # loads the machine code now, not in the first step
+        model.run(0)  # load the machine code now, not in the first step
         return model
     from qstep.device.agents import LinkAgents
 
@@ -148,7 +147,7 @@ def _agents_model(
 
 
 def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
-    """Open a device by name whose world is the caller; its tables are 0, and no agent has begun.
+    """Open a device by name, with the caller as its world; its tables are 0, and no agent has begun.
 
     Parameters
     ----------
@@ -162,9 +161,9 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     Raises
     ------
     ConfigError
-        The name has none of these forms, the world of `config` is not live, `settings` are for another
-        number of agents, hardware has no room for them, alpha does not fit the coefficients, or gamma
-        would be learned as 0 or 1.
+        The name is malformed, the world of `config` is not live, `settings` has the wrong length, the
+        agents do not fit in hardware, alpha does not fit the coefficients, or gamma would be learned as
+        0 or 1.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
 
@@ -192,7 +191,7 @@ def _check_agents(config: Config, settings: Sequence[AgentSettings]) -> None:
 
 
 def is_model(url: str) -> bool:
-    """Whether a name is that of the model; raises ConfigError if it is not text."""
+    """Whether a name means the model; raises ConfigError if it is not a string."""
     if not isinstance(url, str):
         raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
     return url.removesuffix(":") == "model"
@@ -229,7 +228,7 @@ def _is_socket(port: str) -> bool:
 
 
 def _options(url: str, text: str) -> dict[str, str]:
-    """Return the values of ``?baud=N&build=ID``, checked."""
+    """Return the checked values of ``?baud=N&build=ID``."""
     options = dict(re.findall(r"[?&](\w+)=([^?&]*)", text))
     for name, value in options.items():
         pattern, form = _OPTIONS[name]

@@ -60,20 +60,20 @@ _POLL_SECONDS = 0.001
 _STUCK_SECONDS = 2.0
 _STUCK_POLLS = 20
 _SLOWDOWN = 30
-"""Patience with a simulation, whose world has its deadline in clocks."""
+"""Slowdown allowed for a simulation, because a world's deadline counts clocks."""
 _RUNS = 1
 _MOST_LIMIT = (1 << 16) - 1
 _WORD_SECONDS = 400 / 1_000_000
-"""Longest time of a word, at the slowest clock that deadlines assume."""
+"""Longest time per word, at the slowest clock that deadlines assume."""
 _LANE_SECONDS = 10 / 1_000_000
-"""Additional time for each lane of a chain."""
+"""Additional time per lane of a chain."""
 
 
 class LinkAgents(Driver, Agents):
-    """The driver of agents: same contract as :class:`qstep.golden.agents.ActingModel`.
+    """The agents' driver, with the same contract as :class:`qstep.golden.agents.ActingModel`.
 
-    Opening ends a job that an earlier host left, loads the world, puts every agent before its first step
-    and sets every table to 0.
+    Opening ends any job that an earlier host left running, loads the world, returns every agent to the
+    state before its first step, and sets every table to 0.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class LinkAgents(Driver, Agents):
         )
 
     def _world_loads(self) -> list[Access]:
-        """Return the writes that load a world, or only its limit of steps."""
+        """Return the writes that load a world, or only its step limit."""
         acting = self._acting
         if isinstance(self.world, WorldTable):
             if not acting.is_table:
@@ -126,7 +126,7 @@ class LinkAgents(Driver, Agents):
         return [limit_write(self._limit)]
 
     def _check_tiled(self, world: TiledWorld) -> None:
-        """Raise ConfigError unless the device was built with this world, up to its limit of steps."""
+        """Raise ConfigError unless the device was built with this world; the step limit may differ."""
         acting, given = self._acting, world.world
         if not acting.is_tiled:
             raise ConfigError(f"world is {given.env_id}; the device's is {acting.world!r}")
@@ -141,19 +141,19 @@ class LinkAgents(Driver, Agents):
     # Jobs
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Let every agent make `steps` steps, and return when all are made.
+        """Run every agent for `steps` steps, and return when all are done.
 
         An interruption, such as Ctrl-C, ends the job after the current steps.
 
         Raises
         ------
         DeadlineError
-            The agents make no more steps.
+            The agents have stopped making steps.
         WorldSilentError
             A world that is a circuit did not answer in time, which ended the job.
         SessionLostError
-            The device was reset, which ended the job, or another host has it. After :meth:`reconnect`
-            :attr:`counters` say how many steps were made.
+            The device was reset, which ended the job, or another host has taken it over. After
+            :meth:`reconnect`, :attr:`counters` tells how many steps were made.
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
@@ -173,9 +173,9 @@ class LinkAgents(Driver, Agents):
         return None
 
     def start(self, steps: int) -> None:
-        """Start a job of `steps` steps of every agent without waiting for its end.
+        """Start a job of `steps` steps per agent; do not wait for it to end.
 
-        Raises RefusedError if a job is already running; it continues.
+        Raises RefusedError if a job is already running; that job continues.
         """
         steps = integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
         if self._acting.is_live:
@@ -183,13 +183,13 @@ class LinkAgents(Driver, Agents):
         self._command(Request.RUN, self._arguments[Request.RUN].pack(steps))
 
     def stop(self) -> None:
-        """End the job, if one runs, after the current steps; return when it has ended."""
+        """End the job, if one is running, after the current steps; return when it has ended."""
         self._command(Request.STOP)
         self._await_end()
 
     @property
     def running(self) -> bool:
-        """A job runs."""
+        """Whether a job is running."""
         return self._job() == _RUNS
 
     def _job(self) -> int:
@@ -197,11 +197,11 @@ class LinkAgents(Driver, Agents):
         return job
 
     def _await_end(self) -> int:
-        """Wait until no job runs, and return how the last one ended."""
+        """Wait until no job is running, and return how the last one ended."""
         made: list[int] = []
         polls, since = 0, time.monotonic()
         while (job := self._job()) == _RUNS:
-            # All agents make their steps in turns, so one of them shows whether there is progress.
+            # The agents step round-robin, so one of them shows whether there is progress.
             steps = self._fetch(0, Region.COUNTERS, range(COUNTERS["steps"]))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
@@ -217,7 +217,7 @@ class LinkAgents(Driver, Agents):
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The counters of the agents, each of one moment; readable while a job runs."""
+        """The agents' counters, consistent per agent; readable while a job is running."""
         return [
             counters_from(slot, self._words(lane, Region.COUNTERS, slot, _COUNTER_WORDS))
             for lane, slot in self._places()
@@ -240,7 +240,7 @@ class LinkAgents(Driver, Agents):
             self._store(lane, [Access(Region.TABLE, index, word) for index, word in entries])
 
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
-        self._store(ALL_LANES, [limit_write(self._limit)])  # a reset loses it
+        self._store(ALL_LANES, [limit_write(self._limit)])  # lost in a reset
         writes: dict[int, list[Access]] = defaultdict(list)
         tiled = self.world if isinstance(self.world, TiledWorld) else None
         for number, (lane, at) in enumerate(self._places()):
@@ -259,11 +259,11 @@ class LinkAgents(Driver, Agents):
     # Words
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return the lane of each agent, and the agent's number there."""
+        """Return the lane of each agent, and the agent's number in it."""
         return [divmod(number, self.config.lane_agents) for number in range(len(self.settings))]
 
     def _entries(self) -> list[int]:
-        """Return the indexes of the values of a lane's tables, in the order of :attr:`table`."""
+        """Return the indexes of a lane's table values, in the order of :attr:`table`."""
         acting = self._acting
         owners = 1 if acting.shared_table else self.config.lane_agents
         return [

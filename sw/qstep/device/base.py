@@ -1,4 +1,4 @@
-"""The interface that every device has, whether it is the model, a simulation or a board."""
+"""The interface of every device: the model, a simulation or a board."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Counters of a device's hardware since its reset; a model has none.
+    """Hardware counters of a device since its reset; a model has none.
 
     Attributes
     ----------
     offered_clocks : int
         Clocks in which the lane was offered a transition.
     accepted : int
-        Transitions that it accepted; ``accepted / offered_clocks`` is the lane's updates per clock.
+        Transitions that the lane accepted; ``accepted / offered_clocks`` is its updates per clock.
     held : int
-        Clocks in which it held an offered transition back because of a hazard.
+        Clocks in which a hazard stalled an offered transition.
     forwarded : int
         Transitions that took at least one operand from a result in flight.
     saturated : int
         Updates whose result was clipped to the format.
     frame_errors : int
-        Frames that were dropped: bad CRC, length, overflow.
+        Dropped frames: bad CRC, bad length, or overflow.
     refused : int
-        Commands refused: gap in the sequence, unknown type, value out of range.
+        Refused commands: sequence gap, unknown type, or value out of range.
     """
 
     offered_clocks: int
@@ -68,7 +68,7 @@ class Counters:
 
 
 class Device(Closing):
-    """A Q-table and the update that learns it.
+    """A Q-table and its learning update.
 
     A device is a context manager. Every method checks its arguments before anything is applied and
     raises a :class:`~qstep.errors.QStepError` that names the value.
@@ -90,7 +90,7 @@ class Device(Closing):
 
     @abstractmethod
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace the table by raw values of shape (S, A); raise TableError if they do not fit."""
+        """Replace the table with raw values of shape (S, A); raise TableError if they do not fit."""
 
     @abstractmethod
     def apply(self, transitions: Transitions) -> None:
@@ -99,9 +99,9 @@ class Device(Closing):
         Raises
         ------
         TransitionError
-            The transitions are for tables of another type; nothing has been applied.
+            The transitions are for another table type; nothing has been applied.
         DeviceError
-            The device failed; ``applied`` says how many of these transitions are known to be applied.
+            The device failed; ``applied`` says how many of these transitions were certainly applied.
         """
 
     @abstractmethod
@@ -117,7 +117,7 @@ class Device(Closing):
         """Return the hardware's counters, or None for a model."""
 
     def saturations(self) -> int:
-        """Return how many updates since the device's reset had a result that did not fit the format."""
+        """Return the number of updates since the device's reset whose result did not fit the format."""
         counters = self.counters()
         return 0 if counters is None else counters.saturated
 

@@ -1,4 +1,4 @@
-"""A device at the other end of a link: a board, or a simulation of one. The bytes are the same."""
+"""A device at the other end of a link: a board, or a simulation of one. Both exchange the same bytes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _BATCH_PER_BYTE = 16
 """Transitions to encode at a time, per byte of payload: about fifty frames."""
 
 _SLOWEST_CLOCK_HZ = 1_000_000
-"""The clock that deadlines assume for requests that take many clocks."""
+"""Clock rate that deadlines assume for requests that take many clocks."""
 
 
 class LinkDevice(Driver, Device):
     """The driver of a device without agents.
 
     Opening sets the hyperparameters to :meth:`Hyperparameters.first_for`. The table and the count of
-    applied transitions stay, and so does the rounding noise of a device that has applied any, so that an
-    interrupted run can be resumed; :meth:`configure` restarts the noise, :meth:`clear` and :meth:`load`
-    set the table. If the device does not answer, a break brings it, and the port, to the line rate of
+    applied transitions are kept, and so is the rounding noise if any have been applied, so that an
+    interrupted run can be resumed. :meth:`configure` restarts the noise; :meth:`clear` and :meth:`load`
+    set the table. If the device does not answer, a break returns it and the port to the line rate of
     `config`.
     """
 
@@ -53,7 +53,7 @@ class LinkDevice(Driver, Device):
         super().__init__(port, config, patience, build)
 
     def reconnect(self) -> None:
-        """Open a new session after an error; as on opening, the device's contents stay."""
+        """Open a new session after an error; as on opening, the device's contents are kept."""
         self._rewards.clear()
         super().reconnect()
         hyper = Hyperparameters.first_for(self.config)
@@ -83,7 +83,7 @@ class LinkDevice(Driver, Device):
     def set_baud(self, baud: int) -> None:
         """Change the line rate of device and port, and check that they still communicate.
 
-        Raises ConfigError if the device's clock cannot make this rate to within 2 %.
+        Raises ConfigError if the device's clock cannot generate this rate to within 2 %.
         """
         if not isinstance(self._port, RatedPort):
             raise LinkError(f"baud is {shown(baud)}, but this port has no line rate")
@@ -127,7 +127,7 @@ class LinkDevice(Driver, Device):
         rest = checked_transitions(self.config, transitions)
         before, began = self._session.applied, time.monotonic()
         try:
-            while True:  # also for no transitions: this loads the compiled code
+            while True:  # also without transitions, to load the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
                 self._send(rest[:count])
                 if len(rest) <= count:
@@ -135,7 +135,7 @@ class LinkDevice(Driver, Device):
                 rest = rest[count:]
             self._session.drain()
         except BaseException as error:
-            # It is not known whether the codes of this batch have reached the device.
+            # The codes of this batch may or may not have reached the device.
             self._rewards.clear()
             if isinstance(error, DeviceError):
                 error.applied = self._session.applied - before
@@ -165,7 +165,7 @@ class LinkDevice(Driver, Device):
             self._session.send(Request.REWARDS, place.pack(start) + values)
 
     def _parts(self, first: int, end: int, header_bytes: int) -> Iterator[tuple[int, int]]:
-        """Cut a range of values into parts, each of which fits one payload at the moment."""
+        """Split a range of values into parts that each fit the current payload limit."""
         while first < end:
             count = (self._session.limit - header_bytes) // self.config.value_bytes
             yield first, min(first + count, end)

@@ -1,4 +1,4 @@
-"""Live worlds: the caller is the world; it reports the outcome of each action and gets the next one."""
+"""Live worlds: the caller is the world; it reports each action's outcome and gets the next action."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LiveDevice(Agents):
         Parameters
         ----------
         state : int, or sequence of int, length T
-            0..S-1: a row, or with several planes the row in each.
+            0..S-1: a row or, with several planes, one row per plane.
         agent : int
             0..P-1.
 
@@ -59,7 +59,7 @@ class LiveDevice(Agents):
         reward : float
             In real units; rounded to the nearest multiple of 2^-F.
         next_state : int, or sequence of int, length T
-            As for :meth:`begin`. If the episode terminated, the start state of the next one.
+            As for :meth:`begin`. After termination, the start state of the next episode.
         terminated : bool
         agent : int
             0..P-1.
@@ -83,7 +83,7 @@ class LiveDevice(Agents):
         return self._answer(Answer(int(raw), place, bool(terminated)), agent)
 
     def _rows(self, name: str, given: int | Sequence[int]) -> Any:
-        """Return a checked row, or the tuple of the row in each plane."""
+        """Return a checked row, or a checked tuple of one row per plane."""
         planes, most = self.config.planes, self.config.states - 1
         if planes == 1:
             return integer(name, given, 0, most)
@@ -103,7 +103,7 @@ class LiveDevice(Agents):
 
     @abstractmethod
     def _answer(self, answer: Answer, agent: int) -> int:
-        """Report the outcome of an action, which has been checked."""
+        """Report a checked outcome of an action."""
 
 
 def check_live(config: Config) -> None:
@@ -131,7 +131,7 @@ class _Reported:
 
 
 class LiveModel(LiveDevice, ActingModel):
-    """The model of a live world, which is the definition of :class:`LiveDevice`."""
+    """The model of a live world, which defines the behaviour of :class:`LiveDevice`."""
 
     def __init__(self, config: Config, settings: Sequence[AgentSettings]) -> None:
         check_live(config)
@@ -153,7 +153,7 @@ class LiveModel(LiveDevice, ActingModel):
 
 
 class LinkLive(LinkAgents, LiveDevice):
-    """The driver of a live world: same contract as :class:`LiveModel`."""
+    """The driver of a live world, with the same contract as :class:`LiveModel`."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class LinkLive(LinkAgents, LiveDevice):
         return self._begun[agent]
 
     def _begin_in(self, state: Any, agent: int) -> int:
-        # A draw for a step that was not made is used for this.
+        # A pending draw, for a step that was not made, is used here.
         self._store(0, [begin_write(agent, self._context(0, agent))])
         self._begun[agent] = True
         return self._acted(Request.BEGIN, agent, *rows_of(state))
@@ -186,7 +186,7 @@ class LinkLive(LinkAgents, LiveDevice):
         (action,) = ANSWERS[kind].unpack(self._ask(kind, payload))
         return action
 
-    # On the device every agent has a state: one that has not begun would begin as soon as another acts.
+    # On the device every agent has begun, because it would otherwise begin as soon as another acts.
 
     @property
     def states(self) -> list[AgentState]:

@@ -63,7 +63,7 @@ class ModelDevice(Device):
         return Status(self._applied, self._digest, self._model.noise)
 
     def counters(self) -> None:
-        """Return None: there is no hardware to count."""
+        """Return None: a model has no hardware counters."""
 
     def saturations(self) -> int:
         return self._model.saturations

@@ -1,6 +1,6 @@
 """Accesses to a lane with agents: the words to write, and the meaning of the words read.
 
-An access is (region, index, data), as the bus of ``qs_acting`` takes it, of
+An access is (region, index, data), as on the bus of ``qs_acting``, with the indexes of
 ``qstep.spec.memory_map``.
 """
 
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 HOLDS = INDEX[Region.COUNTERS].pack(holds=1)
-"""Index, in the counters' region, of the number of held slots of a shared table, modulo 2^32."""
+"""Index, in the counters' region, of a shared table's number of held slots, modulo 2^32."""
 
 _SPLIT_BITS = DRAW_BITS + 1
 _WORD_MASK = (1 << WORD_BITS) - 1
@@ -70,7 +70,7 @@ Read = Callable[[int, int], int]
 
 
 class Access(NamedTuple):
-    """A write: region, index in it, data of 32 bits."""
+    """A write: region, index within it, 32 bits of data."""
 
     region: Region
     place: int
@@ -78,7 +78,7 @@ class Access(NamedTuple):
 
 
 def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list[Access]:
-    """Return the writes of an agent's settings; its seed and first epsilon are part of its state."""
+    """Return the writes that set an agent's settings; seed and first epsilon are part of its state."""
     coefficients, code = settings.coefficients_for(config), settings.epsilon.code
     return [
         _write(RATES, agent, alpha=coefficients.alpha, kappa=coefficients.kappa),
@@ -91,7 +91,7 @@ def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list
 def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = None) -> list[Access]:
     """Return the writes that put an agent into a state.
 
-    `rows` is its row in each plane where the world is seen through tiles; otherwise its state is.
+    `rows` gives its row in each plane in a tile-coded world; otherwise its state does.
     """
     numbers = () if rows is None else state.state
     rows = rows or rows_of(state.state)
@@ -109,7 +109,7 @@ def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = Non
             )
             for index, row in zip(row_indexes(agent, len(rows)), rows, strict=True)
         ),
-        # The last number puts the agent there.
+        # Writing the last number moves the agent there.
         *(
             Access(Region.WORLD, NUMBERS.pack(word=word, agent=agent), number & _WORD_MASK)
             for word, number in enumerate(numbers)
@@ -118,7 +118,7 @@ def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = Non
 
 
 def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
-    """Return the writes that set an agent's epsilon to that of a state, and nothing else."""
+    """Return the writes that set only an agent's epsilon, to its value in a state."""
     return [
         _write(EPSILON, agent, epsilon=state.epsilon),
         _write(COUNTS, agent, steps=state.episode_steps, count=state.epsilon_count),
@@ -128,7 +128,7 @@ def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
 def state_from(agent: int, read: Read) -> AgentState:
     """Read the state of an agent; with several planes, `state` is its row in the first one.
 
-    An agent that waits for its world has already drawn for the pending step: its word is the
+    An agent that waits for its world has already drawn for the pending step, so its word is the
     previous one.
     """
     low, high, epsilon, counts, place = (
@@ -148,31 +148,31 @@ def state_from(agent: int, read: Read) -> AgentState:
 
 
 def rows_of(state: Any) -> tuple[int, ...]:
-    """Return the row in each plane of an agent whose state is a row, or a tuple of them."""
+    """Return an agent's row in each plane; its state is a row or a tuple of rows."""
     return state if isinstance(state, tuple) else (state,)
 
 
 def row_indexes(agent: int, planes: int) -> list[int]:
-    """Return the indexes of the words ``PLACE`` of an agent, which hold its row in each plane."""
+    """Return the indexes of an agent's ``PLACE`` words, which contain its row in each plane."""
     place = INDEX[PLACE.region]
     return [place.pack(word=PLACE.number, agent=agent, plane=plane) for plane in range(planes)]
 
 
 def numbers_from(agent: int, count: int, read: Read) -> tuple[int, ...]:
-    """Read the numbers of the state of an agent whose world is seen through tiles."""
+    """Read the numbers of an agent's state in a tile-coded world."""
     indexes = (NUMBERS.pack(word=word, agent=agent) for word in range(count))
     words = (read(Region.WORLD, index) for index in indexes)
     return tuple(word - (word >> (WORD_BITS - 1) << WORD_BITS) for word in words)
 
 
 def begin_write(agent: int, read: Read) -> Access:
-    """Return the writes that make an agent draw a start state next, with any pending draw."""
+    """Return the write that makes an agent draw a start state next, using any pending draw."""
     place = PLACE.unpack(read(PLACE.region, _index(PLACE, agent)))
     return _write(PLACE, agent, drawn=place["drawn"])
 
 
 def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
-    """Return the writes of an agent's counters, which are undefined before the first run."""
+    """Return the writes that set an agent's counters, which are undefined before the first run."""
     region, words = Region.COUNTERS, []
     for name, length in COUNTERS.items():
         value = getattr(counters, name)
@@ -182,7 +182,7 @@ def counters_writes(agent: int, counters: AgentCounters) -> list[Access]:
 
 
 def counters_from(agent: int, read: Read) -> AgentCounters:
-    """Read the counters of an agent, all of the same moment."""
+    """Read an agent's counters, all sampled at the same moment."""
     numbers = range(sum(COUNTERS.values()))
     region = Region.COUNTERS
     words = iter([read(region, INDEX[region].pack(word=n, agent=agent)) for n in numbers])
@@ -195,14 +195,14 @@ def counters_from(agent: int, read: Read) -> AgentCounters:
 
 
 def table_index(agent: int, table: int, state: int, action: int) -> int:
-    """Return the index of a table's value; `table` is that of Double Q-learning, or the plane."""
+    """Return the index of a table's value; `table` is the table of Double Q-learning, or the plane."""
     return INDEX[Region.TABLE].pack(action=action, state=state, agent=agent, table_number=table)
 
 
 def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
-    """Yield the writes that load a world, its start states and its limit of steps.
+    """Yield the writes that load a world, its start states and its step limit.
 
-    Raises ConfigError if a single slot has two outcomes, for which the hardware has no room.
+    Raises ConfigError if a single slot has two outcomes, which the hardware cannot store.
     """
     acting = config.acting
     if acting is None:
@@ -231,7 +231,7 @@ def world_writes(config: Config, world: WorldTable) -> Iterator[Access]:
 
 
 def limit_write(max_episode_steps: int) -> Access:
-    """Return the writes of the limit of steps of an episode, 0 for none."""
+    """Return the write that sets the step limit of an episode, 0 for none."""
     if max_episode_steps:
         return _write(LIMIT, 0, last_steps=max_episode_steps - 1, limits=1)
     return _write(LIMIT, 0)
@@ -280,7 +280,7 @@ class Words(NamedTuple):
 def words_from(indexes: Sequence[int], at: int, most: int) -> Words:
     """Return the words, starting at position `at` of the given indexes, that fit one request.
 
-    The indexes are of one region, in the order in which to move them; at most `most` words fit.
+    The indexes are in one region, in transfer order; at most `most` words fit.
 
     Examples
     --------

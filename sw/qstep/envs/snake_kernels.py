@@ -179,7 +179,7 @@ def row(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe(snakes, i, shown):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and as many features as fit."""
+    """Write the observation of game `i`: the state, and all features that fit."""
     state, features = shown
     seen = row(snakes, i)
     state[i] = seen

@@ -148,7 +148,7 @@ class GymActor(Actor):
 class VectorActor(Actor):
     """N environments of one kind, stepped round-robin with one table.
 
-    Environment 0 makes the first step. Episodes are counted in the order in which they end, and a step's
+    Environment 0 steps first. Episodes are counted in the order in which they end, and a step's
     epsilon depends on the number of episodes that ended before it. Environment i draws from generator
     ``seed + i``, as in the vector environments. The policy has one generator: a step draws
     ``below(2^31)``, explores if the draw is below epsilon * 2^31, and if so draws its action.

@@ -79,7 +79,7 @@ _LEAST_STEPS, _MOST_STEPS = 1 << 17, 1 << 22
 
 
 class Outcome(StrEnum):
-    """The outcome of a trial: the policy was reached, or the reason why not.
+    """The outcome of a trial: the policy was reached, or the reason why it was not.
 
     Dead zone: TD errors are rounded away in states where the policy is wrong. Saturation: values did not
     fit. Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
@@ -156,7 +156,7 @@ class _Exam(ABC):
     Attributes
     ----------
     alpha, gamma : float
-        With planes, alpha is that of their sum.
+        With planes, alpha applies to their sum.
     coefficient_bits : int
     discount : float
         The learned discount.

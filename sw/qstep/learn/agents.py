@@ -1,7 +1,7 @@
 """Runs agents that act on the device, and evaluates them during the run.
 
-Evaluations divide a run into pieces, each an eighth of the steps so far. So a run of a billion steps has
-only twice as many as a run of a million, and they do not depend on the device or its speed.
+Evaluations divide a run into pieces, each an eighth of the steps so far, whatever the device and its
+speed. So a run of a billion steps has only about twice as many evaluations as a run of a million.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AgentsRun:
 
     @property
     def resumable(self) -> bool:
-        return not isinstance(self.plan.world, TiledEnv)  # an environment cannot resume from a state
+        return not isinstance(self.plan.world, TiledEnv)  # an environment cannot resume
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The result of a run of agents, and its evaluations on the way, compared with the optimum."""
+"""The result of a run of agents, and evaluations during the run, compared with the optimum."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from qstep.spec.settings import AgentCounters, AgentSettings
 __all__ = ["NEAR", "AgentsResult", "Point", "history_of", "measured", "save_trace"]
 
 _EXACT = 1e-9
-"""Share of the optimum: closer values are equal to it, up to the order of computation."""
+"""Share of the optimum; closer values are equal to it, up to the order of computation."""
 
 NEAR = 0.01
 _EPISODES, _ALL_EPISODES, _FIRST_SEED = 100, 1600, 0
-"""Episodes that a policy of planes plays, and the policies of all agents together."""
+"""Episodes played by one policy of planes, and by the policies of all agents together."""
 _FAR = 0.1
-"""Share of the optimum that a policy which was learned does not miss."""
+"""Loss, as a share of the optimum, above which a policy counts as not learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class Point:
     Attributes
     ----------
     steps : int
-        Of each agent so far.
+        Steps per agent so far.
     episodes : tuple of int
-        Of each agent so far.
+        Episodes of each agent so far.
     mean_return : tuple of float
-        Undiscounted reward since the previous evaluation per episode that ended since, by agent; NaN
-        without any. This is the mean return of these episodes up to the rewards of an episode that was
-        under way at either evaluation, as the device counts rewards, not returns.
+        Undiscounted reward since the previous evaluation per episode that ended since then, by agent;
+        NaN without any. It differs from the mean return of these episodes by rewards of an episode in
+        progress at either evaluation, because the device counts rewards, not returns.
     value : tuple of float
-        Exact discounted value of each agent's greedy policy where episodes start; NaN if it has none
-        (gamma is 1) or it takes too long to compute. Empty if the world has no known table, or no
-        agent has a value.
+        Exact discounted start value of each agent's greedy policy; NaN if the policy has none (gamma is
+        1) or it takes too long to compute. Empty if the world has no known table, or no agent has a
+        value.
     mean_reward : tuple of float
         Reward per step since the previous evaluation, by agent: the learning curve if no episode ends.
     """
@@ -73,7 +73,7 @@ class Point:
 
     @property
     def curves(self) -> dict[str, tuple[float, ...]]:
-        """The values by agent, by their names in history and metrics."""
+        """Values by agent, under their names in history and metrics."""
         return {
             "episode_return": self.mean_return,
             "step_reward": self.mean_reward,
@@ -82,7 +82,7 @@ class Point:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Numbers for :class:`~qstep.learn.metrics.Metrics`: medians over agents and their bounds."""
+        """Numbers for :class:`~qstep.learn.metrics.Metrics`: medians, minima and maxima over agents."""
         numbers = {"episodes": float(min(self.episodes))}
         for name, curve in self.curves.items():
             if values := [value for value in curve if not math.isnan(value)]:
@@ -105,10 +105,10 @@ def measured(
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
 ) -> Point:
-    r"""Return the point between two states of the counters: at the previous evaluation, and now.
+    r"""Return the point from the counters at the previous evaluation, and now.
 
-    Without a known `world`, values are unknown. `discounts` are what each agent learns; `table` has
-    raw values of shape (\*Acting.tables, S, A).
+    Without a known `world`, values are unknown. `discounts` are the agents' learned discounts; `table`
+    has raw values of shape (\*Acting.tables, S, A).
     """
     resolution = config.format.resolution
     means, rewards = [], []
@@ -120,7 +120,7 @@ def measured(
     values: list[float] = []
     if world is not None and any(quick):
         policies = policy_table(config, table).argmax(axis=-1)
-        if len(policies) < len(discounts):  # the agents share one
+        if len(policies) < len(discounts):  # the agents share a table
             policies = np.repeat(policies, len(discounts), axis=0)
         values = [
             start_value(world, policy, discount) if known else math.nan
@@ -137,7 +137,7 @@ class AgentsResult(TableResult):
     Attributes
     ----------
     report : dict of plain values
-        Only the device and the environment's arguments; :meth:`summary` computes the rest when asked.
+        Only the device and the environment's arguments; :meth:`summary` computes the rest on demand.
     counters, points : tuple
         The counters of each agent, and all evaluations.
     seconds : float
@@ -154,7 +154,7 @@ class AgentsResult(TableResult):
     trace: tuple[Path, Sequence[Trace]] | None = None
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write all but the pictures, and the trace."""
+        """Write all files but pictures, including the trace."""
         files = super().write(folder)
         if self.trace is not None:
             path, traces = self.trace
@@ -190,9 +190,9 @@ class AgentsResult(TableResult):
 
     @cached_property
     def optimum(self) -> tuple[float, ...]:
-        """The value of the optimal policy where episodes start, by agent, at the discount learned.
+        """Start value of the optimal policy, by agent, at the learned discount.
 
-        NaN for an agent whose policy has no value; empty if none has one.
+        NaN for an agent whose policy has no value; empty if no agent has one.
         """
         world = self.plan.solvable
         if world is None:
@@ -208,12 +208,12 @@ class AgentsResult(TableResult):
         return self.optimum
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
-        """Return after how many steps each agent's policy became, and stayed, optimal.
+        """Return the steps after which each agent's policy became, and stayed, optimal.
 
         Parameters
         ----------
         within : float
-            Tolerated loss where episodes start, as a share of the optimum.
+            Tolerated loss of the start value, as a share of the optimum.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class AgentsResult(TableResult):
 
     @cached_property
     def greedy(self) -> list[Evaluation]:
-        """How good each table's greedy policy is: exactly, or played in Gymnasium's environment."""
+        """Evaluations of each table's greedy policy: exact, or played in Gymnasium's environment."""
         world = self.plan.world
         if world is None or isinstance(world, World):
             return [played(world, policy) for policy in self.policies] if world else []
@@ -289,13 +289,13 @@ class AgentsResult(TableResult):
         return played_by_tiles(envs, self.policy_q.reshape(shape), world.tiles, _FIRST_SEED)
 
     def _below_goal(self, found: float | None) -> bool:
-        """Whether a mean return is below the one that counts as solved."""
+        """Whether a mean return is below the return that counts as solved."""
         record = record_of(self.name)
         goal = None if record is None else record.reward_threshold
         return self.tiles is not None and goal is not None and found is not None and found < goal
 
     def _hint(self, found: dict[str, Any]) -> str | None:
-        """Return what to try if the median agent did not learn."""
+        """Return a suggestion if the median agent did not learn."""
         losses = (
             np.subtract(found["optimum"], found["greedy_value"]) if self.optimum else np.zeros(1)
         )
@@ -320,7 +320,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def settings_in_plain_values(settings: Sequence[AgentSettings]) -> dict[str, Any]:
-    """Return ``alpha``, ``gamma``, ``epsilon`` and ``seed``: one value, or a list of one per agent."""
+    """Return ``alpha``, ``gamma``, ``epsilon`` and ``seed``: one value, or a list with one per agent."""
     rows = [asdict(own) for own in settings]
     same = len(set(settings)) == 1
     return {name: rows[0][name] if same else [row[name] for row in rows] for name in rows[0]}
@@ -329,8 +329,8 @@ def settings_in_plain_values(settings: Sequence[AgentSettings]) -> dict[str, Any
 def save_trace(path: str | Path, config: Config, traces: Sequence[Trace]) -> None:
     """Write the steps of a run, in the order of their application, as a ``.npz`` file.
 
-    Its arrays have one length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
-    ``terminated``, ``truncated`` and ``explored``, and with Double Q-learning also ``table``.
+    Its arrays have equal length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
+    ``terminated``, ``truncated`` and ``explored``, and ``table`` with Double Q-learning.
     """
     assert config.acting is not None
     columns = Trace(*(np.concatenate(parts) for parts in zip(*traces, strict=True)))._asdict()

@@ -67,7 +67,7 @@ _FIRST_STEPS = 128
 """Steps of the first piece."""
 
 _GROWTH = 8
-"""A piece is one part in this many of the steps before it."""
+"""Ratio of the steps before a piece to the steps of the piece."""
 
 
 def whole_piece(done: int) -> int:
@@ -163,7 +163,7 @@ class AgentsPlan:
 
     @property
     def loaded(self) -> WorldTable | TiledWorld | int:
-        """The argument for opening a device: the world in its format, or only the step limit."""
+        """The argument for opening a device: the world in the device's form, or only the step limit."""
         acting = self.config.acting
         if isinstance(self.world, IntegerWorld):
             return TiledWorld(self.world, self.config)
@@ -234,10 +234,10 @@ def fitting_format(
 def warn_of_lost_updates(
     world: AgentsWorld | None, rounding: Rounding, pairs: Iterable[tuple[float, QFormat]]
 ) -> None:
-    """Warn if nearest rounding loses the updates for errors of half of the largest reward.
+    """Warn if nearest rounding loses updates for errors of half the largest reward.
 
-    `pairs` are an alpha and a format. An update is lost if alpha times the error is below half of the
-    format's resolution. Worlds without a transition table are not checked.
+    Each of `pairs` is an alpha and a format. An update is lost if alpha times the error is below half of
+    the format's resolution. Worlds without a transition table are not checked.
     """
     if rounding is not Rounding.NEAREST or not isinstance(world, World):
         return

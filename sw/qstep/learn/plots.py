@@ -48,7 +48,7 @@ LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
 
 _MANY = 10
-"""Episodes between two evaluations, in the median over agents, whose mean return is drawn."""
+"""Minimum episodes between two evaluations, as a median over agents, to draw their mean return."""
 
 _SIDE = 101
 """Points along each side of a plot of planes."""
@@ -166,7 +166,7 @@ def draw_agents(
 
 
 def _of_many(returns: NDArray[np.float64], episodes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the returns without evaluations that few episodes preceded, unless all are such.
+    """Return the returns, with NaN for evaluations after few episodes, unless all are like that.
 
     Rewards of an unfinished episode count in the next evaluation, which matters if few episodes end.
     """

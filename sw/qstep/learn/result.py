@@ -164,7 +164,7 @@ class Result(ABC):
         return written
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write all files but pictures; return all names, and remove pictures with nothing to draw."""
+        """Write all files but pictures; return all paths, and remove pictures with nothing to draw."""
         learned, pictures = self._files()
         for name, write in learned.items():
             write(folder / name)

@@ -1,7 +1,7 @@
-"""The interface of all runs, so that one driver serves agents, host, networks and sweeps.
+"""The interface of all runs, so one driver serves agents, host, networks and sweeps.
 
-A run is made from its arguments, opened (from the beginning or from a checkpoint), iterated over to its
-end, and asked for its result. The command line and :func:`qstep.train` know nothing else about it.
+A run is created from its arguments, opened (from the beginning or from a checkpoint), iterated to its
+end, and asked for its result. The command line and :func:`qstep.train` use only this interface.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["Progress", "Run", "finished"]
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """The progress of a run.
 
     Attributes
     ----------
     done, total : int
         In steps, episodes, agents or points.
     state : str
-        Recent results for people, such as ``return 3.2, epsilon 0.10``.
+        Recent results as text, such as ``return 3.2, epsilon 0.10``.
     """
 
     done: int
@@ -36,7 +36,7 @@ class Progress(NamedTuple):
 
 
 class Run(Protocol):
-    """One run of learning; `name` is for people. Set `metrics` before iterating."""
+    """One run of learning; `name` is for display. Set `metrics` before iterating."""
 
     name: str
     metrics: Metrics | None
@@ -64,11 +64,11 @@ class Run(Protocol):
         """Release the device; calling it twice is harmless."""
 
     def __iter__(self) -> Iterator[str | None]:
-        """Run to the end; yield often, each time a line for people or None."""
+        """Run to the end; yield often, each time a line of text to show, or None."""
 
     @property
     def progress(self) -> Progress:
-        """How far the run is, for a progress bar."""
+        """The run's progress, for a progress bar."""
 
     @property
     def steps(self) -> int:
@@ -76,14 +76,14 @@ class Run(Protocol):
 
     @property
     def reached(self) -> str:
-        """How far :attr:`checkpoint` is, such as ``episode 29``."""
+        """Position of :attr:`checkpoint` in the run, such as ``episode 29``."""
 
     @property
     def checkpoint(self) -> Checkpoint:
         """Everything that the rest of the run depends on."""
 
     def result(self) -> Result:
-        """Return what a finished run learned."""
+        """Return the result of a finished run."""
 
 
 def finished(
@@ -91,9 +91,9 @@ def finished(
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
 ) -> Result:
-    """Make a run from its beginning to its end; return the result.
+    """Run from the beginning to the end; return the result.
 
-    Raises ConfigError unless `progress` and `metrics` can be called, or are None.
+    Raises ConfigError unless `progress` and `metrics` are callable or None.
     """
     check_callable("progress", progress)
     check_callable("metrics", metrics)

@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 __all__ = ["Sweep", "sweep"]
 
 Key = tuple[int, int]
-"""An agent: the numbers of its point and of its seed in the plan."""
+"""An agent, as the numbers of its point and its seed in the plan."""
 
 _Rows: TypeAlias = list[dict[str, Any]]
 _Curves: TypeAlias = dict[str, NDArray[np.float64]]
 
 _AGENTS = 16
-"""Default number of agents of a run on a simulation or a board."""
+"""Default number of agents per run on a simulation or a board."""
 
 _BATCH_STEPS = 1 << 26
-"""Steps of a batch on the model: a fifth of a second, the most work that a dead worker loses."""
+"""Steps per batch on the model: a fifth of a second of work, the most that a dead worker loses."""
 
 _BATCHES = 4
-"""Least number of batches per worker, so that all workers end at about the same time."""
+"""Minimum number of batches per worker, so all workers finish at about the same time."""
 
 
 def sweep(
@@ -63,31 +63,31 @@ def sweep(
     progress: Callable[[Progress], object] | None = None,
     **options: Any,
 ) -> SweepResult:
-    """Let agents learn a world with every combination of settings, once for each seed.
+    """Train agents in a world with every combination of settings, once per seed.
 
-    What an agent learns depends only on its settings and its seed, not on the device or on other
-    agents. It is bit for bit the result of :func:`qstep.train` with ``agents=1`` and the same settings
-    and seed.
+    An agent's result depends only on its settings and its seed, not on the device or on other agents.
+    It equals, bit for bit, the result of :func:`qstep.train` with ``agents=1`` and the same settings and
+    seed.
 
     Parameters
     ----------
     world : World, str or gymnasium.Env
         As for :func:`qstep.train`; the device must be able to act in it.
     device : str
-        As for :func:`qstep.open`. On the model, agents run on all cores; elsewhere agents of one
-        algorithm and format run together, as many at a time as the device has.
+        As for :func:`qstep.open`. On the model, agents run on all cores. On other devices, agents with
+        the same algorithm and format run together, `agents` at a time.
     agents : int, optional
-        Agents of a device, 1..2048; default: 16, or fewer if the sweep has fewer. The model ignores it.
-        An existing device, whose `config` is one of the options, sets it.
+        Agents per device, 1..2048. Default: 16, or fewer if the sweep has fewer. The model ignores it.
+        The option `config`, for an existing device, sets it.
     env_kwargs : mapping, optional
         As for :func:`qstep.train`.
     workers : Workers, optional
-        What computes on the model: :class:`qstep.Processes`, by default one per core (a script must then
-        call this below ``if __name__ == "__main__":``), or :class:`qstep.Cluster`.
+        Workers that compute on the model: :class:`qstep.Processes` or :class:`qstep.Cluster`. Default:
+        one process per core; a script must then call this below ``if __name__ == "__main__":``.
     progress : callable, optional
         Called with a :class:`~qstep.Progress`, in agents, whenever some are done.
     **options
-        What is compared: the fields of :class:`~qstep.SweepOptions`, such as `alphas`.
+        The settings to compare: fields of :class:`~qstep.SweepOptions`, such as `alphas`.
 
     Returns
     -------
@@ -96,10 +96,10 @@ def sweep(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        An option does not exist; or as for :func:`qstep.train`, for any of the points. If a value is
-        illegal, nothing was started.
+        An option does not exist; or as for :func:`qstep.train`, for any point. If a value is illegal,
+        nothing is started.
     SchedulerError
-        Workers died repeatedly, could not start, or there are none.
+        Workers died repeatedly or could not start, or there are none.
 
     Warns
     -----
@@ -243,16 +243,16 @@ class Sweep:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The finished agents; None stands for an unfinished one."""
+        """The results of finished agents, and None for unfinished ones."""
         return Checkpoint({"by_seed": self._by_seed}, self._curves)
 
 
 def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
-    """Run a batch, in a worker; return the agents as plain values, and columns of the history."""
+    """Run a batch in a worker; return the agents as plain values, and columns of the history."""
     part = batch.part
     assert part.world is not None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrecisionWarning)  # the sweep gives its own
+        warnings.simplefilter("ignore", PrecisionWarning)  # the sweep itself warns
         result = finished(AgentsRun("", batch.device, part))
     assert isinstance(result, AgentsResult)
     optimum = result.optimum or (math.nan,) * len(part.settings)
@@ -274,5 +274,5 @@ def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
             }
         )
     columns = result.history["evaluations"]
-    known = [name for name in CURVES if columns[name].size]  # greedy values may not be
+    known = [name for name in CURVES if columns[name].size]  # greedy values may be unknown
     return rows, {name: columns[name][:, : len(rows)] for name in known}

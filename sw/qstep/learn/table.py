@@ -111,8 +111,8 @@ class SavedTable:
 def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
     """Read a table's file.
 
-    Raises FileFormatError if it is absent, damaged or not a ``.npz``, or if a part is missing or illegal.
-    Raises TableError if a value is out of range, or if shape or format differ from `config`.
+    Raises FileFormatError if it is absent, damaged or not a ``.npz``, or if a part is missing or
+    illegal. Raises TableError if a value is out of range, or if shape or format differ from `config`.
     """
     if config is not None:
         checked_config(config)
@@ -165,8 +165,8 @@ def _world(path: str | Path, found: Any) -> TableWorld | None:
 def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the action values that each table's greedy policy maximises, int64, shape (tables, S, A).
 
-    One table per agent, or a single table; for Double Q-learning, the sum of its two tables. With planes,
-    the shape is (tables, T, S, A), and the policy sums the rows of all planes.
+    One table per agent, or a single table; for Double Q-learning, the sum of its two tables. With
+    planes, the shape is (tables, T, S, A), and the policy sums the rows of all planes.
     """
     rows = q_raw.astype(np.int64)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:

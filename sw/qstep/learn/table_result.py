@@ -41,8 +41,8 @@ class TableResult(Result):
     Attributes
     ----------
     learned_with : Hyperparameters or sequence of AgentSettings
-        Settings of the host's run or of each agent. With T planes, alpha is the rate of one plane:
-        :func:`qstep.train` takes T times as much.
+        Settings of the host's run or of each agent. With T planes, alpha is the rate of one plane;
+        the alpha for :func:`qstep.train` is T times as large.
     table : ndarray of int32, shape ``Config.table_shape``
         Raw values.
     world : TableWorld or None

@@ -1,4 +1,4 @@
-"""`qstep.train`: learn a world, in one call; the engine is chosen as on the command line."""
+"""`qstep.train`: learn a world in one call; the engine is chosen as on the command line."""
 
 from __future__ import annotations
 
@@ -58,36 +58,36 @@ def train(
 ) -> TableResult:
     """Learn the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
 
-    If the world has a transition table, agents act on the device, next to their tables, as they do in
-    ``CartPole-v1`` and ``MountainCar-v0``, which they see through tiles (docs/features.md). Otherwise
-    the host acts in the environment and streams the transitions to the device. Without `settings`, some
-    worlds have defaults of their own (``qstep train --help``).
+    If the world has a transition table, agents act on the device, next to their tables. They also act
+    there in ``CartPole-v1`` and ``MountainCar-v0``, by tile coding (docs/features.md). Otherwise the
+    host acts in the environment and streams the transitions to the device. Without `settings`, some
+    worlds have specific defaults (``qstep train --help``).
 
     Parameters
     ----------
     world : World, str or gymnasium.Env
         A name as for :func:`qstep.envs.make`, the path of a map or a world file, an environment, or a
-        world. If the device's world is a circuit: its file, or a world that describes it, with which
-        results are compared. For the host to act, an environment must have been made by its id.
+        world. If the device's world is a circuit, its file, or a world that describes it for comparing
+        results. If the host acts, an environment must have been made by its id.
     act : {"device", "host"}, optional
-        Who acts. Default: the device, in a world that has a transition table.
+        Who acts. Default: the device, if the world has a transition table.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
         How long every agent learns; give one of them. Default: 2000 episodes. The episode count is
-        checked only at evaluations, so some agents run a few more. If episodes need not end, `steps` is
-        needed.
+        checked only at evaluations, so some agents run a few more. If episodes may never end, give
+        `steps`.
     agents : int, optional
-        P, 1..2048. Default: one for each of `settings`, or 8.
+        P, 1..2048. Default: one per entry of `settings`, or 8.
     algorithm : Algorithm or str
         ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
     shared_table : bool
-        All agents learn one table; otherwise each has its own.
+        True if all agents learn one table; otherwise each has a separate one.
     settings : AgentSettings or sequence of AgentSettings, optional
-        For all agents, or for each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05
-        over the first half of the run.
+        Settings of all agents, or of each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to
+        0.05 over the first half of the run.
     number_format : QFormat or str, optional
-        Default: 16 bits with as many fraction bits as the world permits
+        Default: 16 bits with the most fraction bits that the world permits
         (:func:`~qstep.fitting_format`).
     rounding : Rounding or str
     coefficient_bits : int, optional
@@ -95,15 +95,15 @@ def train(
     lanes : int, optional
         Lanes of the hardware, as in :class:`~qstep.Config`. Default: as few as the agents need.
     config : Config, optional
-        That of an existing device; it sets what `agents` to `lanes` would set, and they must not
-        contradict it.
+        Configuration of an existing device. It sets the parameters from `agents` to `lanes`, which must
+        not contradict it.
     env_kwargs : mapping, optional
-        Arguments of the environment, where `world` is a name: ``{"is_slippery": False}``.
+        Arguments of the environment if `world` is a name, such as ``{"is_slippery": False}``.
     tiles : Tiles, int or sequence of int, optional
-        In an environment with real observations, which is named: agents of the model see them through
-        these tiles, or so many for all or each of its numbers (docs/features.md), and the host steps it.
+        For a named environment with real observations: tiles for tile coding, or a tile count for all or
+        for each of its coordinates (docs/features.md). The host steps it for agents of the model.
     progress : callable, optional
-        Called with a :class:`~qstep.Progress` at each evaluation, or each episode of the host.
+        Called with a :class:`~qstep.Progress` at each evaluation, or at each episode if the host acts.
     metrics : Metrics, optional
         Receives numbers by name at each evaluation, as ``qstep train --metrics`` does.
 
@@ -115,14 +115,14 @@ def train(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        A value is illegal, the world does not fit, episodes are counted and do not end, or the
+        A value is illegal, the world does not fit, the budget is in episodes that do not end, or the
         device fails.
 
     Warns
     -----
     PrecisionWarning
-        The discount that is learned differs from gamma (``qstep.spec.discount``), no format of 16 bits
-        holds the values, or updates saturated.
+        The learned discount differs from gamma (``qstep.spec.discount``), no 16-bit format holds the
+        values, or updates saturated.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def train(
                     f"{what} is {shown(value)}; it is for runs in which the device acts, but {why}"
                     + ("; give episodes" if what == "steps" else "")
                 )
-        assert episodes is not None  # steps are refused
+        assert episodes is not None  # `steps` was refused above
         run: Run = _host_run(
             *(world, device, episodes, settings, number_format, rounding, coefficient_bits),
             *(config, env_kwargs),
@@ -204,7 +204,7 @@ def _host_run(
     config: Config | None,
     env_kwargs: Mapping[str, Any] | None,
 ) -> HostRun:
-    """Return a run in which the host acts; the world's defaults stand for what is not given."""
+    """Return a run in which the host acts; omitted settings take the world's defaults."""
     name = name_of(world)
     if not isinstance(world, str):
         spec = getattr(world, "spec", None)
@@ -243,14 +243,14 @@ def _host_run(
 
 
 def load(folder: str | Path) -> Result:
-    """Return the result that :meth:`Result.save`, or a command that trains, wrote into a folder.
+    """Load the result that :meth:`Result.save`, or a command that trains, wrote to a folder.
 
     Raises
     ------
     FileFormatError
         A file is absent or damaged, or was written by another version, which the message names.
     ToolMissingError
-        It holds a network, and PyTorch is not installed.
+        The folder holds a network, and PyTorch is not installed.
     """
     if not isinstance(folder, str | Path):
         raise ConfigError(f"folder is {shown(folder)}; it must be a path")

@@ -1,4 +1,4 @@
-"""Plays, pauses, steps and resets a run in its own thread, so that the page stays responsive."""
+"""Plays, pauses, steps and resets a run in a separate thread, so that the page stays responsive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VIEW_SECONDS = 0.1  # between two views of a playing run
 _VIEW_SHARE = 4  # pause after a view, in multiples of its time: a board's serial line is slow
 _SAMPLE_SECONDS = 1.0  # between two recent points of a playing run
 _RATE_VIEWS = 10  # views over which the rate is averaged
-_LATE_SECONDS = 0.5  # longer delays, of a device too slow for the speed, are not made up for
+_LATE_SECONDS = 0.5  # a device too slow for the speed does not catch up on longer delays
 
 Done = Future[View]
 """A future that is done when its command is; its result is the view after the command."""

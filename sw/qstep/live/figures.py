@@ -49,7 +49,7 @@ _FENCE = 3  # interquartile ranges below the lower quartile with a colour (Tukey
 _MARK_SPACE = 0.6  # space above the curves for mark texts, as a share of the curves' height
 _ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}  # lines of these texts, which must not overlap
 
-_MIDDLE = "#868e96"  # text on a light and on a dark page
+_MIDDLE = "#868e96"  # text on light and dark pages
 _FAR_BELOW = "#e03131"  # values far below most others, such as a hole's
 _OPTIMUM = "#2e8b57"
 _HERE = "#ff922b"

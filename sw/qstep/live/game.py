@@ -31,7 +31,7 @@ class Game:
 
     The run is not affected: the environment, its seed and the draws of the policy are separate.
     :attr:`picture` is HTML; :attr:`steps`, :attr:`total` (the undiscounted return) and :attr:`over`
-    describe the current episode; :attr:`fps` is the number of steps per second to show.
+    describe the current episode; :attr:`fps` is the number of steps to show per second.
     """
 
     steps: int

@@ -59,7 +59,7 @@ def serve(
     listener.setblocking(False)
     host = f"{ADDRESS}:{listener.getsockname()[1]}"
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    settings.resources = "server"  # whatever the environment variables say
+    settings.resources = "server"  # regardless of environment variables
 
     def fill(document: Document) -> None:
         shown = None if game is None else game()

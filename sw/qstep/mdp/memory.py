@@ -32,14 +32,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldTable:
-    """The memories of a world for one :class:`~qstep.Config`.
+    """The device memories of a world, for one :class:`~qstep.Config`.
 
     K is ``config.acting.outcomes`` and N ``config.acting.starts``.
 
     Attributes
     ----------
     split : ndarray of int32, shape (S, A, K)
-        0..65536 / K: the slot's first outcome is chosen if the rest of the draw is below this.
+        0..65536 / K: a slot's first outcome is chosen if the draw's offset in the slot is below this.
     next_state : ndarray of int32, shape (S, A, K, 2)
         First and second outcome of each slot; likewise in the next two arrays.
     reward : ndarray of int32, shape (S, A, K, 2)
@@ -49,7 +49,7 @@ class WorldTable:
         0..65536 / N.
     start_state : ndarray of int32, shape (N, 2)
     max_episode_steps : int
-        Steps after which an episode is truncated, 1..65535; 0 for none.
+        Steps after which an episode is truncated, 1..65535; 0 for no limit.
     """
 
     split: NDArray[np.int32]
@@ -88,11 +88,11 @@ TOTAL = 1 << DRAW_BITS
 
 
 def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Cut sets of K weights, shape (n, K), into K slots of 65536 / K each.
+    """Split sets of K weights, shape (n, K), into K slots of 65536 / K each.
 
-    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return for each
-    slot the part, 0..65536 / K, that belongs to its first weight, and the numbers, 0..K-1, of the two
-    weights that share it; all of shape (n, K).
+    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return, for
+    each slot, the part, 0..65536 / K, that belongs to its first weight, and the numbers, 0..K-1, of the
+    two weights that share it; all have shape (n, K).
     """
     sets, slots = weight.shape
     size = TOTAL // slots
@@ -109,7 +109,7 @@ def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 
     split = weight.copy()
     second = order.copy()
-    # A light weight fills its slot from the first heavy one that still has something to spare.
+    # A light weight fills its slot from the first heavy one that still has weight to spare.
     donor = np.searchsorted(spared[heavy], (lacked - lack)[light], side="right")
     second[light] = order[heavy][donor]
     # A heavy weight keeps a slot, minus its overdraft, which the next heavy one fills.
@@ -140,7 +140,7 @@ def most_outcomes(world: World) -> str:
 
 
 def compiled(world: World, config: Config) -> WorldTable:
-    """Return the memories of a device of `config` that hold a world; see ``World.table``."""
+    """Compile a world into the memories of a device of `config`; see ``World.table``."""
     acting = checked_config(config).acting
     if acting is None:
         raise ConfigError("acting is None; a world needs a configuration that has it")
@@ -152,7 +152,7 @@ def compiled(world: World, config: Config) -> WorldTable:
     weight = np.zeros((len(counts), slots), np.int32)
     weight[np.arange(slots) < counts[:, None]] = world.weight  # rows are ordered by pair
     split, *sides = alias(weight)
-    # A part of a slot that no draw selects holds the first outcome of its pair.
+    # A part of a slot that no draw selects contains the first outcome of its pair.
     chosen = np.stack([np.where(side < counts[:, None], side, 0) for side in sides], axis=2)
     row = chosen + world.first[:, None, None]
     start_split, *start_sides = alias(
@@ -202,7 +202,7 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
 
 
 def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
-    """Return the raw rewards, or name one that does not fit."""
+    """Return the raw rewards, or raise an error that names one that does not fit."""
     low, high = form.minimum - 0.5, form.maximum + 0.5
     scaled = world.reward * (1 << form.fraction)
     wrong = np.flatnonzero((scaled < low) | (scaled >= high))
@@ -217,7 +217,7 @@ def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
 
 
 def _laid(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
-    """Return `whole` with the world's states at the beginning of its first axis."""
+    """Copy the world's states to the start of the first axis of `whole`, and return it."""
     own = part.reshape(-1, *whole.shape[1:])
     whole[: len(own)] = own
     return whole

@@ -1,6 +1,6 @@
-"""Columns of data from any source, checked and read-only; outcomes as rows, whose weights sum to 65536.
+"""Checked, read-only data columns from any source; outcomes as rows whose weights sum to 65536.
 
-A *set* holds the choices of one draw: the outcomes of a pair of state and action, or the start states.
+A *set* contains the alternatives of one draw: the outcomes of a state-action pair, or the start states.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def column(
 ) -> NDArray[Any]:
     """Return values as a one-dimensional array, or raise `error`.
 
-    `empty` is the type of an empty list, which has none itself.
+    `empty` is the dtype to use for an empty list.
     """
     if isinstance(values, list | tuple) and not values:
         return np.empty(0, empty)
@@ -62,7 +62,7 @@ def integers(
     array = column(name, values, error, np.int32)
     if array.dtype.kind not in "iu":
         raise error(f"{name} has dtype {array.dtype}; it must be integers")
-    # As unsigned, a negative number becomes a large one, so one pass finds both.
+    # As unsigned, a negative number becomes a large one, so one comparison finds both errors.
     unsigned = array.view(array.dtype.str.replace("i", "u"))
     if len(array) and unsigned.max() >= limit:
         where = int(np.flatnonzero(unsigned >= limit)[0])
@@ -79,20 +79,20 @@ def booleans(name: str, values: ArrayLike, error: type[QStepError]) -> NDArray[n
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view of an array that cannot be made writable again."""
+    """Freeze an array; return a view that cannot be made writable again."""
     array.setflags(write=False)
     return array.view()
 
 
 MOST_STATES, MOST_ACTIONS = 65536, 64
-"""Most states and actions: as many as a table can have."""
+"""Most states and actions of a table."""
 
 OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
 STARTS = ("start_state", "start_weight")
 """Names of the columns of a world."""
 
 _SLACK = 1e-6
-"""How far the sum of probabilities may be from 1."""
+"""Largest deviation of a sum of probabilities from 1."""
 
 _DIGITS = 6
 """Decimals of a weight before rounding; the rest is floating-point noise."""
@@ -105,8 +105,8 @@ def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple
     """Return the numbers of states and actions, and the rows of a world, from given columns.
 
     `given` has five columns, and ``weight`` or ``probability`` unless each pair has one outcome. The
-    resulting rows are ordered and have weights; equal rows are merged, impossible ones left out. If
-    `states` and `actions` are given, as for an environment, the columns are within them.
+    resulting rows are ordered and have weights; equal rows are merged, impossible rows omitted. If
+    `states` and `actions` are given, as for an environment, the columns are already in range.
     """
     state = integers("state", given["state"], MOST_STATES, WorldError)
     action = integers("action", given["action"], MOST_ACTIONS, WorldError)
@@ -175,7 +175,7 @@ def _reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
     array = column(name, values, WorldError)
     if array.dtype.kind not in "fiu":
         raise WorldError(f"{name} has dtype {array.dtype}; it must be real numbers")
-    real = array.astype(np.float64) + 0.0  # this makes -0 equal to 0
+    real = array.astype(np.float64) + 0.0  # turns -0 into 0
     wrong = np.flatnonzero(~np.isfinite(real))
     if len(wrong):
         raise WorldError(f"{name}[{wrong[0]}] is {real[wrong[0]]}; it must be finite")
@@ -229,7 +229,7 @@ def _merged(
 
 
 def _apportioned(number: NDArray[Any], probability: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return weights by largest remainder, ties to the lowest row; `number` ascends from 0."""
+    """Return weights by largest remainder, with ties to the lowest row; `number` ascends from 0."""
     exact = np.round(probability * TOTAL, _DIGITS)
     weight = np.floor(exact).astype(np.int64)
     left = TOTAL - np.bincount(number, weights=weight).astype(np.int64)

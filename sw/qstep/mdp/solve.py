@@ -1,4 +1,4 @@
-"""Properties of a world that need no learning: reachable states, optimum, range of values.
+"""Properties of a world that need no learning: reachable states, optimum, value range.
 
 The optimum is exact, by value iteration.
 """
@@ -38,7 +38,7 @@ def reachable(world: World) -> NDArray[np.bool_]:
 
 
 def endless(world: World) -> NDArray[np.intp]:
-    """Return the states that an agent can reach and from which no episode can terminate."""
+    """Return the reachable states from which no episode can terminate."""
     goes_on = ~world.terminated
     ending = np.unique(world.state[world.terminated])
     ends = reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
@@ -48,7 +48,7 @@ def endless(world: World) -> NDArray[np.intp]:
 def reached(
     states: int, source: NDArray[np.int32], target: NDArray[np.int32], begin: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Return the states that steps from `source` to `target` reach from those of `begin`."""
+    """Return the states reachable from `begin` by steps from `source` to `target`."""
     order = np.argsort(source, kind="stable")
     first = np.searchsorted(source[order], np.arange(states + 1)).tolist()
     following = target[order].tolist()
@@ -66,12 +66,12 @@ def reached(
 
 
 def doubts(world: World) -> list[str]:
-    """Return descriptions of sure mistakes in a world that was written by hand.
+    """Return descriptions of certain mistakes in a hand-written world.
 
     - A state that no agent can reach, although the world says how to leave it: an outcome or a
       start state is missing.
-    - A state that an agent cannot leave, where all actions pay the same and no episode ends: usually
-      `terminated` is missing.
+    - A state that an agent cannot leave, in which all actions have the same reward and no episode ends:
+      usually `terminated` is missing.
     """
     acts = reachable(world)
     gets_to = acts.copy()
@@ -101,13 +101,13 @@ def doubts(world: World) -> list[str]:
 
 
 _TOLERANCE = 1e-10
-"""Share of the largest value: closer values tie."""
+"""Values that differ by less than this share of the largest value tie."""
 
 _SWEEPS = 64
-"""Sweeps of value iteration before the first estimate of what is left; then twice as many."""
+"""Value-iteration sweeps before the first convergence check; then twice as many."""
 
 _MOST_BY_CHANCE = 4096
-"""Most states of a world with chance: its value equations are solved as a full matrix."""
+"""Most states of a stochastic world, whose value equations are solved as a dense matrix."""
 
 _MOST_QUICKLY = 512
 """Most states for which the matrix is solved in milliseconds."""
@@ -131,11 +131,11 @@ def solve(world: World, gamma: float) -> Solution:
     """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
 
     It ends when no action improves on these by more than 1e-10 of the largest value. The time
-    depends on how far rewards propagate, not on gamma: sweeps alone would number 20 million if an
-    episode need not end and gamma is 0.999999.
+    depends on how far rewards propagate, not on gamma: sweeps alone would take 20 million iterations if
+    episodes need not end and gamma is 0.999999.
 
-    Raises ConfigError if gamma is not from 0 to below 1, where every policy has a value, or if the world
-    has chance and more than 4096 states.
+    Raises ConfigError unless 0 <= gamma < 1, for which every policy has a value, or if the world is
+    stochastic with more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
@@ -162,25 +162,25 @@ def solve(world: World, gamma: float) -> Solution:
 
 
 def is_quick(world: World, gamma: float) -> bool:
-    """Whether policies have values, cheap enough to compare many while agents learn.
+    """Whether policies have values that are cheap enough to compare many during learning.
 
-    That is, gamma is below 1, and the world has no chance or at most 512 states.
+    That is, gamma is below 1, and the world is deterministic or has at most 512 states.
     """
     return gamma < 1 and (not world.has_chance or world.states <= _MOST_QUICKLY)
 
 
 def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
-    """Return the value of a policy, given as each state's action, where episodes start."""
+    """Return the expected start value of a policy, given as one action per state."""
     return float(world.start @ policy_values(world, policy, gamma))
 
 
 def best_start_value(world: World, gamma: float) -> float | None:
-    """Return the value of the optimal policy where episodes start; None unless :func:`is_quick`."""
+    """Return the optimal policy's expected start value; None unless :func:`is_quick`."""
     return float(world.start @ solve(world, gamma).values) if is_quick(world, gamma) else None
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
-    """Return the values of the states, shape (S,), under a policy, given as each state's action.
+    """Return the state values, shape (S,), of a policy, given as one action per state.
 
     Raises ConfigError as :func:`solve` does.
     """
@@ -198,7 +198,7 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
         equations = np.eye(world.states)
         np.subtract.at(equations, (state, following), weight)
         return np.linalg.solve(equations, values).astype(np.float64, copy=False)
-    # Without chance, one row per state: the rewards of 1, 2, 4, ... steps, each from two halves.
+    # Deterministic, one row per state: the rewards of 1, 2, 4, ... steps, each from two halves.
     while weight.max() > _NEGLIGIBLE:
         values = values + weight * values[following]
         weight, following = weight * weight[following], following[following]
@@ -206,13 +206,13 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
 
 
 _PRECISION = 0.01
-"""How accurate a value has to be, as a share of the largest one."""
+"""Required accuracy of a value, as a share of the largest one."""
 
 _MOST_SWEEPS, _MOST_OUTCOMES = 1 << 14, 1 << 27
-"""Most sweeps, and most outcomes in all of them: about a second."""
+"""Most sweeps, and most outcomes over all sweeps: about a second."""
 
 _NOTHING = 1e-9
-"""A share of the largest value that is only rounding."""
+"""Share of the largest value up to which a change is only rounding."""
 
 
 class ValueRange(NamedTuple):
@@ -221,9 +221,9 @@ class ValueRange(NamedTuple):
     Attributes
     ----------
     low, high : float
-        0 is between them. If values have no bound, this is the range of those of `steps` steps.
+        0 is between them. If values are unbounded, this is the range for `steps` steps.
     steps : int
-        0 if values have a bound.
+        0 if values are bounded.
     """
 
     low: float
@@ -237,7 +237,7 @@ class ValueRange(NamedTuple):
 
     @property
     def is_endless(self) -> bool:
-        """Values have no bound."""
+        """Whether values are unbounded."""
         return self.steps > 0
 
 
@@ -246,23 +246,23 @@ def value_range(
 ) -> ValueRange:
     """Return the range of all rewards and of the values that learning passes through, to 1 %.
 
-    Those are the values of the best epsilon-greedy policy with 1, 2, 3, ... steps to go, in the states
+    These are the values of the best epsilon-greedy policy with 1, 2, 3, ... steps to go, in the states
     that agents reach. Value iteration from 0 passes through all of them. A long tail is extrapolated.
 
     Parameters
     ----------
     world : World
     discount : float
-        From 0 to 1, the one that is learned.
+        The learned discount, from 0 to 1.
     epsilon : float
         0 for an algorithm that learns the greedy policy; otherwise, the largest epsilon.
     horizon : int
-        Steps of an episode without a limit, for values that have no bound.
+        Steps of an episode without a step limit, used if values are unbounded.
     """
     low, high = min(0.0, float(world.reward.min())), max(0.0, float(world.reward.max()))
     acts = reachable(world)
     states, number = int(acts.sum()), np.cumsum(acts) - 1
-    # By action, then by state, so that the maximum over actions is one of whole arrays.
+    # By action, then by state, so that the maximum over actions works on whole arrays.
     rows = np.lexsort((world.state, world.action))
     rows = rows[acts[world.state[rows]]]
     pair = world.action[rows] * states + number[world.state[rows]]
@@ -292,7 +292,7 @@ def value_range(
         scale = max(-low, high)
         if sizes[-1] <= _NOTHING * scale:
             return ValueRange(low, high)
-        # Each change is at most `discount` times the one before.
+        # Each change is at most `discount` times the previous one.
         ratio = min(discount, (sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
         down, up = min(0.0, float(change.min())), max(0.0, float(change.max()))
         if ratio < 1 - _NOTHING:

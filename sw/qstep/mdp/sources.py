@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["arrays_of", "check_game"]
 
 Arrays = tuple[dict[str, Any], int, int, int]
-"""Columns by name, the limit of steps, and the numbers of states and actions."""
+"""Columns by name, the step limit, and the numbers of states and actions."""
 
 _KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
     GridWorld: {"text", "source", "render_mode"},
@@ -37,8 +37,8 @@ _KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
         *("render_mode", "is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"),
     },
 }
-"""Classes whose `step` and `reset` draw from the table and do nothing else, and the arguments with which
-this is known; but see `fickle_passenger` below."""
+"""Classes whose `step` and `reset` only draw from the table, and the arguments for which this is known;
+but see `fickle_passenger` below."""
 
 _NEUTRAL = (
     CheckedEnv,
@@ -51,13 +51,13 @@ _NEUTRAL = (
     wrappers.RenderCollection,
     wrappers.TimeLimit,
 )
-"""Wrappers that leave actions, observations, rewards and terminations as they are."""
+"""Wrappers that leave actions, observations, rewards and terminations unchanged."""
 
 _TRIED_STEPS = 1000
 
 
 def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
-    """Return the columns of an environment's table, before their checks; see ``World.from_env``."""
+    """Return the unchecked columns of an environment's table; see ``World.from_env``."""
     if not isinstance(env, gym.Env):
         raise WorldError(
             f"world is {shown(env)}; it must be a World, the name of one, or an environment of Gymnasium"
@@ -111,7 +111,7 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
 def check_game(env: gym.Env[Any, Any], world: World) -> None:
     """Raise WorldError if an environment of an unknown class leaves its table while it is tried.
 
-    It is reset and takes 1000 random actions. Known classes have been read instead.
+    It is reset and takes 1000 random actions. For known classes, the source has been read instead.
     """
     inner = env.unwrapped
     if isinstance(inner, tuple(_KNOWN)):
@@ -140,7 +140,7 @@ def check_game(env: gym.Env[Any, Any], world: World) -> None:
 
 
 def _check_step(inner: gym.Env[Any, Any]) -> None:
-    """Raise WorldError if an environment of a known class does not play by its table."""
+    """Raise WorldError if an environment of a known class does not follow its table."""
     for known, arguments in _KNOWN.items():
         if not isinstance(inner, known):
             continue
@@ -168,7 +168,7 @@ _INSTEAD = "let the host act (qstep train --act host), or give the true table to
 
 
 def _counted(what: str, env: gym.Env[Any, Any], *columns: NDArray[Any]) -> Any:
-    """Return the size of a space, and columns of its states (observations) or actions from 0 on."""
+    """Return the size of a space, and columns of its states (observations) or actions counted from 0."""
     name, space = type(env).__name__, getattr(env, f"{what}_space")
     if not isinstance(space, Discrete):
         raise WorldError(
@@ -201,7 +201,7 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
-    """Return the lowest limit of steps around an environment, 0 for none; refuse unknown wrappers."""
+    """Return the lowest step limit in an environment's wrappers, 0 for none; refuse unknown wrappers."""
     limits = []
     while isinstance(env, gym.Wrapper):
         if type(env) not in _NEUTRAL:

@@ -21,7 +21,7 @@ __all__ = ["TableEnv", "from_file", "limited"]
 class TableEnv(gym.Env[Any, Any]):
     """An environment that draws its outcomes from the rows of a world, with their exact probabilities.
 
-    It has no limit of steps; the world's is that of a ``TimeLimit`` around it.
+    It has no step limit; a ``TimeLimit`` around it applies the world's limit.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class TableEnv(gym.Env[Any, Any]):
 
 
 def from_file(path: str, step_cap: int) -> TimeLimit[Any, Any]:
-    """Return the environment of a world file, as :func:`limited`."""
+    """Return the environment of a world file, as for :func:`limited`."""
     from qstep.mdp.world import World
 
     return limited(World.from_file(path), step_cap)
 
 
 def limited(world: World, step_cap: int) -> TimeLimit[Any, Any]:
-    """Return the environment of a world, limited to the world's steps, or else to `step_cap`."""
+    """Return a world's environment, limited to the world's step limit, or else to `step_cap`."""
     return TimeLimit(TableEnv(world), world.max_episode_steps or step_cap)

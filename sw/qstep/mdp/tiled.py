@@ -1,4 +1,4 @@
-"""An integer world seen through tiles: the world of agents whose state is a row in each plane."""
+"""An integer world with tile coding, for agents whose state is one row per plane."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["TiledWorld"]
 
 @dataclass(frozen=True, init=False)
 class TiledWorld:
-    """A world whose agents are in a tuple of integers, for one :class:`~qstep.Config`.
+    """A world whose states are tuples of integers, for one :class:`~qstep.Config`.
 
     Parameters
     ----------
     world : IntegerWorld
     config : Config
-        With as many actions and planes, and rows enough.
+        Must have the same numbers of actions and planes, and enough rows.
 
     Raises
     ------
     ConfigError
-        World and configuration do not fit each other.
+        `world` and `config` do not fit each other.
     TransitionError
-        The format does not hold the world's reward.
+        The world's reward does not fit the format.
     """
 
     world: IntegerWorld
@@ -64,7 +64,7 @@ class TiledWorld:
         return self.world.max_episode_steps
 
     def answer(self, state: State, action: int, draw: int) -> Answer:
-        """Return the outcome of an action, which no draw changes."""
+        """Return the outcome of an action; it does not depend on the draw."""
         return Answer(self.reward, *self.world.move(self.world.columns, state, action))
 
     def start(self, draw: int) -> State:

@@ -1,4 +1,4 @@
-"""Transitions: checked arrays of (state, action, reward, next state, terminated), and their file."""
+"""Transitions: checked arrays of (state, action, reward, next state, terminated), and their files."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
             part = slice(first, first + _BLOCK)
             raw[part] = format.quantise(reward[part])
     except TransitionError:
-        format.quantise(reward)  # raises with the reward's number, not that within the block
+        format.quantise(reward)  # raises with the index in the whole array, not in the block
         raise  # pragma: no cover: the line before raises
     return raw
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Transitions:
-    """Transitions that are legal for the tables of one configuration, and stay legal.
+    """Transitions that are, and remain, legal for the tables of one configuration.
 
     Only :meth:`from_arrays` and :meth:`load` make them. All arrays are one-dimensional, contiguous, of
     equal length and read-only, and share no memory with the given ones.
@@ -54,7 +54,7 @@ class Transitions:
     table_type : TableType
         Rows, columns and number format of the tables to which they can be applied.
     state, action, next_state : ndarray of int32
-        Row and column to update, and the row whose maximum is in the target.
+        Row and column to update, and the row whose maximum enters the target.
     reward_raw : ndarray of int32
         Rewards in the raw units of the format.
     terminated : ndarray of bool
@@ -77,7 +77,7 @@ class Transitions:
 
     @classmethod
     def _of(cls, table_type: TableType, *columns: NDArray[Any]) -> Transitions:
-        """Make transitions from columns that are checked already."""
+        """Make transitions from checked columns."""
         made = object.__new__(cls)
         named = zip(_COLUMNS, map(frozen, columns), strict=True)
         assign(made, table_type=table_type, **dict(named))
@@ -138,14 +138,14 @@ class Transitions:
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """The five arrays, in the order of their declaration."""
+        """The five arrays, in declaration order."""
         return (self.state, self.action, self.reward_raw, self.next_state, self.terminated)
 
     def __len__(self) -> int:
         return len(self.state)
 
     def __getitem__(self, part: slice) -> Transitions:
-        """Return some of the transitions, as a view if there is no stride.
+        """Return a slice of the transitions, as a view unless it has a stride.
 
         Raises
         ------

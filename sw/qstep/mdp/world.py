@@ -33,7 +33,7 @@ __all__ = ["World", "name_of"]
 _MOST_LIMIT = (1 << 48) - 1
 
 _LIMIT = "max_episode_steps"
-"""The name of a file's array that may be absent."""
+"""The name of the optional array in a world file."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -42,14 +42,14 @@ class World:
 
     Only :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` make worlds. A world
     never changes: its arrays are read-only. Its rows are ordered by state, action, next state,
-    reward and `terminated`, and no two are equal, so the same world has the same rows, from any source.
+    reward and `terminated`, and no two rows are equal. So equal worlds have equal rows, from any source.
 
     Attributes
     ----------
     states, actions : int
         S, 2..65536, and A, 2..64.
     state, action, next_state : ndarray of int32, shape (n,)
-        Every pair of state and action has at least one row.
+        Every state-action pair has at least one row.
     weight : ndarray of int32, shape (n,)
         1..65536, the probability of an outcome in units of 2^-16. The weights of a pair sum to 65536.
     reward : ndarray of float64, shape (n,)
@@ -98,22 +98,22 @@ class World:
 
         Equal outcomes of a pair are merged. Probabilities then become weights by largest remainder, with
         ties to the lowest row in the world's order, so each error is below 2^-16. A probability
-        that would become 0 is refused.
+        that would become 0 is rejected.
 
         Parameters
         ----------
         state, action, next_state : array_like of int, shape (n,)
             Numbers from 0; the world has as many states and actions as its rows contain. Every pair
-            needs a row, also in terminal states (which may lead to themselves and terminate).
+            needs a row, even in terminal states (whose rows may lead back to them and terminate).
         reward : array_like of real, shape (n,)
-            Finite.
+            Finite values.
         terminated : array_like of bool, shape (n,)
         start_state : array_like of int, shape (m,)
         weight, probability : array_like of int or of real, shape (n,)
-            One of them, or neither if every pair has one outcome. The weights of a pair sum to
-            65536, its probabilities to 1.
+            Give one of them, or neither if every pair has one outcome. A pair's weights sum to 65536,
+            its probabilities to 1.
         start_weight, start_probability : array_like of int or of real, shape (m,)
-            One of them, or neither if all rows of `start_state` are equally likely.
+            Give one of them, or neither if all rows of `start_state` are equally likely.
         max_episode_steps : int
             0 for no limit.
 
@@ -127,7 +127,7 @@ class World:
         Warns
         -----
         WorldWarning
-            Part of it is surely a mistake: see :func:`~qstep.doubts`.
+            The world certainly contains a mistake: see :func:`~qstep.doubts`.
 
         Examples
         --------
@@ -158,20 +158,20 @@ class World:
 
     @classmethod
     def from_env(cls, env: gym.Env[Any, Any]) -> Self:
-        """Extract the world, with its limit of steps, from an environment that has a transition table.
+        """Extract the world, with its step limit, from an environment that has a transition table.
 
-        Such environments are :class:`~qstep.envs.GridWorld` and those with Gymnasium's transition table,
-        ``P`` and ``initial_state_distrib``: Gymnasium's own FrozenLake, CliffWalking and Taxi, and
-        classes of another kind, which are reset and tried for 1000 steps.
+        :class:`~qstep.envs.GridWorld` has one, and so do Gymnasium's FrozenLake, CliffWalking and Taxi.
+        Other classes need Gymnasium's table, ``P`` and ``initial_state_distrib``; they are reset and
+        tried for 1000 steps.
 
         Raises
         ------
         NoTableError
             The environment has no transition table.
         WorldError
-            The table is not a world. Or it is not known to be the game: a subclass replaces `step` or
-            `reset`, Taxi has a `fickle_passenger`, a class of another kind leaves its table while it is
-            tried, or a wrapper may change what is played.
+            The table is not a world, or may not match the game: a subclass replaces `step` or `reset`,
+            Taxi has a `fickle_passenger`, another class leaves its table while it is tried, or a wrapper
+            may change the game.
         """
         world = cls._of(*arrays_of(env))
         check_game(env, world)
@@ -202,24 +202,24 @@ class World:
 
     @classmethod
     def named(cls, name: str, env_kwargs: Mapping[str, Any] | None = None) -> Self:
-        """Return the world of a name, as on the command line.
+        """Return a world by name, as on the command line.
 
         Parameters
         ----------
         name : str
             The path of a world file (``.npz``), or an argument of :func:`qstep.envs.make`: the path of a
-            map (``.txt``), one of our names such as ``gridworld``, or a Gymnasium id.
+            map (``.txt``), a built-in name such as ``gridworld``, or a Gymnasium id.
         env_kwargs : mapping, optional
             As for :func:`qstep.envs.make`.
 
         Raises
         ------
         NoTableError, WorldError
-            As :meth:`from_env`; ``snake`` has no table.
+            As for :meth:`from_env`; ``snake`` has no table.
         EnvironmentSpaceError
             The environment or map does not exist, or its spaces are not ``Discrete``.
         FileFormatError
-            As :meth:`from_file`.
+            As for :meth:`from_file`.
         """
         if isinstance(name, str) and name.lower().endswith(".npz") and not env_kwargs:
             return cls.from_file(name)
@@ -237,12 +237,12 @@ class World:
     def of(
         cls, source: World | str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
     ) -> World:
-        """Return a world itself, or that of a name (:meth:`named`) or an environment (:meth:`from_env`).
+        """Return `source`, or the world of its name (:meth:`named`) or environment (:meth:`from_env`).
 
         Raises
         ------
         WorldError
-            It is something else; or as those methods.
+            `source` is something else. Otherwise as for those methods.
         """
         if isinstance(source, World):
             return source
@@ -266,7 +266,7 @@ class World:
         return made
 
     def limited(self, max_episode_steps: int) -> Self:
-        """Return the same world with another limit of steps.
+        """Return the same world with another step limit.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class World:
         Raises
         ------
         ConfigError
-            It is out of range.
+            `max_episode_steps` is out of range.
         """
         limited = object.__new__(type(self))
         assign(limited, **{field.name: getattr(self, field.name) for field in fields(self)})
@@ -284,7 +284,7 @@ class World:
         return limited
 
     def save(self, path: str | Path) -> None:
-        """Write a world file; an existing one is replaced completely or not at all.
+        """Write a world file; an existing file is replaced completely or not at all.
 
         Raises
         ------
@@ -295,7 +295,7 @@ class World:
 
     @property
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of a file, by name."""
+        """The arrays of a world file, by name."""
         arrays = {name: getattr(self, name) for name in OUTCOMES + STARTS}
         return {**arrays, _LIMIT: np.array(self.max_episode_steps, np.int64)}
 
@@ -310,28 +310,28 @@ class World:
 
     @property
     def probability(self) -> NDArray[np.float64]:
-        """The probability of each outcome, exactly; float64, shape (n,)."""
+        """The exact probability of each outcome, float64, shape (n,)."""
         return self.weight / TOTAL
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
-        """The first row of each pair, int64, shape (S * A,); pairs count as `state * A + action`."""
+        """The first row of each pair, int64, shape (S * A,); pairs are numbered `state * A + action`."""
         pair = self.state.astype(np.int64) * self.actions + self.action
         return frozen(np.searchsorted(pair, np.arange(self.states * self.actions)))
 
     @property
     def has_chance(self) -> bool:
-        """Whether any pair of state and action has several outcomes."""
+        """Whether any state-action pair has several outcomes."""
         return len(self.state) > self.states * self.actions
 
     @property
     def outcomes(self) -> int:
-        """The largest number of outcomes of a pair."""
+        """The largest number of outcomes of any pair."""
         return int(np.diff(self.first, append=len(self.state)).max())
 
     @property
     def success_reward(self) -> float | None:
-        """The highest reward with which an episode can terminate; None if none can."""
+        """The highest reward with which an episode can terminate; None if no episode can."""
         acts = reachable(self)
         final = self.reward[self.terminated & acts[self.state]]
         return float(final.max()) if final.size else None
@@ -342,12 +342,12 @@ class World:
         Parameters
         ----------
         allowed : ndarray of bool, shape (S, A)
-            The actions that the policy may take in each state; rows after the first S are not used.
+            The actions that the policy may take in each state; rows after the first S are ignored.
 
         Raises
         ------
         WorldError
-            `allowed` has another shape or type.
+            `allowed` has the wrong shape or type.
         """
         shape = (self.states, self.actions)
         if (
@@ -361,7 +361,7 @@ class World:
 
     @property
     def start(self) -> NDArray[np.float64]:
-        """The probability that an episode starts in a state, float64, shape (S,)."""
+        """The probability that an episode starts in each state, float64, shape (S,)."""
         start = np.zeros(self.states)
         start[self.start_state] = self.start_weight / TOTAL
         return start
@@ -373,7 +373,7 @@ class World:
         algorithm: Algorithm | str = Algorithm.Q_LEARNING,
         shared_table: bool = False,
     ) -> Acting:
-        """Return agents with the least room that fits this world.
+        """Return agents with the smallest memories that fit this world.
 
         Raises
         ------
@@ -390,17 +390,17 @@ class World:
         return Acting(agents, algorithm, shared_table, outcomes, starts)
 
     def table(self, config: Config) -> WorldTable:
-        """Return the memories of a device of `config` that hold this world.
+        """Compile this world into the memories of a device of `config`.
 
-        States of `config` beyond the world's own are never entered.
+        States of `config` that the world lacks are never entered.
 
         Raises
         ------
         ConfigError
             `config` is not a Config, or has no agents.
         WorldError
-            The world does not fit: its states, actions, outcomes, start states, rewards or limit of
-            steps; the message says how much room there is.
+            The world does not fit: its states, actions, outcomes, start states, rewards or step limit;
+            the message gives the capacity.
         """
         return compiled(self, config)
 

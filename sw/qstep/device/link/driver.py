@@ -13,12 +13,12 @@ __all__ = ["Driver", "checked_hello"]
 
 
 class Driver(Closing):
-    """A device behind a port, as in ``docs/link.md``.
+    """A device at a port, as in ``docs/link.md``.
 
-    The device must have been built from `config`, and be the given `build` of it, 16 hexadecimal digits
-    as in the report of a bitstream, if there is one; a simulation's are all 0. Otherwise connecting
-    raises ProtocolVersionError or ConfigMismatchError, and nothing is written to it. `patience` is how
-    many seconds to wait for an answer before the first retry, in addition to the time on the line. The
+    The device must have been built from `config` and, if `build` is given, be that build: 16 hexadecimal
+    digits as in a bitstream's report, all 0 for a simulation. Otherwise connecting raises
+    ProtocolVersionError or ConfigMismatchError, and nothing is written to the device. `patience` is the
+    time in seconds to wait for an answer before the first retry, in addition to the transfer time. The
     port closes with the device.
     """
 
@@ -36,11 +36,11 @@ class Driver(Closing):
             raise
 
     def _begin(self) -> None:
-        """Open the first session, and set what opening sets."""
+        """Open the first session, and initialise the device."""
         self.reconnect()
 
     def reconnect(self) -> None:
-        """Open a new session after an error; the device's contents stay, and a job continues."""
+        """Open a new session after an error; the device's contents are kept, and a job continues."""
         self.build = checked_hello(self.config, self._session.open(), self._expected_build)
 
     def _command(self, kind: Request, payload: bytes = b"", seconds: float = 0.0) -> None:
@@ -49,7 +49,7 @@ class Driver(Closing):
         self._session.drain()
 
     def _ask(self, kind: Request, payload: bytes = b"") -> bytes:
-        """Return the answer to a request, whose length depends only on its kind."""
+        """Send a request, and return its answer, whose length depends only on `kind`."""
         return self._session.ask(kind, ANSWERS[kind].size, payload)
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
         raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
     device = layout.named(hello)
     size = f"{device['states']} x {device['actions']}"
-    # Understandable differences come first: the digest differs whenever anything does.
+    # Readable differences come first: the digest differs whenever anything else does.
     for what, there, here in (
         ("geometry", size, f"{config.states} x {config.actions}"),
         ("format", f"Q{device['integer']}.{device['fraction']}", str(config.format)),
@@ -94,5 +94,5 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
 
 
 def _digits(number: int) -> str:
-    """Return eight bytes of the answer as hexadecimal digits, in the order of the link."""
+    """Return eight bytes of the answer as hexadecimal digits, in link order."""
     return number.to_bytes(8, "little").hex()

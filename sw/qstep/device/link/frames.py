@@ -31,7 +31,7 @@ def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -
 
 
 def decode_frame(data: bytes) -> Frame | None:
-    """Return the frame in `data` (without its delimiter), or None if it is not intact."""
+    """Return the frame in `data` (without its delimiter), or None if it is damaged."""
     try:
         body = cobs.decode(data)
     except cobs.DecodeError:
@@ -46,10 +46,10 @@ def decode_frame(data: bytes) -> Frame | None:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; damaged frames are dropped and counted in `errors`.
+    """Splits a byte stream into frames; damaged frames are dropped and counted in `errors`.
 
-    A frame of more than `limit` decoded bytes, including header and CRC, is dropped, and no more bytes
-    are kept than the largest one takes on the line.
+    A frame of more than `limit` decoded bytes, including header and CRC, is dropped. The buffer holds at
+    most the bytes that the largest frame takes on the line.
     """
 
     def __init__(self, limit: int) -> None:

@@ -20,18 +20,18 @@ _BREAK_SECONDS = 2 * BREAK_BITS / LEAST_BAUD  # twice as long as needed at the l
 
 
 def _write_seconds(baud: int) -> float:
-    """Return how long a write may take: the time of the largest buffer, plus some patience."""
+    """Return how long a write may take: the transfer time of the largest buffer, plus some patience."""
     return 5.0 + 65536 * 10 / baud
 
 
 class Port(Protocol):
-    """A stream of bytes in both directions; it may lose, change and invent bytes."""
+    """A bidirectional byte stream, which may lose, change and insert bytes."""
 
     def write(self, data: bytes) -> None:
         """Send all of `data`; raise LinkError if the port has failed, DeadlineError if it is stuck."""
 
     def read(self, timeout: float) -> bytes:
-        """Return what has arrived as soon as there is a byte, or ``b""`` after `timeout` seconds."""
+        """Return received bytes as soon as there are any, or ``b""`` after `timeout` seconds."""
 
     def close(self) -> None:
         """Release the port; calling it twice is harmless."""
@@ -39,7 +39,7 @@ class Port(Protocol):
 
 @runtime_checkable
 class RatedPort(Port, Protocol):
-    """A port with a serial line; `baud` is its present rate."""
+    """A port with a serial line; `baud` is its current rate."""
 
     baud: int
 
@@ -51,7 +51,7 @@ class RatedPort(Port, Protocol):
 
 
 class SerialPort:
-    """A serial port, a pty, or any other url that pyserial opens (``socket://HOST:PORT``)."""
+    """A serial port, a pty, or any other URL that pyserial opens (``socket://HOST:PORT``)."""
 
     def __init__(self, url: str, baud: int) -> None:
         self.url = url
@@ -69,13 +69,13 @@ class SerialPort:
             raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
         self._is_native = isinstance(self._serial, serial.Serial)
         if hasattr(self._serial, "set_low_latency_mode"):
-            # Otherwise a USB adapter may collect answers for 16 ms, in which a fast line would run
-            # dry. Linux has a switch for that; ports without it, such as a pty, work as well.
+            # Otherwise a USB adapter may buffer answers for 16 ms, while a fast line runs dry. Linux
+            # has a switch for this; ports without it, such as a pty, also work.
             with suppress(ValueError):
                 self._serial.set_low_latency_mode(True)
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`; raises DeadlineError after 5 s plus its time at the line's rate."""
+        """Send all of `data`; raises DeadlineError after 5 s plus the transfer time."""
         try:
             self._serial.write(data)
         except serial.SerialTimeoutException as cause:
@@ -85,7 +85,7 @@ class SerialPort:
             raise LinkError(f"{self.url}: cannot be written: {cause}") from cause
 
     def read(self, timeout: float) -> bytes:
-        """Return what has arrived, or ``b""`` after `timeout` seconds (rounded up to 20 ms)."""
+        """Return received bytes, or ``b""`` after `timeout` seconds (rounded up to 20 ms)."""
         deadline = time.monotonic() + timeout
         try:
             while not (first := bytes(self._serial.read(1))):
@@ -98,10 +98,10 @@ class SerialPort:
     def _rest(self) -> bytes:
         """Return the bytes that have already arrived, without waiting."""
         if self._is_native:
-            # A change of timeout would set the line's rate again, which disturbs some drivers.
+            # Changing the timeout would set the line rate again, which disturbs some drivers.
             waiting = self._serial.in_waiting
             return bytes(self._serial.read(waiting)) if waiting else b""
-        # Other kinds of port only say that there are bytes, but have no settings to disturb.
+        # Other ports only tell whether bytes are waiting, but have no settings to disturb.
         self._serial.timeout = 0
         rest = bytes(self._serial.read(_CHUNK))
         self._serial.timeout = _POLL_SECONDS

@@ -1,4 +1,4 @@
-"""Records: transitions as the bytes of an APPLY payload, two to nine each (``docs/link.md``)."""
+"""Records: transitions as an APPLY payload, two to nine bytes each (``docs/link.md``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
 
 
 class RewardTable:
-    """Codes of the rewards seen so far, in the order in which they were first seen.
+    """Codes of the rewards seen so far, in order of first appearance.
 
     `values` are the raw rewards by code.
     """
@@ -49,7 +49,7 @@ class RewardTable:
         """Return the code of each reward, and the first code whose value the device does not have yet.
 
         Existing codes are kept, and new ones follow them; if the new ones do not fit, all codes are
-        assigned again. None if there are more than 256 distinct rewards; then no code is in use.
+        reassigned. Returns None for more than 256 distinct rewards; then no code is in use.
         """
         distinct, first = np.unique(rewards, return_index=True)
         distinct = distinct[np.argsort(first)]
@@ -71,7 +71,7 @@ _PLACED = ("continues", "action", "next_state", "terminated", "reward", "state")
 
 @compiled
 def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, sizes, limit):  # type: ignore[no-untyped-def]
-    """Write all records to `out`, and the end of each payload; return the number of payloads."""
+    """Write all records to `out`, and note the end of each payload; return the number of payloads."""
     state, action, next_state, terminated = columns
     continues_at, action_at, next_state_at, terminated_at, reward_at, state_at = offsets
     continuing_bytes, full_bytes = sizes
@@ -96,7 +96,7 @@ def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, 
         )
         high = np.uint64(0)
         if full:
-            # A full raw record may have 72 bits: the ninth byte is what a shift to the left loses.
+            # A full raw record may have 72 bits: the ninth byte takes the bits that a left shift loses.
             low |= np.uint64(state[i]) << state_at
             high = np.uint64(state[i]) >> (np.uint64(64) - state_at)
         else:
@@ -145,7 +145,7 @@ def encode_records(
 
     Each payload has at most `limit` bytes, begins with a full record and ends at the end of a record. A
     record is a continuing one if its state is the next state of the previous record in the same payload.
-    `reward` has codes, or raw rewards, as `layout` does.
+    `reward` contains codes or raw rewards, to match `layout`.
     """
     out, byte_ends, record_ends = _encode_all(layout, transitions, reward, limit)
     view = out.data
@@ -161,7 +161,7 @@ def extend_digest(config: Config, transitions: Transitions, digest: int = 0) -> 
     layout = RecordLayout.raw(config)
     for start in range(0, len(transitions), _DIGEST_CHUNK):
         part = transitions[start : start + _DIGEST_CHUNK]
-        # With room for one record only, every record is a full one.
+        # If a payload fits only one record, every record is full.
         out, _, _ = _encode_all(layout, part, part.reward_raw, layout.size(full=True))
         digest = zlib.crc32(out.data, digest)
     return digest

@@ -1,4 +1,4 @@
-"""The protocol engine of the host: exactly once, in order, or a typed error (``docs/link.md``)."""
+"""The host's protocol engine: exactly once, in order, or a typed error (``docs/link.md``)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["PATIENCE", "RETRIES", "Session"]
 _log = logging.getLogger(__name__)
 
 RETRIES = 4
-"""How often an unanswered request is repeated, and how often one is repeated because of a GAP."""
+"""Most repeats of an unanswered request, and most repeats because of a GAP."""
 
 PATIENCE = 0.1
-"""Seconds before the first retry, in addition to the time of the bytes. Each later retry waits twice as
-long, so that a device that pauses for a second or two is not given up."""
+"""Seconds before the first retry, in addition to the transfer time. Each later retry waits twice as
+long, so that a device may pause for a second or two."""
 
 _COUNTS = 1 << 16  # the count of the device's resets and sessions, in its epoch
 
@@ -45,9 +45,9 @@ class Session:
     """Keeps as many requests in flight as the device's credit allows, and repeats lost ones.
 
     A missing answer is never replaced by a default. After a DeadlineError, LinkError or SessionLostError
-    the session is closed, because requests in flight may still be executed; :meth:`open` starts another
-    one, in which the device refuses everything left over from this one. After a RefusedError
-    nothing is in flight, and the next request opens another session automatically.
+    the session is closed, because requests in flight may still be executed. :meth:`open` then starts a
+    new session, in which the device refuses everything left over from the old one. After a RefusedError
+    nothing is in flight, and the next request opens a new session automatically.
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
@@ -59,10 +59,10 @@ class Session:
         self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(config.link.buffer_bytes)
         self._sent = self._received = 0  # bytes so far
-        # Repeats of requests without an answer, or answered by a GAP.
+        # Repeats of requests without an answer, or answered with a GAP.
         self._retries = self._gaps = 0
         self._made = time.monotonic()
-        self._gaps_now = 0  # repeats because of GAP since a request was last known to be executed
+        self._gaps_now = 0  # repeats because of GAP since the last confirmed execution
         self._count = 0  # the device's count when it opened this session
 
     @property
@@ -81,11 +81,10 @@ class Session:
         return self._window.limit
 
     def open(self) -> bytes:
-        """Open a session and return the answer to HELLO after the common part, which may have any
-        length.
+        """Open a session; return the answer to HELLO after the common part, of any length.
 
-        A device that does not answer may use another rate than the port, because of an earlier host or a
-        reset. A break returns it to its configured rate.
+        A device that does not answer may use a different rate than the port, because of an earlier host
+        or a reset. A break returns it to its configured rate.
         """
         self._window.close()
         self._gaps_now = 0
@@ -97,7 +96,7 @@ class Session:
         def accept(frame: Frame) -> Frame | None:
             if frame.type != Request.HELLO + ANSWER or len(frame.payload) <= COMMON.size:
                 return None
-            # Another version may have another layout, which the driver must be able to report.
+            # Another protocol version may have another layout; the driver must be able to report it.
             is_other = frame.payload[COMMON.size] != PROTOCOL_VERSION
             return frame if is_other or frame.payload.endswith(payload) else None
 
@@ -118,7 +117,7 @@ class Session:
         return frame.payload[COMMON.size :]
 
     def _go_on(self) -> None:
-        """Open a session in place of one that a refusal halted, unless another host came in between."""
+        """Replace a session that a refusal halted, unless another host or a reset intervened."""
         if not self._window.is_halted:
             return
         applied, count = self.applied, (self._count + 1) % _COUNTS
@@ -139,8 +138,8 @@ class Session:
     ) -> None:
         """Send a request as soon as there is credit, without waiting for its answer.
 
-        `transitions` is their number in the payload, `seconds` the additional time for the device.
-        HELLO, READ, STATUS, COUNTERS and BAUD have other methods.
+        `transitions` is the number of transitions in the payload, `seconds` the additional time for the
+        device. HELLO, READ, STATUS, COUNTERS and BAUD have other methods.
         """
         if len(payload) > self._max_payload:
             raise ValueError(f"payload has {len(payload)} bytes; at most {self._max_payload} fit")
@@ -177,7 +176,7 @@ class Session:
         return data
 
     def report(self) -> None:
-        """Log the traffic over the port and its rates, at the end of a connection."""
+        """Log the port's traffic and its rates at the end of a connection."""
         seconds = max(time.monotonic() - self._made, 1e-9)
         _log.info(
             f"closed after {seconds:.3g} s: {self._sent} bytes sent ({self._sent / seconds:.3g}/s), "
@@ -186,13 +185,13 @@ class Session:
         )
 
     def pause(self, seconds: float) -> None:
-        """Wait for a time in which the device has nothing to answer; nothing may be in flight."""
+        """Wait while the device has nothing to answer; no request may be in flight."""
         self._reader.feed(self._read(seconds))
 
     def change_baud(self, divisor: int, baud: int, set_baud: Callable[[int], None]) -> None:
-        """Let the device divide its clock by `divisor`, and follow with `set_baud`.
+        """Set the device's clock divisor, then the port's rate with `set_baud`.
 
-        If the answer is lost, the device's rate is unknown, so retries alternate between the two.
+        If the answer is lost, the device's rate is unknown, so retries alternate between both rates.
         """
         self.drain()
         self._go_on()
@@ -220,7 +219,7 @@ class Session:
         return frame
 
     def _await_progress(self) -> None:
-        """Wait until at least one more request is known to be executed."""
+        """Wait until an answer confirms at least one more executed request."""
         oldest = self._window.pending[0]
 
         def resend() -> None:
@@ -229,10 +228,10 @@ class Session:
         self._wait(oldest.kind.name, self._acknowledge, resend, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
-        """Process an answer; return True if more requests are known to be executed.
+        """Process an answer; return True if it confirms more executed requests.
 
-        The requests that a GAP asks for are written again. A device that answers only GAP is not obeyed
-        for ever: it is then treated as silent.
+        The requests that a GAP asks for are resent. But a device that keeps answering GAP is eventually
+        treated as silent.
         """
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
@@ -246,7 +245,7 @@ class Session:
         return progress.more_done or None
 
     def _write(self, data: bytes) -> None:
-        """Write bytes; an error of the port closes the session."""
+        """Write bytes; a port error closes the session."""
         self._sent += len(data)
         try:
             self._port.write(data)
@@ -262,7 +261,7 @@ class Session:
         resend: Callable[[], None],
         seconds: float = 0.0,
     ) -> T:
-        """Pass frames to `accept` until it returns something; retry with `resend`, then give up.
+        """Pass frames to `accept` until it returns a result; retry with `resend`, then give up.
 
         `what` names the awaited answer in the DeadlineError; `seconds` is the additional time that the
         device may take.
@@ -270,7 +269,7 @@ class Session:
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
-                # Otherwise an answer that has lost its end would cost the next one as well.
+                # Otherwise a truncated answer would also spoil the next one.
                 self._reader.forget()
                 self._retries += 1
                 _log.info(

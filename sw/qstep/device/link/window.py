@@ -1,4 +1,4 @@
-"""The window: the requests in flight, and the meaning of answers for them; no clock, no port."""
+"""The window of requests in flight, and the effect of answers on it; no clock, no port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Pending", "Progress", "Window"]
 
 _log = logging.getLogger(__name__)
 
-_LEAST_LIMIT = 32  # has room for the longest record, and for a value in an answer
+_LEAST_LIMIT = 32  # fits the longest record, and a value in an answer
 _FIRST_LIMIT = 128
 _CLEAN_BYTES = 8192  # bytes executed without a retry before the limit doubles
 
@@ -23,7 +23,7 @@ _SEQUENCE = 1 << 16
 
 
 class Pending(NamedTuple):
-    """A request without an answer yet; `seconds` is the additional time that it may take."""
+    """A request not yet answered; `seconds` is the additional time that it may take."""
 
     kind: Request
     frame: bytes
@@ -33,7 +33,7 @@ class Pending(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The effect of an answer: whether more is known to be executed, and what to write again."""
+    """The effect of an answer: whether it confirms more executed requests, and bytes to resend."""
 
     more_done: bool
     repeat: bytes
@@ -46,23 +46,23 @@ class Window:
     """Numbers the requests of a session and keeps them until the device has executed them.
 
     A noisy line loses long frames more often than short ones. So payloads start short, double while
-    there are no errors, and halve with every retry: with one flipped bit in 1,000 bytes, frames of
-    a kilobyte would arrive only one time in three, and five failures in a row would end the session.
+    there are no errors, and halve with every retry. With one flipped bit per 1,000 bytes, only one in
+    three kilobyte frames would arrive, and five consecutive failures would end the session.
     """
 
     def __init__(self, buffer_bytes: int) -> None:
         self.epoch: int | None = None  # of the session; None while none is open
         self.next = 0  # number of the next new request
         self.applied = 0  # transitions that the device has confirmed since its reset
-        self.limit = _FIRST_LIMIT  # bytes of the largest payload to use for now, either way
+        self.limit = _FIRST_LIMIT  # largest payload to use for now, in bytes, in either direction
         self.is_halted = False  # by a refusal: all requests before it were executed, none after it
         self.pending: deque[Pending] = deque()  # requests in flight, oldest first
         self._buffer_bytes = self._credit = buffer_bytes
-        self._clean = 0  # bytes carried out since the limit last changed
-        self._gap_at = _SEQUENCE  # offset in the window of the last gap that was acted on
+        self._clean = 0  # bytes executed since the limit last changed
+        self._gap_at = _SEQUENCE  # offset in the window of the last gap that was handled
 
     def open(self, epoch: int, expected: int, applied: int) -> None:
-        """Begin a session with the values of the answer to HELLO."""
+        """Start a session with the values of the answer to HELLO."""
         self.close()
         self.epoch, self.next, self.applied = epoch, expected, applied
 
@@ -91,9 +91,9 @@ class Window:
         return frame
 
     def repeated(self, frame: bytes | None = None) -> bytes:
-        """Return the bytes for another try: `frame`, or everything in flight.
+        """Return the bytes for a retry: `frame`, or everything in flight.
 
-        A delimiter comes first, to end the remains of the last try.
+        A delimiter comes first, to end any remains of the last attempt.
         """
         before, self.limit = self.limit, max(self.limit // 2, _LEAST_LIMIT)
         if self.limit < before:
@@ -103,7 +103,7 @@ class Window:
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
 
     def acknowledge(self, answer: Frame) -> Progress:
-        """Process one answer; one that expects a number up to half the sequence behind is late.
+        """Process one answer; it is late if it expects a number up to half the sequence behind.
 
         A refusal halts the session and raises RefusedError; `applied` is then exact.
         """
@@ -114,11 +114,11 @@ class Window:
         if status == StatusCode.STALE_EPOCH:
             self._lost("the device was reset, or another host opened a session", applied)
         if answer.epoch != self.epoch:
-            return _NOTHING  # late, from a session before this one
+            return _NOTHING  # late, from an earlier session
         base = (self.next - len(self.pending)) % _SEQUENCE
         done = (expected - base) % _SEQUENCE
         if done >= _SEQUENCE // 2:
-            return _NOTHING  # late or doubled: what it tells is known
+            return _NOTHING  # late or duplicate: it adds nothing new
         if done > len(self.pending):
             self._lost(f"the device expects request {expected}, not {self.next}", applied)
         if done and status in REFUSALS:
@@ -170,7 +170,7 @@ class Window:
         return self.applied + sum(request.transitions for request in islice(self.pending, done))
 
     def _lost(self, why: str, applied: int) -> NoReturn:
-        """Close the session; `applied` is used only if this session can have led to it."""
+        """Close the session; `applied` is used only if this session can have reached it."""
         if self.applied <= applied <= self._applied_by(len(self.pending)):
             self.applied = applied
         self.close()
