@@ -1,1 +1,1 @@
-"""From a configuration to a bitstream and a trustworthy report."""
+"""Turns a configuration into a bitstream and a trustworthy report."""

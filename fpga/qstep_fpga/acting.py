@@ -1,4 +1,4 @@
-"""Area and clock of the interleaved lane and its world, between registers, on the chip of a board.
+"""Estimate area and clock of the interleaved lane and its world, registered at all ports, on a chip.
 
 python -m qstep_fpga.acting ulx3s-85f --algorithm sarsa --algorithm double-q --json area.json
 """
@@ -32,7 +32,7 @@ _ACTING_WRAPPER = Path(__file__).with_name("qs_acting_wrapper.sv")
 
 
 def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: no cover: minutes
-    """Return the netlist of ``qs_acting`` between registers, from the cache or made.
+    """Return the netlist of ``qs_acting`` with registers at all ports, cached or newly synthesised.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
         A tool failed.
     """
     family = FAMILIES[board.family]
-    # Files of only the other lane are read as well; they do not reach the netlist.
+    # Files used only by the other lane are read as well, but do not reach the netlist.
     files = sources.rtl_files(Config(2, 2, acting=Acting()))
     read = [*files, *sources.includes(), _ACTING_WRAPPER]
 
@@ -68,10 +68,10 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
 @click.option("--agents", default=16, show_default=True)
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
-@click.option("--shared-table", is_flag=True, help="All agents learn one table.")
+@click.option("--shared-table", is_flag=True, help="All agents share one table.")
 @click.option("--schedules/--no-schedules", default=True, help="Build in epsilon's schedules.")
 @click.option(
-    "--step-limit/--no-step-limit", default=True, help="Build in an episode's limit of steps."
+    "--step-limit/--no-step-limit", default=True, help="Build in a step limit for episodes."
 )
 @click.option(
     "--algorithm",

@@ -1,4 +1,4 @@
-"""Area and clock of a part of the hardware alone, between registers, on the chip of a board."""
+"""Estimates area and clock of a single block, with registers at all ports, on a board's chip."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Estimate", "estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """The figures of place and route, without the registers around the part.
+    """Place-and-route figures, without the registers around the block.
 
     Attributes
     ----------
     name : str
     resources : dict
-        Name to used and available, for the seed with the highest clock.
+        Used and available amount by name, for the seed with the highest clock.
     fmax_mhz : dict
         Highest clock by seed.
     critical_path : str
-        For that seed.
+        Critical path for that seed.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Estimate:
 def estimate(
     name: str, board: Board, netlist: Path, clock_hz: int, seeds: int, jobs: int
 ) -> Estimate:
-    """Place a netlist with several seeds.
+    """Place a netlist with several seeds and return its figures.
 
     Raises
     ------
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        It does not fit, or the tool failed.
+        The netlist does not fit, or the tool failed.
     """
     placements = place_all(
         Design(board, netlist, clock_hz), range(1, seeds + 1), Threads(jobs), lambda placement: None

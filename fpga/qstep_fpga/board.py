@@ -1,4 +1,4 @@
-"""Boards: one small file each in the folder ``boards``, also for a second design of a board."""
+"""Boards: one small file per board, or per additional design for it, in the folder ``boards``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pin:
     standard : str
         Electrical standard; empty for 3.3 V CMOS.
     direction : str
-        ``in``, ``out`` or ``inout``, seen from the chip; stated for the pins of a link only.
+        ``in``, ``out`` or ``inout``, seen from the chip; given only for the pins of a link.
     """
 
     at: str
@@ -50,32 +50,32 @@ class Board:
     Attributes
     ----------
     name : str
-        Name on the command line: that of its file.
+        Name on the command line and of its file, without the suffix.
     title : str
-        Name for people.
+        Human-readable name.
     family : str
-        The tools: a name in :data:`qstep_fpga.families.FAMILIES`.
+        Chip family: a name in :data:`qstep_fpga.families.FAMILIES`.
     part : str
         The chip's full name.
     device : str
-        Name of the chip for place and route and the packer.
+        Chip name for place and route and the packer.
     clock_hz : int
-        The oscillator on the board, which feeds the PLL.
+        Frequency of the board's oscillator, which feeds the PLL.
     programmer : str
         Name of the board for openFPGALoader.
     pins : dict
-        Pin of the clock, and of led and reset button where there are any. Without `link` also those of
-        rx (into the chip) and tx; otherwise those of the link.
+        Pins of the clock and, if present, of the LED and the reset button. Also the pins of `link` or,
+        without one, of rx (into the chip) and tx.
     config : Config
-        The PLL makes its ``link.clock_hz``.
+        Default configuration; the PLL generates its ``link.clock_hz``.
     package, speed, pll_device : str
-        Further names that the tools of some families need.
+        Additional names that some families' tools need.
     high : tuple of str
-        Pins that the board needs to be driven high.
+        Pins that must be driven high.
     header : tuple of str
-        Free 3.3 V pins for a world there, in order; see :func:`qstep_fpga.pins.led_out`.
+        Free 3.3 V pins for a world at the pins, in order; see :func:`qstep_fpga.pins.led_out`.
     link : Path, optional
-        File of the Verilog module ``qs_link``, between its pins and the device's streams of bytes; by
+        File of the Verilog module ``qs_link``, which connects its pins to the device's byte streams; by
         default the link is a UART.
     """
 
@@ -104,8 +104,8 @@ def names() -> list[str]:
 def load(name: str, folder: Path = _FOLDER) -> Board:
     """Return the board with this name.
 
-    A file with the field ``board`` contains only the fields in which it differs from the board that it
-    names: a second design for it, or a similar board.
+    A file with the field ``board`` contains only the differences from the board named there. It
+    describes another design for that board, or a similar board.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
 
 
 def _checked(board: Board, path: Path) -> dict[str, Pin]:
-    """Return the pins of a board, those of LED and UART with their direction."""
+    """Check and return a board's pins, with the directions of LED and UART."""
     needed = ("clock",) if board.link else ("clock", *_UART)
     others = set(board.pins) - {*needed, *_OPTIONAL}
     if not board.pins.keys() >= set(needed) or (others and not board.link):

@@ -1,4 +1,4 @@
-"""The resources of a chip, which the placer reports, once, for an empty design."""
+"""The resources of a chip, as the placer reports them for an empty design."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NOTHING = json.dumps(
 
 
 def available(board: Board) -> dict[str, int]:
-    """Return the resources of a board's chip, by the names of its family.
+    """Return the resources of a board's chip, by its family's resource names.
 
-    This takes seconds the first time, and comes from the cache afterwards.
+    The first call takes seconds; later calls use the cache.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def available(board: Board) -> dict[str, int]:
 
 
 def counted(board: Board, report: dict[str, Any], what: str) -> dict[str, int]:
-    """Return how much of each resource a report of place and route says is ``used`` or ``available``."""
+    """Return the ``used`` or ``available`` amount of each resource in a place-and-route report."""
     use = report["utilization"]
     return {
         label: sum(use[name][what] for name in names)

@@ -1,4 +1,4 @@
-"""Highest clocks in a report of place and route: a single one, or the lanes' and the link's."""
+"""Highest clocks in a place-and-route report: a single clock, or the lanes' and the link's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["check_crossing", "highest_clocks", "is_of_lanes"]
 
 
 def is_of_lanes(clock: str) -> bool:
-    """Return whether a clock of a report is that of the lanes: yosys names the net after either end."""
+    """Return whether a reported clock is the lanes'; yosys names the net after either end."""
     return LANES_CLOCK in clock or LANES_OUTPUT in clock
 
 
 def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
-    """Return the highest clock of the lanes in MHz, and that of the link if it is a separate one."""
+    """Return the lanes' highest clock in MHz, and the link's if it has a separate clock, else None."""
     clocks = {name: float(clock["achieved"]) for name, clock in report["fmax"].items()}
     lanes = [mhz for name, mhz in clocks.items() if is_of_lanes(name)]
     others = [mhz for name, mhz in clocks.items() if not is_of_lanes(name)]
@@ -25,10 +25,10 @@ def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
 
 
 def check_crossing(report: dict[str, Any]) -> None:
-    """Raise BuildError if data between the two clocks arrive later than the bit beside them.
+    """Raise BuildError if data between the two clocks arrive later than the bit that announces them.
 
-    The bit takes STAGES clocks of its destination. The first clock is not counted, since the bit's
-    own path may be shorter than that of the data.
+    The bit takes STAGES clocks of its destination. The first clock is not counted, because the bit's
+    path may be shorter than the data's.
     """
     for path in report["critical_paths"]:
         ends = path["from"], path["to"]

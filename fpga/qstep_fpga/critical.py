@@ -1,4 +1,4 @@
-"""The critical path in words."""
+"""Describes the critical path in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CELL = re.compile(
 
 
 def describe(report: dict[str, Any]) -> str:
-    """Return one sentence on the critical path of the lanes, from a report of place and route."""
+    """Describe the lanes' critical path in one sentence, from a place-and-route report."""
     inside = [path for path in report["critical_paths"] if path["from"] == path["to"]]
     lanes = [path for path in inside if is_of_lanes(path["to"])]
     path = max(lanes or inside, key=lambda path: sum(step["delay"] for step in path["path"]))[

@@ -1,4 +1,4 @@
-"""Detects a design that does not fit before any placement."""
+"""Detects designs that do not fit, before any placement."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = [
 _MEMORY = "block RAM"
 _DSP = "DSP"
 _LEAST = 2, 8
-"""Fewest actions, and bits of the narrowest format."""
+"""Minimum number of actions, and width of the narrowest format in bits."""
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """A resource of which a netlist needs more than the chip has."""
+    """A resource that the chip has too little of for a netlist."""
 
     resource: str
     needed: int
@@ -42,12 +42,12 @@ class Shortage:
 
     @property
     def over(self) -> int:
-        """The amount that is missing."""
+        """The missing amount."""
         return self.needed - self.there
 
 
 def needs(board: Board, netlist: Path) -> dict[str, int]:
-    """Return the least amount of each resource that a netlist needs, by its family's names."""
+    """Return the minimum amount of each resource that a netlist needs, by its family's names."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, Counter(cell["type"] for cell in module["cells"].values()))
 
@@ -66,10 +66,10 @@ def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
 
 
 def hopeless(board: Board, config: Config) -> Shortage | None:
-    """Return the missing block RAM of tables that are far too large; synthesis would take hours.
+    """Return the block RAM shortage if tables are far too large; synthesis would take hours.
 
-    The hardware keeps two copies of a shared table, or one table for each agent. LUTs can hold less of
-    them than the chip's block RAMs, so tables that need twice the block RAMs certainly do not fit.
+    The hardware stores two copies of a shared table, or one table per agent. LUTs can store less than
+    the chip's block RAMs, so tables that need more than twice the block RAMs cannot fit.
     """
     tables = config.lanes * config.lane_agents if _has_own_tables(config) else 2
     bits = tables * config.planes * config.states * config.actions * config.format.width
@@ -110,9 +110,9 @@ def check_fit(board: Board, config: Config, netlist: Path) -> None:
 
 
 def _most_lanes(board: Board, config: Config, need: dict[str, int]) -> int:
-    """Return how many lanes fit, where too many need this much: two lanes say what each needs."""
+    """Return how many lanes fit. `need` is for all lanes; a build with two gives the need per lane."""
     two, there = 2, chip.available(board)
-    assert config.acting is not None  # as it has lanes
+    assert config.acting is not None  # because it has lanes
     acting = replace(config.acting, agents=two * config.acting.agents // config.lanes)
     least = needs(board, synthesise(board, replace(config, lanes=two, acting=acting)))
     others = config.lanes - two
@@ -154,7 +154,7 @@ def _of_memory(board: Board, config: Config, short: Shortage) -> str:
     block_bits, width = FAMILIES[board.family].block_bits, config.format.width
 
     def table(states: int, actions: int) -> int:
-        """Count the blocks: of rows of agents' own tables, or of a bank per action and a second copy."""
+        """Count the blocks for rows of separate tables, or for a bank per action and a second copy."""
         if _has_own_tables(config):
             return config.planes * -(-config.lane_agents * states * actions * width // block_bits)
         bank = -(-states * width // block_bits)

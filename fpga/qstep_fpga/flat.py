@@ -1,4 +1,4 @@
-"""A design as one file of plain Verilog-2005, which every tool reads: Icarus, yosys, Vivado, Quartus."""
+"""Writes a design as plain Verilog-2005 in one file, for every tool: Icarus, yosys, Vivado, Quartus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def flat_verilog(top: str, files: Sequence[Path]) -> str:
     Parameters
     ----------
     top : str
-        The module, whose parameters keep their defaults.
+        Name of the module; its parameters keep their defaults.
     files : sequence of Path
         Its sources, packages before their users.
 

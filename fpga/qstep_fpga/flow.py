@@ -37,24 +37,24 @@ def build(
 ) -> tuple[BuildReport, Path]:
     """Build a bitstream, its report and its configuration in `folder`.
 
-    They are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and for a world at pins
+    The files are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and for a world at pins
     ``BOARD.pins``, which lists the pin of each bit.
 
     Parameters
     ----------
     board : Board
     config : Config
-        The PLL makes its ``link.clock_hz``, and ``acting.clock_hz`` if there is one.
+        The PLL generates its ``link.clock_hz``, and ``acting.clock_hz`` if it is set.
     seeds : sequence of int
-        Placement seeds, at least one; the bitstream comes from the one with the highest clock. A lane
-        that is copied is placed with eight times as many, 32 at most, until it is as fast as the chip
-        allows.
+        Placement seeds, at least one; the bitstream comes from the seed with the highest clock. A lane
+        to be copied is placed with eight times as many seeds, at most 32, until it is as fast as the
+        chip allows.
     workers : Workers
-        The workers that place.
+        Workers for the placements.
     folder : Path
         Created if necessary.
     progress : callable
-        Called with the current activity, and how many of how many steps are done.
+        Called with the current activity, the number of completed steps, and the total number.
     accept_unmet_clock : bool
         Write the bitstream even if no seed reaches the clock.
 
@@ -66,15 +66,16 @@ def build(
     Raises
     ------
     BuildError
-        The configuration does not fit, its clock is not met, a tool failed, or the pins of a world
-        cannot be led out. If the clock is not met, the report is written, but not the bitstream.
+        The configuration does not fit, its clock is not met, a tool failed, or a world cannot be
+        connected to the board's pins. If the clock is not met, the report is written, but not the
+        bitstream.
     ToolMissingError
         The FPGA tools are not installed.
     FileFormatError
-        The folder cannot be written.
+        The folder cannot be written to.
     """
     bitstream = folder / bitstream_name(board)
-    make_room(bitstream)  # placing takes minutes
+    make_room(bitstream)  # early, because placing takes minutes
     total = len(seeds) + 2
     done = 1
     progress("synthesis", 0, total)
@@ -108,7 +109,7 @@ def build(
         design = Design.of_device(board, config, netlist)
         placements = place_all(design, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
-    # Removed first, so that a bitstream is never beside the configuration of another one.
+    # Removed first, so that a bitstream never has another build's configuration next to it.
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")

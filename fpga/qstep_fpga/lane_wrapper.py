@@ -1,4 +1,4 @@
-"""The registers around the lane in a netlist of the lane alone, which must not be counted."""
+"""The registers around the lane in a netlist of the lane alone; they do not count as part of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _REGISTERS = ("chain_q", "in_q", "out_q", "shifted_q")
 
 
 def wrapper_cells(module: dict[str, Any]) -> Counter[str]:
-    """Return the types of the cells of ``qs_lane_wrapper``, in the netlist of the lane alone.
+    """Count the cells of ``qs_lane_wrapper`` by type, in a netlist of the lane alone.
 
-    They are the flip-flops of its four registers, and the logic that selects the last one's next value.
+    They are the flip-flops of its four registers, and the logic that selects the last register's next
+    value.
     """
     nets = {name: set(module["netnames"][LANE_WRAPPER + name]["bits"]) for name in _REGISTERS}
     cells = list(module["cells"].values())

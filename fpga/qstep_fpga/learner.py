@@ -1,4 +1,4 @@
-"""Area and clock of a preset's learner, queue and hash included, between registers, on a board's chip.
+"""Estimate area and clock of a preset's learner with queue and hash, registered at all ports, on a chip.
 
 python -m qstep_fpga.learner ulx3s-85f --preset pythia --seeds 3
 """
@@ -32,12 +32,12 @@ _OWN = "qs_learner_wrapper"
 
 
 def wrapper(ports: Sequence[tuple[str, str, int]]) -> str:
-    """Return ``qs_learner_wrapper``: registers around ports, as ``qs_lane_wrapper`` has around a lane.
+    """Return ``qs_learner_wrapper``: registers at all ports, as in ``qs_lane_wrapper``.
 
     Parameters
     ----------
     ports : sequence of (str, str, int)
-        Direction, name and bits of each; ``clk_i`` is among them.
+        Direction, name and width in bits of each port, including ``clk_i``.
     """
     wires = [port for port in ports if port[1] != _KEPT]
     inputs, outputs = (
@@ -67,7 +67,7 @@ def wrapper(ports: Sequence[tuple[str, str, int]]) -> str:
 
 
 def synthesise_learner(board: Board, config: PlanesConfig) -> Path:  # pragma: no cover: minutes
-    """Return the netlist of a learner between registers, from the cache or made.
+    """Return the netlist of a learner with registers at all ports, cached or newly synthesised.
 
     Raises
     ------

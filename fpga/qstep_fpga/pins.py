@@ -24,7 +24,7 @@ def ports(board: Board) -> list[tuple[str, Pin]]:
 
 
 def led_bits(config: Config) -> dict[str, int]:
-    """Return the width of each word that a board leads to pins for a world there; otherwise empty."""
+    """Return the width of each word that a board connects to pins for a world there; else empty."""
     return {
         name: Shape.cast(member.shape).width
         for name, member in pins_of(config).items()
@@ -38,10 +38,11 @@ def led_names(config: Config) -> list[str]:
 
 
 def led_out(board: Board, config: Config) -> Board:
-    """Return the board with one pin for each of :func:`led_names`.
+    """Return the board with one pin per name in :func:`led_names`.
 
     Pins are taken from :attr:`Board.header` in order, with the words in the order of
-    :func:`qstep_rtl.pins.pins_of`, lowest bit first. Undriven inputs are pulled down if the chip can.
+    :func:`qstep_rtl.pins.pins_of`, lowest bit first. Undriven inputs are pulled down if the chip
+    supports it.
 
     Raises
     ------
@@ -70,5 +71,5 @@ def led_out(board: Board, config: Config) -> Board:
 
 
 def pins_text(board: Board, config: Config) -> str:
-    """Return one line per bit that a board leads out: its port and its pin."""
+    """Return one line per bit that a board connects to a pin: its port and its pin."""
     return "".join(f"{name} {board.pins[name].at}\n" for name in led_names(config))

@@ -1,4 +1,4 @@
-"""Place and route: one netlist, many seeds, each kept.
+"""Place and route: one netlist, many seeds, every result kept.
 
 The tools are deterministic for a seed and a version but chaotic across them, so one seed says
 little about a design. An interrupted run finds its finished placements in the cache.
@@ -42,13 +42,13 @@ class Design:
     ----------
     board : Board
     netlist : Path
-        From the cache: its name identifies it.
+        A file from the cache, whose name identifies the netlist.
     clock_hz : int
-        The clock to place for; the link's, if the lanes have their own.
+        Target clock; the link's, if the lanes have a separate clock.
     lanes_hz : int, optional
-        The lanes' clock, if they have their own.
+        Clock of the lanes, if it is separate.
     limit_mhz : float
-        Upper bound of all clocks, whatever place and route reports.
+        Upper bound for all clocks, whatever place and route reports.
     """
 
     board: Board
@@ -78,13 +78,13 @@ class Placement:
     ----------
     seed : int
     fmax_mhz : float
-        Highest clock of the lanes that the tool's timing analysis and the chip allow.
+        Highest clock of the lanes, limited by the tool's timing analysis and the chip.
     report : dict
         The report of place and route: ``fmax``, ``utilization``, ``critical_paths``.
     file : Path
-        Holds the placed design, for :func:`pack`.
+        The placed design, for :func:`pack`.
     link_fmax_mhz : float, optional
-        Highest clock of the link, if the lanes have their own.
+        Highest clock of the link, if the lanes have a separate clock.
     """
 
     seed: int
@@ -112,7 +112,7 @@ class Placement:
 
 
 def place(design: Design, seed: int) -> Placement:
-    """Place and route with one seed, unless the cache holds the result.
+    """Place and route with one seed, unless the cache contains the result.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def place(design: Design, seed: int) -> Placement:
 
 
 def placed(design: Design, seed: int) -> Placement | None:
-    """Return an earlier result of :func:`place`, if it is in the cache."""
+    """Return the cached result of :func:`place`, if any."""
     file = cache.find(_work(design, seed)[0], _KEPT)
     return None if file is None else Placement.read(seed, file, design.limit_mhz)
 
@@ -146,7 +146,7 @@ def placed(design: Design, seed: int) -> Placement | None:
 def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
     """Return the cache key of a placement, the command that makes it, and its constraints."""
     family = FAMILIES[design.board.family]
-    # An unmet clock is not a failure: the report says what was reached.
+    # An unmet clock is not a failure: the report gives the clock reached.
     command = [
         *family.place(design.board),
         *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
@@ -165,7 +165,7 @@ def place_all(
 ) -> list[Placement]:
     """Place with several seeds and return them in the order of `seeds`.
 
-    `progress` is called after each. Errors as for :func:`place`.
+    `progress` is called after each placement. Raises as :func:`place`.
     """
     make, find = partial(place, design), partial(placed, design)
     return in_parallel(make, seeds, workers, progress, known=find)

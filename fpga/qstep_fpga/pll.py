@@ -1,4 +1,4 @@
-"""The PLL of a board: its tool chooses the nearest possible rates, but a build requires exact ones."""
+"""The PLL of a board: its tool chooses the nearest possible rates, but a build requires exact rates."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def check_rates(board: Board, config: Config, written: str) -> None:
     board : Board
     config : Config
     written : str
-        The file that the family's tool wrote.
+        Text of the file that the family's tool wrote.
 
     Notes
     -----
-    The tools give the rate in MHz with three decimals (ecppll with six digits in all, which is no
-    coarser below 1 GHz). So rates that differ by up to half a kilohertz count as equal: that is 11
-    millionths of the slowest board's clock, less than the error of its oscillator.
+    The tools give the rate in MHz with three decimals (ecppll with six significant digits, which is no
+    coarser below 1 GHz). So rates that differ by up to half a kilohertz count as equal. This is 11 ppm
+    of the slowest board's clock, less than its oscillator's error.
     """
     for output, (field, asked) in _outputs(config).items():
         found = re.search(FAMILIES[board.family].pll_rates[output], written)

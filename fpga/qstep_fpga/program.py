@@ -1,4 +1,4 @@
-"""Loads a bitstream into a board with openFPGALoader, which comes as a package of the system."""
+"""Loads a bitstream into a board with openFPGALoader, which is a system package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LOADER", "REMEDY", "program"]
 LOADER = "openFPGALoader"
 """The program that loads bitstreams."""
 REMEDY = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
-"""How to get it."""
+"""How to install it."""
 _FAILED = "FAIL"
 
 
@@ -43,7 +43,7 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
-    # It may end with status 0 even after this message, for example if an iCE40 does not start.
+    # The loader may exit with status 0 even after this message, for example if an iCE40 does not start.
     if done.returncode != 0 or _FAILED in done.stdout:
         said = done.stdout.strip()[-1000:]
         raise BuildError(f"{board.title} was not programmed{_reason(said)}; {LOADER} said:\n{said}")

@@ -1,4 +1,4 @@
-"""Reports for people: one report as a table on the terminal, several as the tables of a page.
+"""Renders reports: one as a table on the terminal, several as the tables of a page.
 
 This prints the tables of ``fpga/README.md``::
 
@@ -124,7 +124,7 @@ def _geometry(config: Config) -> str:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def main(files: tuple[Path, ...]) -> None:
-    """Print two Markdown tables of the reports FILES: their figures, and their identities and tools."""
+    """Print two Markdown tables of the reports FILES: one of figures, one of identities and tools."""
     try:
         reports = [BuildReport.read(path) for path in files]
     except FileFormatError as error:

@@ -29,12 +29,12 @@ _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, Recursio
 """Errors that reading and checking raise for a file that is not a report."""
 
 _RATES = "lanes", "agents", "updates_per_second"
-"""Values in a file that follow from the fields of a report."""
+"""Values in a file that are derived from a report's fields."""
 
 
 @dataclass(frozen=True)
 class LinkClock:
-    """The clock of the link from the PLL, and the highest possible one by seed, in MHz."""
+    """The link's clock from the PLL, and its highest possible clock by seed, in MHz."""
 
     clock_mhz: float
     fmax_mhz: dict[str, float]
@@ -42,7 +42,7 @@ class LinkClock:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """A build. All figures are the tools' own estimates after place and route, not measurements.
+    """A build's report. All figures are place-and-route estimates, not measurements.
 
     Attributes
     ----------
@@ -54,21 +54,20 @@ class BuildReport:
     build : str
         Identity of the build, which can also be read from the device; see :func:`.netlist.identity`.
     commit : str
-        Commit of the sources, with ``+`` if they differed from it; empty if QStep was no checkout.
+        Commit of the sources, with ``+`` if they differed from it; empty if QStep was not a checkout.
     clock_mhz : float
-        The clock of the lanes, from the PLL.
+        Clock of the lanes, from the PLL.
     fmax_mhz : dict
         Highest possible clock of the lanes by seed.
     seed : int
-        The seed of the bitstream: among those that meet the link's clock, the one with the highest
-        clock.
+        The bitstream's seed: the fastest of the seeds that meet the link's clock.
     resources : dict
-        Name to used and available.
+        Used and available amount by name.
     critical_path : str
     tools : dict
         Versions by package.
     link : LinkClock, optional
-        If the lanes have their own clock.
+        Clock of the link, if the lanes have a separate one.
     """
 
     board: str
@@ -118,9 +117,9 @@ class BuildReport:
 
     @cached_property
     def stale(self) -> str:
-        """Why the report no longer describes a build of these sources, or empty if it still does.
+        """Reason why the report no longer describes a build of these sources; empty if it does.
 
-        The versions of the tools are those of the report, whatever is installed.
+        The tool versions are taken from the report, whatever is installed.
         """
         config = Config.from_dict(self.config)
         try:
@@ -174,7 +173,7 @@ class BuildReport:
         return bytes_per_second / full, bytes_per_second / continuing
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values, with the rates that follow from it."""
+        """Return the report as plain values, with the derived rates."""
         tree = asdict(self)
         if self.link is None:
             del tree["link"]
@@ -187,7 +186,7 @@ class BuildReport:
         return {"lanes": lanes, "agents": self.agents, "updates_per_second": updates}
 
     def write(self, path: Path) -> None:
-        """Write the report as JSON; raises FileFormatError if that is not possible."""
+        """Write the report as JSON; raises FileFormatError if it cannot be written."""
         write_atomically(path, f"{json_text(self.to_dict())}\n".encode())
 
     @classmethod
@@ -208,7 +207,7 @@ class BuildReport:
         return report
 
     def _check(self) -> None:
-        """Raise one of the errors of `_NO_REPORT` for values that could not be printed."""
+        """Raise one of the errors in `_NO_REPORT` for values that cannot be rendered."""
         for name in ("board", "part", "digest", "build", "commit", "critical_path"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is not text")

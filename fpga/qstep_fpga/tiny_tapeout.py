@@ -1,4 +1,4 @@
-"""Write the source of the Tiny Tapeout project: the smallest lane, as one file of plain Verilog.
+"""Write the source of the Tiny Tapeout project: the smallest lane, as a single plain Verilog file.
 
 python -m qstep_fpga.tiny_tapeout tiny_tapeout/src/project.v
 """
@@ -19,9 +19,9 @@ TOP = Path(__file__).with_name("tt_um_qstep.sv")
 
 
 def verilog() -> str:
-    """Return the Verilog of the top and the lane in it; errors are those of :func:`flat_verilog`.
+    """Return the Verilog of the top module and its lane; raises as :func:`flat_verilog`.
 
-    Constants leave little of the multipliers; the foundry's tools do the rest.
+    Constants eliminate most of the multipliers; the foundry's tools do the rest.
     """
     return flat_verilog(TOP.stem, [*sources.rtl_files(), TOP])
 

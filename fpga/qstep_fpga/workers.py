@@ -1,4 +1,4 @@
-"""Workers for placements: threads here, or the workers of a Dask scheduler."""
+"""Workers for placements: local threads, or the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["workers"]
 
 
 def workers(boards: Sequence[Board], jobs: int, scheduler: str | None) -> Workers:
-    """Return threads, or the workers of a scheduler that have the tools of given boards.
+    """Return threads, or the workers of a scheduler that have the tools for the given boards.
 
-    A worker with another version of the tools would give other placements, and is refused.
+    A worker with different tool versions would give different placements, and is refused.
     """
     if scheduler is None:
         return Threads(jobs)

@@ -164,11 +164,12 @@ def test_a_large_map_has_no_arrows_and_letters() -> None:
 
 
 def test_returns_of_few_episodes_are_not_drawn_if_there_are_others() -> None:
-    def drawn(episodes: list[list[int]]) -> list[float]:
+    def shown(episodes: list[list[int]]) -> list[float]:
         returns = np.array([[9.0, 7.0], [5.0, 3.0], [4.0, 2.0]])
         columns = {"steps": np.array([1, 2, 3]), "episode_return": returns}
         figure = draw_agents("run", columns | {"episodes": np.array(episodes)}, None)
-        return list(figure.axes[0].lines[0].get_ydata())
+        drawn: list[float] = np.asarray(figure.axes[0].lines[0].get_ydata()).tolist()
+        return drawn
 
-    assert drawn([[1, 1], [11, 11], [30, 30]]) == [4.0, 3.0]
-    assert drawn([[1, 1], [2, 2], [3, 3]]) == [8.0, 4.0, 3.0]
+    assert shown([[1, 1], [11, 11], [30, 30]]) == [4.0, 3.0]
+    assert shown([[1, 1], [2, 2], [3, 3]]) == [8.0, 4.0, 3.0]

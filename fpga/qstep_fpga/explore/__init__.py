@@ -1,1 +1,1 @@
-"""Many configurations on many boards: what fits, how large it is, how fast."""
+"""Explores many configurations on many boards: which fit, how large and how fast they are."""

@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Refused:
-    """A point without figures, and why."""
+    """A point without figures, and the reason."""
 
     point: str
     reason: str
@@ -53,8 +53,8 @@ def grid(
     ----------
     boards : sequence of Board
     states, actions, widths, loop_depths : sequence of int
-        Values to combine; by default the board's own. Half of the bits of a width are fraction bits: the
-        hardware does not depend on the position of the point.
+        Values to combine; by default the board's. Half of a width's bits are fraction bits; the hardware
+        does not depend on the position of the binary point.
     """
     points: list[Point | Refused] = []
     for board in boards:

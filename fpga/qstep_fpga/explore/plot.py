@@ -1,4 +1,4 @@
-"""A sweep as one picture: area against updates per second, with the Pareto front."""
+"""Plots a sweep: updates per second against area, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MARKERS = {1: "o", 2: "s", 3: "^"}
 _MOST_LABELS = 30
 _WIDE = 4  # a wider range of values gets a logarithmic axis
 _POINTS_PER_INCH = 72
-_HALF = 9  # size of the area that a marker and its label must not share, in pixels
-# Positions of a label beside its point, best first: offset in points, and alignment.
+_HALF = 9  # half the side of the square around a marker that labels avoid, in pixels
+# Label positions next to a point, best first: offset in points, and alignment.
 _PLACES = tuple(
     (dx, dy, {-1: "right", 0: "center", 1: "left"}[(dx > 0) - (dx < 0)])
     for dx, dy in (
@@ -35,10 +35,10 @@ _PLACES = tuple(
 
 
 def draw(exploration: Exploration) -> Figure:
-    """Return a picture: one point per result, with the range of its clocks, and the Pareto front."""
+    """Plot one point per result, with its clock range, and the Pareto front."""
     results = exploration.results
     name, areas = exploration.area()
-    # Not pyplot: such a figure needs no display and leaves no state in the process.
+    # Not pyplot: this figure needs no display and leaves no state in the process.
     figure = Figure(figsize=(9, 6), layout="constrained")
     ax = figure.subplots()
     front = sorted(exploration.front(), key=lambda index: areas[index])
@@ -119,7 +119,7 @@ def _make_logarithmic(ax: Axes, axis: Axis) -> None:
 
 
 def _labels(results: Sequence[Result]) -> list[str]:
-    """Return a name for each result: everything in which results differ, except the legend."""
+    """Return a label per result: the properties that differ, except those in the legend."""
     sizes = [f"{result.config['states']}x{result.config['actions']}" for result in results]
     widths = [f"{result.width} bit" for result in results]
     differing = [column for column in (sizes, widths) if len(set(column)) > 1]
@@ -127,7 +127,7 @@ def _labels(results: Sequence[Result]) -> list[str]:
 
 
 def _annotate(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
-    """Label points, each at the position that covers the least of other labels and points."""
+    """Label points, each at the position that overlaps least with other labels and points."""
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # lays the axes out
     centres = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken = [Bbox.from_bounds(x - _HALF, y - _HALF, 2 * _HALF, 2 * _HALF) for x, y in centres]
@@ -153,7 +153,7 @@ def _annotate(ax: Axes, points: Sequence[tuple[float, float, str]]) -> None:
 def _box(
     ax: Axes, centre: NDArray[np.float64], size: tuple[float, float], place: tuple[int, int, str]
 ) -> Bbox:
-    """Return the pixels that a label of some size covers at a place beside its point."""
+    """Return the pixel box of a label of a given size at a position next to its point."""
     dx, dy, side = place
     x, y = centre + np.array([dx, dy]) * ax.figure.dpi / _POINTS_PER_INCH
     width, height = size
@@ -163,7 +163,7 @@ def _box(
 
 
 def _covered(ax: Axes, box: Bbox, others: Sequence[Bbox]) -> float:
-    """Return how many pixels a label shares with others, and very many if it leaves the axes."""
+    """Return how many pixels a label shares with others, plus a large penalty if it leaves the axes."""
     shared = [Bbox.intersection(box, other) for other in others]
     inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
     return sum(part.width * part.height for part in shared if part) + (0.0 if inside else 1e6)

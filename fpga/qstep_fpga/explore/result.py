@@ -20,12 +20,12 @@ __all__ = ["Exploration", "Result"]
 
 @dataclass(frozen=True)
 class Result:
-    """The figures of a point. Clocks and resources are the tools' own estimates, not measurements.
+    """The figures of a point. Clocks and resources are the tools' estimates, not measurements.
 
     Attributes
     ----------
     point : str
-        Its name.
+        Name of the point.
     board, family, part : str
     config : dict
         From :meth:`qstep.Config.to_dict`.
@@ -34,11 +34,11 @@ class Result:
     fmax_mhz : dict
         Highest clock by placement seed.
     resources : dict
-        Name to used and available; for the lane alone, without the registers around it.
+        Used and available amount by name; for the lane alone, without the registers around it.
     critical_path : str
         For the seed with the highest clock.
     independent, walker : float
-        Updates per clock of random transitions, and of one walker on an 8x8 grid.
+        Updates per clock for random transitions, and for one walker on an 8x8 grid.
     """
 
     point: str
@@ -99,7 +99,7 @@ class Result:
 
     @property
     def fullest(self) -> float:
-        """The used share of the chip, 0..1, of its fullest resource."""
+        """The used share, 0..1, of the chip's fullest resource."""
         return max(used / available for used, available in self.resources.values())
 
 
@@ -121,9 +121,9 @@ class Exploration:
     refused: list[Refused]
 
     def area(self) -> tuple[str, list[float]]:
-        """Return a measure of area in which all results can be compared, and the area of each.
+        """Return an area measure that is comparable across all results, and each result's area.
 
-        It is logic cells or, if families are mixed, the fullest resource's share in per cent.
+        The measure is logic cells or, if families are mixed, the fullest resource's share in per cent.
         """
         if len({result.family for result in self.results}) > 1:
             return "share of the chip's fullest resource, %", [
@@ -132,7 +132,7 @@ class Exploration:
         return self.results[0].logic[0], [result.logic[1] for result in self.results]
 
     def front(self) -> list[int]:
-        """Return the indices of the results that no other one beats in both area and rate."""
+        """Return the indices of the results that no other result dominates in area and rate."""
         rates = [-result.rate for result in self.results]
         points = list(zip(self.area()[1], rates, strict=True))
         return [

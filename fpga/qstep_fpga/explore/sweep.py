@@ -1,4 +1,4 @@
-"""From points to figures: synthesise all, remove those that do not fit, place the rest."""
+"""Turns points into figures: synthesises all, removes points that do not fit, places the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _LANE_TARGET_HZ = 150_000_000
-"""Target clock for the lane alone; it hardly matters if it cannot be reached or is exceeded."""
+"""Target clock for the lane alone; whether it is reached or exceeded hardly matters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Candidate:
     point : Point
     design : Design
     around : dict
-        Amount of each resource that only serves the estimate, and does not count.
+        Amount of each resource that is used only for the estimate and does not count.
     """
 
     point: Point
@@ -62,14 +62,14 @@ def explore(
     seeds : sequence of int
         Placement seeds, at least one.
     jobs : int
-        Number of syntheses at a time, which run here.
+        Number of syntheses to run locally at a time.
     workers : Workers
-        The workers that place.
+        Workers for the placements.
     tell : callable
-        Called with a line for each point without figures; for illegal points and those that do not fit,
-        before anything is placed.
+        Called with a line for each point without figures; before any placement for points that are
+        illegal or do not fit.
     progress : callable
-        Called with the current activity, and how many of how many of its steps are done.
+        Called with the current activity, the number of its completed steps, and their total.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
 
 
 def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
-    """Return earlier placements."""
+    """Return an earlier placement, if any."""
     seed, candidate = task
     return placed(candidate.design, seed)
 

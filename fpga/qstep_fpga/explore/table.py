@@ -1,4 +1,4 @@
-"""A sweep as one table on the terminal."""
+"""Renders a sweep as a table for the terminal."""
 
 from __future__ import annotations
 

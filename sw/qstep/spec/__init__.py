@@ -1,1 +1,1 @@
-"""The chip's description, for software and hardware: formats, settings, random numbers, protocol."""
+"""The chip's specification for software and hardware: formats, settings, random numbers, protocol."""

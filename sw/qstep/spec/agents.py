@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 CIRCUITS = (".sv", ".v", ".py")
-"""Suffixes of a world that is a circuit: SystemVerilog, Verilog or Amaranth."""
+"""File suffixes of circuit worlds: SystemVerilog, Verilog or Amaranth."""
 
 _TABLE, _LIVE, _PINS = _WORLDS = ("table", "live", "pins")
 
@@ -33,23 +33,23 @@ CLOCKS_HZ = 1_000_000, 500_000_000
 _MOST_CLOCKS = (1 << 31) - 1
 
 MOST_LANES = 128
-"""Of a device."""
+"""Maximum number of lanes per device."""
 
 LANE_AGENTS = 16
-"""Most agents of a lane of hardware, which has as many slots."""
+"""Maximum number of agents per hardware lane, equal to its number of slots."""
 
 MOST_AGENTS = MOST_LANES * LANE_AGENTS
-"""Of a device."""
+"""Maximum number of agents per device."""
 
 MOST_OUTCOMES = 64
-"""Most outcomes of one action in one state."""
+"""Maximum number of outcomes per state and action."""
 
 SWITCHES = ("schedules", "step_limit")
-"""Fields of :class:`Acting` that leave parts out of the hardware; by default all parts are built."""
+"""Fields of :class:`Acting` that, if False, leave out hardware; by default all of it is built."""
 
 
 class Algorithm(Enum):
-    """How the target of an update follows from the next state's row."""
+    """Rule that computes an update's target from the next state's row."""
 
     Q_LEARNING = "q-learning"
     SARSA = "sarsa"
@@ -58,17 +58,17 @@ class Algorithm(Enum):
 
     @property
     def code(self) -> int:
-        """The number in the hardware's ``algorithm_e``, 0..3."""
+        """Value of the hardware's ``algorithm_e``, 0..3."""
         return list(Algorithm).index(self)
 
     @property
     def is_on_policy(self) -> bool:
-        """It learns the values of the exploring policy, not of the greedy one."""
+        """Whether it learns the values of the exploring policy, not of the greedy one."""
         return self in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA)
 
     @classmethod
     def parse(cls, name: str | Algorithm) -> Algorithm:
-        """Return the algorithm of a name; raises ConfigError if there is none."""
+        """Return the algorithm called `name`; raise ConfigError if there is none."""
         if isinstance(name, Algorithm):
             return name
         return cls(one_of("algorithm", name, [algorithm.value for algorithm in cls]))
@@ -81,34 +81,34 @@ class Acting:
     Parameters
     ----------
     agents : int
-        P, 1..2048.
+        P, the number of agents, 1..2048.
     algorithm : Algorithm or str
-        The rule for targets.
+        The update rule.
     shared_table : bool
-        All agents learn one table in turns; otherwise each has its own.
+        Whether all agents take turns to update one table; otherwise each has its own.
     outcomes : int
-        Most outcomes of one action in one state: a power of two, 1..64.
+        Maximum number of outcomes per state and action: a power of two, 1..64.
     starts : int
-        Most start states: a power of two, 1..65536.
+        Maximum number of start states: a power of two, 1..65536.
     world : str
-        ``table``: memories, whose size `outcomes` and `starts` determine. Otherwise those are 1,
-        and this is the file of a circuit, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md), or
-        ``live`` for the host, or ``pins`` for a world at the device's pins (docs/live-worlds.md); or
-        ``CartPole-v1`` or ``MountainCar-v0``, whose states are seen through tiles (docs/features.md).
+        ``table``: memories, sized by `outcomes` and `starts`, which are 1 for any other world. Others
+        are a circuit's file, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md); ``live``, the
+        host, or ``pins``, a world at the device's pins (docs/live-worlds.md); and ``CartPole-v1`` or
+        ``MountainCar-v0`` with tile coding (docs/features.md).
     deadline : int
-        Clocks of the lanes, 1000..2^31-1, to wait for the answer of a circuit, or of a world at the
-        pins, to an agent.
+        Timeout in lane clocks, 1000..2^31-1, for the answer of a circuit, or of a world at the pins, to
+        an agent.
     clock_hz : int, optional
-        Clock of the lanes in hertz, 1,000,000..500,000,000, if it is not the link's (docs/farm.md). The
-        world must then be a table or a circuit.
+        Clock of the lanes in hertz, 1,000,000..500,000,000, if separate from the link's (docs/farm.md).
+        Not allowed if the world is the host or at the pins.
     schedules : bool
-        Each agent's epsilon may fall; otherwise it is constant, and hardware is smaller.
+        Whether an agent's epsilon may decay; if not, it is constant and the hardware is smaller.
     step_limit : bool
-        Episodes may have a limit of steps; otherwise there is none, and hardware is smaller.
+        Whether episodes may have a step limit; if not, the hardware is smaller.
     tiles : Tiles, optional
-        Of CartPole or Mountain Car; by default the world's own. Where the world is ``live``, the device
-        gets the rows, and these are the tiles from which its host takes them. At ``pins`` the device
-        gets the numbers of an observation, and takes the rows itself. No other world has any.
+        Tiles of CartPole or Mountain Car; by default the world's. If the world is ``live``, the host
+        computes the rows from these tiles and sends them. At ``pins`` the device receives an
+        observation's numbers and computes the rows itself. No other world has tiles.
     """
 
     agents: int
@@ -181,37 +181,37 @@ class Acting:
 
     @property
     def is_table(self) -> bool:
-        """The world is a table in memories of the device."""
+        """Whether the world is a table in the device's memories."""
         return self.world == _TABLE
 
     @property
     def is_tiled(self) -> bool:
-        """The world is one of ``INTEGER_WORLDS``, seen through :attr:`tiles`."""
+        """Whether the world is one of ``INTEGER_WORLDS``, observed through :attr:`tiles`."""
         return self.world in INTEGER_WORLDS
 
     @property
     def integer_world(self) -> IntegerWorld:
-        """The world, if it :attr:`is_tiled`, with these tiles."""
+        """The integer world with these tiles; only if :attr:`is_tiled`."""
         assert self.tiles is not None
         return replace(INTEGER_WORLDS[self.world], tiles=self.tiles)
 
     @property
     def is_live(self) -> bool:
-        """The host is the world."""
+        """Whether the host is the world."""
         return self.world == _LIVE
 
     @property
     def is_at_pins(self) -> bool:
-        """The world is at the device's pins."""
+        """Whether the world is at the device's pins."""
         return self.world == _PINS
 
     @property
     def is_circuit(self) -> bool:
-        """The world is a circuit of the user's own."""
+        """Whether the world is the user's circuit."""
         return self.world.endswith(CIRCUITS)
 
     @property
     def tables(self) -> tuple[int, ...]:
-        """Axes of all tables before (S, A): P if agents have their own, then Double Q-learning's 2."""
+        """Axes of all tables before (S, A): P with separate tables, then 2 for Double Q-learning."""
         own = () if self.agents == 1 or self.shared_table else (self.agents,)
         return (*own, 2) if self.algorithm is Algorithm.DOUBLE_Q_LEARNING else own

@@ -1,4 +1,4 @@
-"""Checks of single values: a legal one becomes an int or a float, an illegal one is named."""
+"""Checks of single values: return a legal value as a plain type; name an illegal one in an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def shown(value: object) -> str:
-    """Return how an untrusted value looks in an error message."""
+    """Format an untrusted value for an error message."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:  # nested too deeply, more digits than Python prints, or a repr that fails
@@ -39,20 +39,20 @@ def shown(value: object) -> str:
 
 
 def assign(owner: object, **values: object) -> None:
-    """Set fields of a frozen dataclass that is being made."""
+    """Set fields of a frozen dataclass under construction."""
     for name, value in values.items():
         object.__setattr__(owner, name, value)
 
 
 def boolean(name: str, value: object) -> bool:
-    """Return a bool of Python or NumPy as a bool; raise ConfigError for anything else, even 0 or 1."""
+    """Return a Python or NumPy bool as a bool; raise ConfigError for anything else, even 0 or 1."""
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(f"{name} is {shown(value)}; it must be true or false")
     return bool(value)
 
 
 def instance(name: str, value: object, kind: type[T], how: str = "") -> T:
-    """Return a value of a class; raise ConfigError for anything else. `how` ends the message."""
+    """Return an instance of `kind`; raise ConfigError for anything else, with `how` appended."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise ConfigError(f"{name} is {shown(value)}; it must be {article} {kind.__name__}{how}")
@@ -60,27 +60,27 @@ def instance(name: str, value: object, kind: type[T], how: str = "") -> T:
 
 
 def one_of(name: str, value: object, legal: Collection[str]) -> str:
-    """Return one of the legal texts; raise ConfigError for anything else."""
+    """Return one of the legal strings; raise ConfigError for anything else."""
     if not isinstance(value, str) or value not in legal:
         raise ConfigError(f"{name} is {shown(value)}; it must be one of {', '.join(legal)}")
     return value
 
 
 def check_callable(name: str, value: object) -> None:
-    """Raise ConfigError unless a value can be called, or is None."""
+    """Raise ConfigError unless a value is callable or None."""
     if value is not None and not callable(value):
         raise ConfigError(f"{name} is {shown(value)}; it must be a function, or None")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that names the known names most like an unknown one; empty if none is.
+    """Return a question that suggests the known names closest to `name`; empty if none is close.
 
     Examples
     --------
     >>> did_you_mean("gridwrld", ["gridworld", "snake"])
     ' Did you mean gridworld?'
     """
-    from difflib import get_close_matches  # slow to import, and only errors need it
+    from difflib import get_close_matches  # slow to import, and needed only for errors
 
     by_lower = {own.lower(): own for own in known}
     close = [by_lower[own] for own in get_close_matches(name.lower(), by_lower, cutoff=0.7)]
@@ -95,10 +95,10 @@ def integer(
     legal: str = "",
     why: str = "",
 ) -> int:
-    """Return a whole number in a range (an int, NumPy's, anything usable as an index) as an int.
+    """Return an integer in a range (int, NumPy integer, anything usable as an index) as an int.
 
-    Raises ConfigError otherwise, also for a bool. `legal` is the range in words, if `low` to `high`
-    would not read well, and `why` ends the message with the reason for the range.
+    Raises ConfigError otherwise, also for a bool. `legal` words the range if `low` to `high` would not
+    read well; `why` ends the message with the reason for the range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ def power_of_two(name: str, value: object, low: int, high: int) -> int:
 
 
 def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
-    """Return a real number of any type in a range as a float; raise ConfigError for anything else."""
+    """Return any real number in a range as a float; raise ConfigError for anything else."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low} to {high}")
     if not low <= cast(float, value) <= high:

@@ -1,8 +1,7 @@
 """`Config`: the one object that describes an accelerator.
 
-Golden model, RTL, simulated device, driver, benchmark and report are all made from it. It is
-immutable and complete: everything else can change at run time
-(:class:`~qstep.spec.settings.Hyperparameters`).
+Golden model, RTL, simulated device, driver, benchmark and report are all built from it. It is immutable
+and complete: everything else can change at run time (:class:`~qstep.spec.settings.Hyperparameters`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from qstep.spec.tiles import MOST_PLANES, Tiles
 __all__ = ["Config", "Link", "TableType", "checked_config", "checked_table"]
 
 _MOST_BYTES = 1 << 16
-"""Limit for a TOML file: a hundred times the size of a configuration."""
+"""Maximum size of a TOML file: about a hundred configurations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class Link:
     baud : int
         Line rate after reset in baud, 9,600..clock_hz / 8; can be changed at run time.
     buffer_bytes : int
-        Size of the receive buffer, and so the most bytes that the host may have in flight; a power of
-        two, 512..65536.
+        Size of the receive buffer, and so the most bytes the host may have in flight; a power of two,
+        512..65536.
     """
 
     clock_hz: int = 48_000_000
@@ -75,7 +74,7 @@ _LINK = Link()
 
 
 def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict[str, Any]:
-    """Return a copy of a table of fields of a dataclass; raise ConfigError for anything else."""
+    """Return a copy of a dict of a dataclass's fields; raise ConfigError for anything else."""
     if not isinstance(tree, dict):
         raise ConfigError(f"{name} is {shown(tree)}; it must be a table")
     known = [entry.name for entry in fields(kind)]
@@ -88,7 +87,7 @@ def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict
 
 
 def _plain(values: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return values as TOML holds them: without None, which it cannot express."""
+    """Return values in TOML's types; drop None, which TOML cannot express."""
     return {
         name: value.value if isinstance(value, Enum) else value
         for name, value in values
@@ -122,21 +121,20 @@ class Config:
     rounding : Rounding or str
         Default rounding mode of :class:`~qstep.spec.settings.Hyperparameters`.
     loop_depth : int
-        Depth of the dependence loop in clocks, 1..3: an update that needs another one's result enters at
-        least `loop_depth` clocks after it. A deeper loop allows a faster clock but holds more often.
+        Depth of the dependence loop in clocks, 1..3: an update that needs another update's result enters
+        at least `loop_depth` clocks after it. A deeper loop allows a faster clock but holds more often.
     link : Link
         How the host reaches the device.
     acting : Acting, optional
         Agents that act on the device; without them, the host acts and streams transitions.
     lanes : int
-        Lanes of hardware that make the agents' steps in parallel, 1..128 (docs/farm.md), with up to 16
-        agents each, the same number in every lane. Several lanes need a world that is a table or seen
-        through tiles, and agents with tables of their own. The number of lanes does not change what
-        agents learn.
+        Hardware lanes that step agents in parallel, 1..128 (docs/farm.md), each with the same number of
+        agents, up to 16. Several lanes need separate tables, and a world that is a table or tile-coded.
+        The number of lanes does not change what agents learn.
     coefficient_bits : int
-        f, fractional bits of alpha and of alpha times gamma, 15..24. They have 16 bits in all, so more
-        fractional bits make a small learning rate and its discount more exact, and the greatest alpha
-        smaller: it is (2^16 - 1) / 2^f, or 1 with the default of 15.
+        f, fractional bits of alpha and of alpha times gamma, 15..24. Both have 16 bits in all. More
+        fractional bits represent a small learning rate and its discount more precisely, but lower the
+        greatest alpha: it is (2^16 - 1) / 2^f, or 1 with the default of 15.
     planes : int
         T, 1..16: an agent's values are sums over T planes of S rows (docs/features.md).
 
@@ -198,7 +196,7 @@ class Config:
             self._check_tiles(self.acting, self.acting.tiles)
 
     def _check_planes(self) -> None:
-        """Raise ConfigError if no model has so many planes."""
+        """Raise ConfigError if no model supports this many planes."""
         acting, planes = self.acting, f"planes is {self.planes}"
         if acting is None:
             raise ConfigError(f"{planes}; it must be 1 where there are no agents")
@@ -224,7 +222,7 @@ class Config:
             )
 
     def _check_lanes(self) -> None:
-        """Raise ConfigError if the agents cannot be spread over the lanes."""
+        """Raise ConfigError if the lanes cannot share the agents evenly."""
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
             raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
@@ -244,25 +242,25 @@ class Config:
 
     @property
     def table_shape(self) -> tuple[int, ...]:
-        """Shape of all tables: (S, A), after the axes of the agents, if any, and of several planes."""
+        """Shape of all tables: (S, A), preceded by the axes of agents and of several planes, if any."""
         before = () if self.acting is None else self.acting.tables
         planes = () if self.planes == 1 else (self.planes,)
         return (*before, *planes, self.states, self.actions)
 
     @property
     def lane_agents(self) -> int:
-        """Agents of each lane, 0 without agents; the first ones are in lane 0."""
+        """Agents per lane, 0 without agents; lane 0 has the first ones."""
         return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property
     def agent_tables(self) -> int:
-        """Tables of an agent: the two of Double Q-learning, or one for each plane."""
+        """Tables per agent: two for Double Q-learning, otherwise one per plane."""
         is_double = self.acting is not None and self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
         return 2 if is_double else self.planes
 
     @property
     def lane_clock_hz(self) -> int:
-        """Clock of the lanes in hertz: the link's clock, unless agents have their own."""
+        """Clock of the lanes in hertz: the link's clock, unless they have a separate one."""
         own = None if self.acting is None else self.acting.clock_hz
         return self.link.clock_hz if own is None else own
 
@@ -278,7 +276,7 @@ class Config:
 
     @property
     def value_bytes(self) -> int:
-        """Bytes of one value on the link."""
+        """Bytes per value on the link."""
         return (self.format.width + 7) // 8
 
     @property
@@ -290,9 +288,9 @@ class Config:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values only, as TOML and JSON hold them."""
+        """Return plain values only, as in TOML and JSON."""
         tree = {**asdict(self, dict_factory=_plain), "format": str(self.format)}
-        # What is left out by default keeps the digest of devices from before there was a choice.
+        # Omitting defaults keeps the digests of devices older than these options.
         defaults = {"lanes": 1, "coefficient_bits": COEFFICIENT_BITS, "planes": 1}
         for name, value in defaults.items():
             if tree[name] == value:

@@ -1,4 +1,4 @@
-"""The discount that is learned: alpha and alpha gamma have `bits` fractional bits, gamma has none."""
+"""The learned discount: alpha and alpha gamma are rounded to `bits` fractional bits, not gamma."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _WITHIN = 0.01
-"""Share of 1 - gamma by which the learned discount may differ from gamma."""
+"""Tolerance of the learned discount, as a share of 1 - gamma."""
 
 
 def learned_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> float:
@@ -71,7 +71,7 @@ def nearest_gamma(
 def least_bits(alpha: float, gamma: float) -> int | None:
     """Return the fewest fractional bits with which `alpha`, above 0, learns gamma to 1 % of 1 - gamma.
 
-    None if no number of bits does, or only one that leaves `alpha` no room.
+    None if no number of bits does, or if `alpha` does not fit in it.
     """
     for bits in range(COEFFICIENT_BITS, MOST_COEFFICIENT_BITS + 1):
         fits = 0.5 <= alpha * (1 << bits) < greatest_coefficient(bits) + 0.5
@@ -83,9 +83,9 @@ def least_bits(alpha: float, gamma: float) -> int | None:
 def check_discount(
     alpha: float, gamma: float, bits: int = COEFFICIENT_BITS, planes: int = 1
 ) -> None:
-    """Raise ConfigError if gamma, which is neither 0 nor 1, is learned as 0 or 1.
+    """Raise ConfigError if a gamma that is neither 0 nor 1 is learned as 0 or 1.
 
-    `alpha` is that of one plane. Also raises as ``qstep.spec.fixed.coefficients``.
+    `alpha` is per plane. Also raises as ``qstep.spec.fixed.coefficients``.
     """
     learned = learned_discount(alpha, gamma, bits)
     if learned in (0, 1) and differs(alpha, gamma, bits):
@@ -108,7 +108,7 @@ def warn_of_discounts(
 
 
 def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> list[str]:
-    """Return a line for the report of a run whose learned discount differs from gamma, or nothing."""
+    """Return a line for the run's report if the learned discount differs from gamma, or nothing."""
     if not differs(alpha, gamma, bits):
         return []
     learned = f"{learned_discount(alpha, gamma, bits):.6g}"
@@ -116,7 +116,7 @@ def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) 
 
 
 def _in_words(alpha: float, gamma: float, bits: int, planes: int, more: str = "") -> str:
-    """Return what is learned instead of gamma, and what to do."""
+    """Return a message with the discount learned instead of gamma, and the remedies."""
 
     def shown(alpha: str, of_sum: float) -> str:
         return alpha if planes == 1 else f"{of_sum:.6g} ({alpha} in each of {planes} planes)"

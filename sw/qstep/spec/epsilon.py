@@ -1,12 +1,12 @@
-"""Exploration: an epsilon that is constant or decays, by steps, episodes or a share of the run.
+"""Exploration: epsilon is constant, or decays over steps, episodes or a share of the run.
 
-On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits, of which the upper 16 decide
-(:func:`threshold`). A counter counts units, which are steps or episodes. When it reaches `period` it
-starts again and
+On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits; the upper 16 decide
+(:func:`threshold`). A counter counts units (steps or episodes). When it reaches `period`, it restarts
+and
 
     epsilon = max(end, epsilon - decrement - (epsilon >> shift))
 
-where a shift of 0 subtracts nothing. A linear schedule has a decrement, an exponential one a shift.
+where a shift of 0 disables the last term. A linear schedule has a decrement, an exponential one a shift.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EPSILON_BITS = 24
 """Fractional bits of epsilon on the device: 1 is 2^24."""
 
 _MOST_OVER = 1 << 32
-"""Most units in which an epsilon can fall."""
+"""Maximum number of units over which epsilon can decay."""
 
 KINDS = ("constant", "linear", "exponential")
 UNITS = ("steps", "episodes", "run")
@@ -43,20 +43,20 @@ UNITS = ("steps", "episodes", "run")
 _ONE = 1 << EPSILON_BITS
 _MOST_PERIOD = (1 << 16) - 1
 _FINE = 256
-"""Decrement from which rounding it changes it by less than 0.2 %."""
+"""Smallest decrement that rounding changes by less than 0.2 %."""
 
 _SHIFTS = range(1, 13)
 
 
 def threshold(epsilon: int) -> int:
-    """Return the threshold, 0..65536, below which a draw of 16 bits makes an agent explore."""
+    """Return the threshold, 0..65536; an agent explores if its 16-bit draw is below it."""
     return epsilon >> (EPSILON_BITS - DRAW_BITS)
 
 
 def falling_linearly(start: float, end: float, over: float, done: int) -> float:
-    """Return epsilon after `done` of the `over` episodes or steps in which it falls.
+    """Return epsilon after `done` of the `over` episodes or steps of its decay.
 
-    It takes only plain numbers, because Numba compiles it too.
+    Takes only plain numbers, because Numba also compiles it.
     """
     if done >= over:
         return end
@@ -64,7 +64,7 @@ def falling_linearly(start: float, end: float, over: float, done: int) -> float:
 
 
 class EpsilonCode(NamedTuple):
-    """A schedule in the device's form.
+    """A schedule as stored on the device.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class EpsilonCode(NamedTuple):
     period : int
         1..65535 units.
     by_episodes : bool
-        The unit is an episode, otherwise a step.
+        Whether the unit is an episode; otherwise it is a step.
     """
 
     start: int
@@ -90,22 +90,22 @@ class EpsilonCode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """How much an agent explores, and when that decays.
+    """An exploration schedule: how much an agent explores, and how that decays.
 
     Parameters
     ----------
     start, end : float
-        First and last epsilon, 0..1, `end` not above `start`. A constant epsilon is `start`.
+        Initial and final epsilon, 0..1, `end` not above `start`. A constant epsilon is `start`.
     kind : str
         ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (falls by the same
-        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher). Where
-        the host acts, and for networks, it must be constant or linear.
+        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher). If
+        the host acts or a network learns, it must be constant or linear.
     over : int or float
-        Units, 1..2^32, or the share of the run, 0..1; a share of 0 means `end` from the beginning.
-        Unused by a constant schedule.
+        Length of the decay: units, 1..2^32, or a share of the run, 0..1; a share of 0 means `end` from
+        the start. Ignored if constant.
     unit : str
-        ``steps`` or ``episodes``, the agent's own, or ``run``: `over` is a share of the run. Networks
-        need ``run``; where the host acts, epsilon is constant within an episode.
+        ``steps`` or ``episodes`` of the agent, or ``run`` if `over` is a share of the run. Networks need
+        ``run``. If the host acts, epsilon is constant within an episode.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class Epsilon:
         assign(self, start=start, end=end, over=over)
 
     def counted(self, length: int, unit: str) -> Epsilon:
-        """Return the schedule of a run of `length` steps or episodes, which a device can count.
+        """Return the schedule of a run of `length` steps or episodes, in units that a device can count.
 
         Raises ConfigError if the share of the run is more than 2^32 units.
         """
@@ -161,7 +161,7 @@ class Epsilon:
         return replace(self, over=over, unit=unit)
 
     def shared(self, episodes: int) -> Epsilon:
-        """Return the schedule as a share of a run of `episodes`, which the host can follow.
+        """Return the schedule as a share of a run of `episodes`, as the host needs it.
 
         Raises ConfigError if it is exponential, or counts steps.
         """
@@ -170,9 +170,9 @@ class Epsilon:
         return checked_share(self)
 
     def line(self, of: int) -> tuple[float, float, float]:
-        """Return start, end and the units over which epsilon falls, in a run of `of` units.
+        """Return start, end and length of the decay in units, for a run of `of` units.
 
-        It needs a :func:`checked_share`.
+        Needs a schedule that passes :func:`checked_share`.
         """
         if self.kind == "constant":
             return self.start, self.start, 0.0
@@ -183,17 +183,17 @@ class Epsilon:
         return falling_linearly(*self.line(of), done)
 
     def to_dict(self) -> dict[str, float]:
-        """Return start, end and share of the run, the form in reports and checkpoints."""
+        """Return start, end and share of the run, as in reports and checkpoints."""
         return dict(zip(("start", "end", "share"), self.line(1), strict=True))
 
     @property
     def code(self) -> EpsilonCode:
-        """The schedule in integers, as closely as possible.
+        """The closest schedule in integers.
 
         Raises
         ------
         ConfigError
-            The unit is ``run``: only a plan knows the length of a run.
+            The unit is ``run``, and only a plan knows the length of a run.
         """
         if self.unit == "run" and self.kind != "constant":
             raise ConfigError(
@@ -210,7 +210,7 @@ class Epsilon:
             period = min(max(1, wanted), _MOST_PERIOD, over)
             decrement = max(1, round((start - end) * period / over))
             return EpsilonCode(start, end, decrement, 0, period, by_episodes)
-        # exponential: a period, which is a whole number of units, subtracts 2^-shift of epsilon
+        # exponential: each period, a whole number of units, subtracts 2^-shift of epsilon
         rate = math.log(100) / over
         exact = {shift: -math.log1p(-(2.0**-shift)) / rate for shift in _SHIFTS}
         periods = {shift: min(max(1, round(exact[shift])), _MOST_PERIOD) for shift in _SHIFTS}
@@ -223,7 +223,7 @@ class Epsilon:
 
 
 FALLING = Epsilon(1.0, 0.05, "linear", 0.5, "run")
-"""The default of runs and sweeps."""
+"""Default schedule of runs and sweeps."""
 
 
 def checked_share(epsilon: object) -> Epsilon:

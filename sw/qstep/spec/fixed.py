@@ -1,9 +1,9 @@
 """Fixed-point arithmetic: number formats, rounding modes and learning coefficients.
 
-This file and :mod:`qstep.golden.lane` are the definition of QStep's arithmetic. A value is a signed
-two's complement integer of W bits of which F are fractional, written Qm.F with m = W - F (the sign bit
-counts in m). A coefficient is an unsigned integer of 16 bits, of which a configuration says how many are
-fractional: 15, so that 1.0 is 32768, or up to 24 for small learning rates.
+This file and :mod:`qstep.golden.lane` define QStep's arithmetic. A value is a signed two's complement
+integer of W bits, F of them fractional, written Qm.F with m = W - F (m includes the sign bit). A
+coefficient is an unsigned 16-bit integer with f fractional bits, set by the configuration: 15, so that
+1.0 is 32768, or up to 24 for small learning rates.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ __all__ = [
 ]
 
 COEFFICIENT_WIDTH = 16
-"""Bits of alpha and kappa."""
+"""Width of alpha and kappa in bits."""
 
 COEFFICIENT_BITS, MOST_COEFFICIENT_BITS = 15, 24
-"""f, the fewest and the most fractional bits of alpha and kappa; a device has the fewest by default."""
+"""Minimum and maximum of f, the fractional bits of alpha and kappa; the default is the minimum."""
 
 COEFFICIENT_ONE = 1 << COEFFICIENT_BITS
-"""The coefficient that represents 1.0 by default."""
+"""The coefficient that represents 1.0 with the default f."""
 
 
 class Rounding(StrEnum):
-    """How the surplus fractional bits of an update, those of the coefficients, are removed.
+    """How an update rounds off the fractional bits of its coefficients.
 
-    ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform number
-    of as many bits and floors (see ``qstep.spec.random``).
+    ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform random
+    number of the same width and floors (see ``qstep.spec.random``).
     """
 
     NEAREST = "nearest"
@@ -59,7 +59,7 @@ class Rounding(StrEnum):
         return list(Rounding).index(self)
 
     def bias(self, bits: int) -> int | None:
-        """Return what is added before a shift by `bits`: half a unit or 0; None where it is drawn."""
+        """Return the constant added before a shift by `bits`: half a unit or 0; None if it is drawn."""
         if self is Rounding.STOCHASTIC:
             return None
         return 1 << bits - 1 if self is Rounding.NEAREST else 0
@@ -77,7 +77,7 @@ class QFormat:
     Parameters
     ----------
     integer : int
-        m, the integer bits with the sign bit, 1 or more.
+        m, the integer bits including the sign bit, 1 or more.
     fraction : int
         F, the fractional bits, 0 or more. m + F is 8..32.
 
@@ -183,10 +183,10 @@ class QFormat:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """alpha, beta and kappa as integers with `bits` fractional bits; alpha and kappa have 16 in all.
+    """alpha, beta and kappa as integers with `bits` fractional bits; alpha and kappa have 16 bits.
 
-    Invariants: ``alpha + beta == 2^bits`` and ``kappa <= alpha``, so that the exact accumulator of an
-    update never leaves W + bits + 1 bits.
+    Invariants: ``alpha + beta == 2^bits`` and ``kappa <= alpha``, so an update's exact accumulator
+    always fits in W + bits + 1 bits.
     """
 
     alpha: int
@@ -200,7 +200,7 @@ class Coefficients:
 
 
 def greatest_coefficient(bits: int) -> int:
-    """Return the greatest alpha with `bits` fractional bits: 1.0, or what 16 bits hold."""
+    """Return the greatest alpha with `bits` fractional bits: 1.0, or the 16-bit maximum."""
     return min(1 << bits, (1 << COEFFICIENT_WIDTH) - 1)
 
 
@@ -208,13 +208,12 @@ def coefficients(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> Co
     """Quantise a learning rate and a discount, each in [0, 1], to f = `bits` fractional bits, 15..24.
 
     alpha is ``floor(alpha * 2^f + 0.5)`` and kappa is ``floor(alpha * gamma * 2^f + 0.5)``, both
-    from the real (float64) numbers: kappa is not the product of two quantised coefficients.
+    computed from the real (float64) numbers: kappa is not the product of two quantised coefficients.
 
     Raises
     ------
     ConfigError
-        A number is out of range, or alpha is so small that nothing would be learnt, or more than 16
-        bits hold.
+        A number is out of range, or alpha is too small to learn anything or too large for 16 bits.
 
     Examples
     --------

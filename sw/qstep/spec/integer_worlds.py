@@ -1,8 +1,8 @@
-"""Mountain Car and CartPole in integers: the definition, which circuits reproduce bit for bit.
+"""Mountain Car and CartPole in integers: the reference that circuits reproduce bit for bit.
 
-A state is a tuple of integers, and a step needs additions, shifts and a table of 1024 entries of 16 bits
-a column that an angle or a position selects; `>>` is arithmetic. Every number has a fixed width, and
-none can leave it: the functions say why. Numba compiles the same functions.
+A state is a tuple of integers. A step needs additions, shifts, three multiplications for CartPole, and a
+table indexed by an angle or a position, with 1024 16-bit entries per column; `>>` is arithmetic. Every
+number has a fixed width and never overflows; the functions say why. Numba compiles the same functions.
 
 Measured against Gymnasium's environments: docs/features.md.
 """
@@ -35,31 +35,31 @@ class IntegerWorld:
     Attributes
     ----------
     env_id : str
-        Gymnasium's environment, whose numbers, actions, ends and limit of steps these are.
+        Gymnasium's environment, which defines the observation, actions, termination and step limit.
     actions : int
     reward : float
-        Paid by every step.
+        Reward of every step.
     max_episode_steps : int
     limits : tuple of (int, int)
-        Least and greatest number of each coordinate in a state from which a step is made.
+        Minimum and maximum of each coordinate at the start of a step.
     units : tuple of float
-        What :attr:`observe` returns for 1.0 of each of Gymnasium's numbers.
+        Value that :attr:`observe` returns for 1.0 of each number of Gymnasium's observation.
     columns : tuple of tuples of int
-        The table: 1024 entries of 16 bits, signed, in each column.
+        The table: 1024 signed 16-bit entries per column.
     start : function of a draw, 0..65535
-        Returns the state in which an episode starts.
+        Returns an episode's start state.
     move : function of `columns`, a state and an action
         Returns the next state, and whether the episode terminates there.
     observe : function of a state
-        Returns what the learner sees: numbers of 16 bits, signed, shifted from those of the state.
+        Returns the learner's observation: the state's numbers shifted to signed 16-bit numbers.
     tiles : Tiles
-        Through which the learner sees it, in the world's units; by default those with which it was
-        learned (docs/features.md).
+        Tile coding of the observation, in the world's units; by default the tiles with which
+        docs/features.md learns the world.
 
     Raises
     ------
     ConfigError
-        The tiles have other units.
+        The units of `tiles` differ from the world's.
     """
 
     env_id: str
@@ -82,31 +82,31 @@ class IntegerWorld:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the world's id, tiles and limit of steps, 64 hexadecimal digits."""
+        """SHA-256 of the world's id, tiles and step limit, 64 hexadecimal digits."""
         parts = self.env_id, self.max_episode_steps, self.tiles.to_dict()
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def limited(self, max_episode_steps: int) -> IntegerWorld:
-        """Return the world with another limit of steps, 0..65535; 0 for none."""
+        """Return the world with another step limit, 0..65535; 0 for none."""
         limit = integer("max_episode_steps", max_episode_steps, 0, (1 << 16) - 1)
         return replace(self, max_episode_steps=limit)
 
     def rows(self, state: State) -> tuple[int, ...]:
-        """Return the row of a state in each plane."""
+        """Return a state's row in each plane."""
         return self.tiles.of(self.observe(state))
 
 
 def _column(bits: int, angles: list[float], value: Callable[[float], float]) -> tuple[int, ...]:
-    """Return the values at the middles of the cells, with so many fractional bits."""
+    """Return the values at the centres of the cells, with `bits` fractional bits."""
     return tuple(math.floor(value(angle) * (1 << bits) + 0.5) for angle in angles)
 
 
 _CAR = 1 << 23
-"""Raw units of Mountain Car's position and velocity in 1.0."""
+"""Raw units per 1.0 of Mountain Car's position and velocity."""
 _WALL, _GOAL = math.floor(-1.2 * _CAR + 0.5), math.ceil(0.5 * _CAR)
 _FASTEST = math.floor(0.07 * _CAR + 0.5)
 ENGINE = math.floor(0.001 * _CAR + 0.5)
-"""What Mountain Car's engine adds to the velocity."""
+"""Velocity that Mountain Car's engine adds per step."""
 _VALLEY = math.ceil(-0.6 * _CAR)
 
 
@@ -116,11 +116,11 @@ def _car_start(draw: int) -> State:
 
 
 def _car_move(columns: _Columns, state: State, action: int) -> tuple[State, bool]:
-    """Move the car: no multiplication.
+    """Move the car, without multiplication.
 
-    The position has 25 bits with 23 fractional ones, the velocity 21 bits with 23. A velocity is clipped
-    to 0.07 after at most 0.0035 is added, and a step begins left of the goal at 0.5: so the position
-    is from -1.27 to 0.57 before the wall stops it.
+    The position has 25 bits and the velocity 21, both with 23 fractional bits. The velocity changes by
+    at most 0.0035 and is then clipped to 0.07, and a step starts left of the goal at 0.5. So the
+    position is between -1.27 and 0.57 before the wall stops it.
     """
     position, velocity = state
     velocity += (action - 1) * ENGINE + columns[0][(position - _WALL) >> 14]
@@ -160,7 +160,7 @@ MOUNTAIN_CAR = IntegerWorld(
 """Mountain Car (Moore, 1990), as Gymnasium's MountainCar-v0."""
 
 _POLE = 1 << 26
-"""Raw units of all of CartPole's numbers in 1.0."""
+"""Raw units per 1.0 of each of CartPole's state variables."""
 _TAU = 0.02
 _MASS, _TOTAL, _LENGTH, _GRAVITY = 0.1, 1.1, 0.5, 9.8
 _FARTHEST = math.floor(2.4 * _POLE)
@@ -188,7 +188,7 @@ _PUSH = 10.0 * _TAU**2 / _TOTAL
 
 
 def _pole_start(draw: int) -> State:
-    """Return a state whose numbers are drawn by 4 bits each from 16 values between -0.05 and 0.05."""
+    """Return a state: 4 bits of the draw select each number from 16 values within -0.05..0.05."""
     return (
         (2 * (draw >> 12) - 15) * 209715,
         (2 * (draw >> 8 & 15) - 15) * 4194,
@@ -198,12 +198,12 @@ def _pole_start(draw: int) -> State:
 
 
 def _pole_move(columns: _Columns, state: State, action: int) -> tuple[State, bool]:
-    """Push the cart: three multiplications, of 17 by 17 bits, and only additions depend on the action.
+    """Push the cart: three 17x17-bit multiplications; only additions depend on the action.
 
-    Velocities are multiplied by the 0.02 s of a step, and accelerations by its square, so a state
-    advances by additions. All have 26 fractional bits. The accelerations are linear in the square of
-    theta_dot and in the sign of the push; their factors depend on theta alone and are the six columns.
-    The widths, in bits with the sign:
+    Velocities are scaled by a step's 0.02 s, and accelerations by its square, so a state advances by
+    additions. All have 26 fractional bits. The accelerations are linear in the square of theta_dot and
+    in the sign of the push; their factors depend on theta alone and are the six columns. Widths in bits,
+    including the sign:
 
     =====================  ====  ===========================================
     x, x_dot               30    x within 2.4 when a step begins
@@ -215,8 +215,8 @@ def _pole_move(columns: _Columns, state: State, action: int) -> tuple[State, boo
     speed_up               20
     =====================  ====  ===========================================
 
-    A step that does not terminate leaves x and theta within their limits, so the velocities that it
-    added were at most 4.8 and 0.419; the accelerations add less than 0.0063 and 0.0108 to them.
+    A step that does not terminate leaves x and theta within their limits, so the velocities it added
+    were at most 4.8 and 0.419. The accelerations then add less than 0.0063 and 0.0108 to them.
     """
     x, x_dot, theta, theta_dot = state
     cell = (theta >> 15) + 512
@@ -274,4 +274,4 @@ CART_POLE = IntegerWorld(
 """CartPole (Barto, Sutton and Anderson, 1983), as Gymnasium's CartPole-v1."""
 
 INTEGER_WORLDS = {world.env_id: world for world in (MOUNTAIN_CAR, CART_POLE)}
-"""The worlds by the id of Gymnasium's environment."""
+"""The worlds by Gymnasium environment id."""

@@ -1,7 +1,7 @@
 """The host's memory map of a lane with agents: regions, the fields of their indexes, and words.
 
-From it come ``rtl/agents/qs_map_pkg.sv`` and the tables of ``docs/agents.md``
-(``python -m tools.generated``), the driver's accesses, and the index bits that a farm's head sends.
+It defines ``rtl/agents/qs_map_pkg.sv`` and the tables of ``docs/agents.md`` (both by ``python -m
+tools.generated``), the driver's accesses, and the index bits that a farm's head sends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 REGION_BITS, INDEX_BITS, WORD_BITS = 3, 30, 32
-"""Widths of a region's number, of an index and of a word."""
+"""Widths of a region number, an index and a word, in bits."""
 
 
 class Region(IntEnum):
@@ -59,7 +59,7 @@ class Fields:
         self.offsets = dict(zip(widths, ends, strict=False))
 
     def pack(self, **values: int) -> int:
-        """Return the number that holds the given fields; the others are 0."""
+        """Pack the given fields into a number; the others are 0."""
         return sum(value << self.offsets[name] for name, value in values.items())
 
     def unpack(self, number: int) -> dict[str, int]:
@@ -85,7 +85,7 @@ INDEX: Mapping[Region, Fields] = {
 """The fields of each region's indexes."""
 
 NUMBERS = Fields(word=2, agent=4)
-"""Those of WORLD where the world is seen through tiles: the numbers of an agent's state."""
+"""Index fields of WORLD for a tile-coded world: the numbers of an agent's state."""
 
 
 class Word(Fields):
@@ -133,7 +133,7 @@ SETTINGS = (RATES, SCHEDULE_END, SCHEDULE_STEP, SCHEDULE_PERIOD, LIMIT)
 CONTEXT = (GENERATOR_LOW, GENERATOR_HIGH, EPSILON, COUNTS, PLACE)
 
 COUNTERS = {"steps": 3, "terminations": 3, "truncations": 3, "return_sum": 4, "saturations": 3}
-"""An agent's counters in the order of their words, and the words of each, lowest first."""
+"""An agent's counters in address order, and the number of words of each, low word first."""
 
 COUNTER_WORD_BITS = 16
-"""Bits of a word of these counters."""
+"""Bits per word of these counters."""

@@ -1,8 +1,8 @@
-"""`PlanesConfig`: a learner that outside logic asks to choose and to learn; its presets, and its C++.
+"""`PlanesConfig`: a learner that serves choose and learn requests; its presets and its C++ header.
 
-The learner is that of Pythia (Bera et al., MICRO 2021), CHROME (Lu et al., HPCA 2024) and Athena (Bera
-et al., HPCA 2026): small tables indexed by hashes of features, pooled to choose an action.
-docs/learner.md describes it.
+Pythia (Bera et al., MICRO 2021), CHROME (Lu et al., HPCA 2024) and Athena (Bera et al., HPCA 2026) use
+this learner: small tables indexed by hashes of features, pooled to choose an action. docs/learner.md
+describes it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 ERRORS = ("own", "shared")
-"""Which TD error updates a plane: its own, or that of the sum of all planes."""
+"""TD error that updates a plane: its own error, or the error of the sum of all planes."""
 
 QUEUE_ENTRIES, KEY_BITS = 256, 20
-"""The evaluation queue in hardware, unless others are asked for: Pythia's entries, and bits of a key."""
+"""Default size of the hardware's evaluation queue: Pythia's number of entries, and bits per key."""
 
 CPP_HEADER = Path(__file__).parents[1] / "cpp" / "planes.hpp"
-"""The C++17 header, equal to :class:`qstep.golden.planes.PlanesModel` bit for bit."""
+"""The C++17 header, bit-identical to :class:`qstep.golden.planes.PlanesModel`."""
 
 _FORMAT = QFormat(7, 9)
 _MASK32 = (1 << 32) - 1
@@ -59,8 +59,8 @@ def _usual_constants(planes: int) -> tuple[int, ...]:
 class PlanesConfig:
     """G groups of T planes, each a table of R rows and A actions.
 
-    Group g has one feature, a word of 64 bits, from which each of its planes hashes a row number. Planes
-    are numbered group by group: plane t of group g has the number ``g T + t``.
+    Group g has one feature, a 64-bit word, which each of its planes hashes to a row number. Planes are
+    numbered group by group: plane t of group g has the number ``g T + t``.
 
     Parameters
     ----------
@@ -78,18 +78,18 @@ class PlanesConfig:
         ``own``: every plane learns by its own TD error. ``shared``: all planes of the only group
         learn by the TD error of their sum.
     floor : bool
-        Action 0 is chosen unless the value of some action is above 0.
+        Whether action 0 is chosen unless some action's value is above 0.
     coefficient_bits : int
-        f, fractional bits of alpha and of alpha times gamma, 15..24, which have 16 bits in all.
+        f, fractional bits of alpha and of alpha times gamma, 15..24. Both have 16 bits in all.
     alpha, gamma : float
         Learning rate of one plane and discount, 0..1.
     epsilon : float
-        Probability with which the learner's own generator replaces an action by a random one, 0..1.
+        Probability, 0..1, that the learner's generator replaces an action with a random one.
     start : float
-        What every weight is after reset; it must fit `format`.
+        Value of every weight after reset; it must fit `format`.
     constants : sequence of int
-        The hash constants of the planes of a group, 0..2^32-1, T numbers; the default is ``t *
-        0x9E3779B9 mod 2^32`` for plane t. The default of another T is replaced by that of T.
+        T hash constants, 0..2^32-1, one per plane of a group; the default is ``t * 0x9E3779B9 mod 2^32``
+        for plane t. The defaults for another T are replaced by the defaults for T.
 
     Raises
     ------
@@ -156,7 +156,7 @@ class PlanesConfig:
         assign(self, start=float(self.start), constants=self._checked_constants())
         coefficients(
             self.alpha, self.gamma, self.coefficient_bits
-        )  # raises where alpha does not fit
+        )  # raises if alpha does not fit
 
     def _checked_constants(self) -> tuple[int, ...]:
         found = tuple(
@@ -194,7 +194,7 @@ class PlanesConfig:
 
     @property
     def threshold(self) -> int:
-        """A draw of 16 bits below this number, 0..65536, makes the learner explore."""
+        """The learner explores if a 16-bit draw is below this number, 0..65536."""
         return threshold(math.floor(self.epsilon * (1 << EPSILON_BITS) + 0.5))
 
     @property
@@ -203,12 +203,12 @@ class PlanesConfig:
         return self.format.width + (self.planes - 1).bit_length()
 
     def rows_of(self, words: Sequence[int]) -> tuple[int, ...]:
-        """Return the row in each plane that features hash to: the definition of the hash front end.
+        """Return the row in each plane to which the features hash; this defines the hash front end.
 
         Parameters
         ----------
         words : sequence of int, length G
-            One feature word of each group, 0..2^64-1.
+            One feature word per group, 0..2^64-1.
 
         Raises
         ------
@@ -262,11 +262,11 @@ PRESETS = {
         epsilon=0.02,
     ),
 }
-"""The learners of three papers, by name, in 16-bit weights: see docs/learner.md."""
+"""The learners of three papers, by name, with 16-bit weights; see docs/learner.md."""
 
 
 def config_header(name: str, config: PlanesConfig) -> str:
-    """Return a C++ header that defines the struct ``qstep::<Name>`` of a configuration.
+    """Return a C++ header that defines the struct ``qstep::<Name>`` for a configuration.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Numbers and layouts of the link protocol (``docs/link.md``), on which driver and hardware must agree.
+"""Constants and layouts of the link protocol (``docs/link.md``), shared by driver and hardware.
 
-Both are made from this file; the tests' reference device is written from the document instead.
+The tests' reference device is written independently, from the document.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qstep.spec.config import Config  # which needs LEAST_DIVISOR
+    from qstep.spec.config import Config  # it imports LEAST_DIVISOR
 
 __all__ = [
     "ALL_LANES",
@@ -53,32 +53,32 @@ PROTOCOL_VERSION = 3
 """Version of the protocol, as in the answer to HELLO."""
 
 ANSWER = 0x80
-"""Added to the type of a request to give the type of its answer."""
+"""Offset from a request's type to its answer's type."""
 
 BUFFERS = 2
-"""How many requests of the largest size fit into the device's receive buffer."""
+"""Number of maximum-size requests that fit into the device's receive buffer."""
 
 BITS_PER_BYTE = 10
-"""Bits of a byte on the serial line: a start bit, eight data bits, a stop bit."""
+"""Bits per byte on the serial line: a start bit, eight data bits, a stop bit."""
 
 BREAK_BITS = 2 * BITS_PER_BYTE
-"""A line that stays low for longer than this many bit times is a break, unlike any byte."""
+"""A line low for longer than this many bit times is a break; no byte lasts that long."""
 
 LEAST_BAUD = 9_600
-"""The lowest line rate; a break that is long enough for it is a break at every rate."""
+"""Lowest line rate; a break long enough at this rate is a break at every rate."""
 
 LEAST_DIVISOR = 8
-"""Least clocks per bit: with fewer, a sender whose rate is 2.6 % off is misread in some phases."""
+"""Minimum clocks per bit: with fewer, a sender whose rate is 2.6 % off is misread at some phases."""
 
 CODE_BITS = 8
 """Width of a reward code."""
 
 CODES = 1 << CODE_BITS
-"""Entries of the device's reward table."""
+"""Number of entries in the device's reward table."""
 
 
 class Request(IntEnum):
-    """Types of requests."""
+    """Request types."""
 
     HELLO = 0x01
     CONFIGURE = 0x02
@@ -102,7 +102,7 @@ class Request(IntEnum):
 
 
 class StatusCode(IntEnum):
-    """How a device answered a request."""
+    """Status of a device's answer."""
 
     OK = 0
     DUPLICATE = 1
@@ -115,13 +115,13 @@ class StatusCode(IntEnum):
 
 
 REFUSALS = tuple(code for code in StatusCode if code >= StatusCode.BAD_TYPE)
-"""Reasons why a session halts."""
+"""Statuses that halt a session."""
 
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 class Layout:
-    """Consecutive unsigned numbers of 1, 2, 4 or 8 bytes, low byte first; `size` is their sum."""
+    """Consecutive unsigned fields of 1, 2, 4 or 8 bytes, low byte first; `size` is the total."""
 
     def __init__(self, **sizes: int) -> None:
         self.sizes = sizes
@@ -129,7 +129,7 @@ class Layout:
         self.size = self._struct.size
 
     def pack(self, *values: int) -> bytes:
-        """Return the bytes of the fields' values, which are given in order."""
+        """Pack the fields' values, given in order, into bytes."""
         return self._struct.pack(*values)
 
     def unpack(self, data: bytes | memoryview) -> tuple[int, ...]:
@@ -142,29 +142,28 @@ class Layout:
 
 
 HEADER = Layout(type=1, seq=2, epoch=4, length=2)
-"""The fields at the start of a decoded frame; `length` is that of the payload."""
+"""The fields at the start of a decoded frame; `length` is the payload's length."""
 
 CRC = Layout(crc=4)
 """The fields at the end of a decoded frame."""
 
 OVERHEAD = HEADER.size + CRC.size
-"""Bytes of a decoded frame apart from its payload, 13."""
+"""Bytes of a decoded frame without its payload, 13."""
 
 COMMON = Layout(status=1, expected=2, applied=8)
 """The fields at the start of every answer's payload."""
 
 WORD_BYTES = 4
-"""Bytes of a word of STORE and FETCH."""
+"""Bytes per word of STORE and FETCH."""
 
 ALL_LANES = 0xFF
-"""In place of a lane's number: STORE writes the same words to every lane."""
+"""Lane number with which STORE writes the same words to every lane."""
 
 MOST_STEPS = (1 << 48) - 1
-"""Of a RUN."""
+"""Maximum number of steps of a RUN."""
 
 SILENT = 0x80
-"""Added to an agent's number, it is the `job` in PROGRESS of a run that ended because the world did
-not answer that agent."""
+"""PROGRESS's `job` is this plus n if the last run ended because the world did not answer agent n."""
 
 
 _NO_FIELDS = Layout()
@@ -182,12 +181,12 @@ class Devices(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestSpec:
-    """A type of requests, as driver, hardware and documentation use it.
+    """A request type, as used by driver, hardware and documentation.
 
     Attributes
     ----------
     devices : Devices
-        Those that accept it; the others answer BAD_TYPE.
+        Devices that accept it; the others answer BAD_TYPE.
     arguments : Layout
         The fields at the start of its payload.
     then : str
@@ -195,14 +194,14 @@ class RequestSpec:
     answer : Layout
         The fields after the common part of an answer with status OK.
     reply : str
-        What the page says of the answer after these fields.
+        How the documentation describes the answer after these fields.
     repeatable : bool
-        The latest request, sent again, is answered again; its answer has data that may have been lost.
+        Whether the latest request, sent again, is answered again because its data may have been lost.
     least_bytes : int, optional
-        Of a payload that continues after the arguments: a power of two, or 0 if every length fits.
-        Without one the payload ends with the arguments.
+        Minimum length of a payload that continues after the arguments: a power of two, or 0 for any
+        length. If None, the payload ends with the arguments.
     needs_quiet : bool
-        It waits until all earlier work has left the device.
+        Whether the request waits until all earlier work has left the device.
     """
 
     devices: Devices
@@ -223,7 +222,7 @@ REQUESTS: Mapping[Request, RequestSpec] = {
     Request.HELLO: RequestSpec(
         Devices.EVERY,
         Layout(nonce=4),
-        # Every version has `version` at this place and `nonce` at the end, whatever is in between.
+        # In every protocol version, `version` comes first and `nonce` last.
         answer=Layout(
             version=1,
             digest=8,
@@ -328,7 +327,7 @@ REQUESTS: Mapping[Request, RequestSpec] = {
         repeatable=True,
     ),
 }
-"""Everything that is common to driver, hardware and page about each type of requests, in their order."""
+"""Everything that driver, hardware and documentation share about each request type, in order."""
 
 ARGUMENTS = {request: spec.arguments for request, spec in REQUESTS.items()}
 """The fields at the start of a request's payload. Values follow in REWARDS and LOAD, records in APPLY,
@@ -340,7 +339,7 @@ FETCH's with words; the others end there."""
 
 
 def requests_of(config: Config) -> tuple[Request, ...]:
-    """Return the requests that a device accepts; with agents they differ from those of a lane."""
+    """Return the requests that a device accepts; they differ between lanes and agents."""
     if config.acting is None:
         kinds = {Devices.EVERY, Devices.LANE}
     else:
@@ -350,10 +349,10 @@ def requests_of(config: Config) -> tuple[Request, ...]:
 
 
 def arguments_of(config: Config) -> dict[Request, Layout]:
-    """Return the fields at the start of the payload of every request that a device accepts, in order.
+    """Return the leading payload fields of every request that a device accepts, in order.
 
-    They are those of `ARGUMENTS`; in a farm, STORE and FETCH name a lane as well. With several planes, a
-    state in BEGIN and ACT is the row in each, and the row in plane t > 0 is named ``..._t``.
+    `ARGUMENTS` lists them; in a farm, STORE and FETCH also name a lane. With several planes, a state in
+    BEGIN and ACT is one row per plane; the row in plane t > 0 is named ``..._t``.
     """
     known = {request: ARGUMENTS[request] for request in requests_of(config)}
     if config.lanes > 1:
@@ -376,7 +375,7 @@ def _in_planes(layout: Layout, planes: int) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """Layout of a record (a transition as bytes of the link) for one configuration and kind of reward.
+    """Layout of a record (a transition's bytes on the link) for one configuration and kind of reward.
 
     A state has 1..16 bits, an action 1..6, a reward 8 as a code and W as a raw value.
     """
@@ -409,12 +408,12 @@ class RecordLayout:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Bit at which each field begins."""
+        """First bit of each field."""
         ends = accumulate(self.widths.values(), initial=0)
         return dict(zip(self.widths, ends, strict=False))
 
     def size(self, *, full: bool) -> int:
-        """Return the bytes of a record, 2..9: with its state, or continuing the previous record."""
+        """Return a record's size in bytes, 2..9: with its state, or continuing the previous record."""
         bits = self.offsets["state"] + (self.state_bits if full else 0)
         return (bits + 7) // 8
 
@@ -425,5 +424,5 @@ def max_payload(buffer_bytes: int) -> int:
 
 
 def max_words(buffer_bytes: int) -> int:
-    """Return the most words of 32 bits that an answer to FETCH has, for such a buffer."""
+    """Return the maximum number of 32-bit words in an answer to FETCH, for such a buffer."""
     return (max_payload(buffer_bytes) - COMMON.size) // WORD_BYTES

@@ -1,31 +1,30 @@
-"""The random numbers of the hardware, bit for bit: seeds, rounding noise and the draws of agents.
+"""The hardware's random numbers, bit for bit: seeds, rounding noise and agents' draws.
 
 **Seeds** are spread over 64 bits by splitmix64's mixing (Steele, Lea and Flood, OOPSLA 2014).
 
-**Rounding noise** has two 32-bit registers: an xorshift word x (never 0) and a Weyl counter w. One draw
-is made for each applied transition while rounding is stochastic, from the registers *before* they
-advance:
+**Rounding noise** has two 32-bit registers: an xorshift word x (never 0) and a Weyl counter w. While
+rounding is stochastic, each applied transition makes one draw, from the registers *before* they advance:
 
     u = ((x + w) mod 2^32) >> (32 - f)                f bits, uniform
     x = x ^ (x << 13);  x = x ^ (x >> 17);  x = x ^ (x << 5)      (mod 2^32)
     w = (w + 0x9E3779B9) mod 2^32
 
 Coefficients have f fractional bits, 15 unless a device is built with more. The carry of the sum makes
-the output non-linear over GF(2), which plain xorshift bits are not. The
-period is (2^32 - 1) * 2^32 (Marsaglia, "Xorshift RNGs", J. Stat. Software 8, 2003).
+the output non-linear over GF(2), unlike plain xorshift bits. The period is (2^32 - 1) * 2^32 (Marsaglia,
+"Xorshift RNGs", J. Stat. Software 8, 2003).
 
-**An agent's draws** come from a word x of 64 bits that is never 0. Before every draw it advances by
+**An agent's draws** come from a 64-bit word x that is never 0. Before every draw it advances by
 Marsaglia's xorshift with the triplet 13, 7, 17 (period 2^64 - 1), which is linear
-over GF(2). The draws are not linear: the two halves of the word go through keyless Feistel rounds of the
-block cipher Simon with words of 32 bits (Beaulieu et al., 2013). This is a permutation, so over a period
-all 64-bit results, except that of 0, are drawn exactly once:
+over GF(2). The draws are not linear: the two halves of the word pass through keyless Feistel rounds of
+the block cipher Simon with 32-bit words (Beaulieu et al., 2013). This is a permutation, so a period
+draws every 64-bit result, except the result for 0, exactly once:
 
     f(w) = ((w <<< 1) & (w <<< 8)) ^ (w <<< 2)
     (high, low) = (low ^ f(high), high)             four times
     extra = low ^ f(high)                           a fifth round, which few builds need
 
-There is one draw per step and one before the first. All parts are drawn whether or not they are used, so
-that no stream depends on the events.
+An agent draws once per step and once before the first. All parts are drawn whether or not they are used,
+so that no stream depends on events.
 """
 
 from __future__ import annotations
@@ -66,14 +65,14 @@ _MASK16, _MASK32, _MASK64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 
 
 def mixed(word: int) -> int:
-    """Return the mix of a word of 0..2^64-1; the mixing is a permutation of these words."""
+    """Mix a word, 0..2^64-1; mixing is a permutation of these words."""
     word = ((word ^ (word >> 30)) * MIX_A) & _MASK64
     word = ((word ^ (word >> 27)) * MIX_B) & _MASK64
     return word ^ (word >> 31)
 
 
 def checked_seed(seed: object) -> int:
-    """Return a seed of 0..2^64-1 as an int; raise ConfigError for anything else."""
+    """Return a seed, 0..2^64-1, as an int; raise ConfigError for anything else."""
     return integer("seed", seed, 0, _MASK64, "from 0 to 2^64-1")
 
 
@@ -91,7 +90,7 @@ class NoiseState:
     def __post_init__(self) -> None:
         for name in ("x", "w"):
             value = getattr(self, name)
-            if type(value) is not int:  # the usual case must be quick: every draw makes a state
+            if type(value) is not int:  # fast path, because every draw creates a state
                 value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
                 assign(self, **{name: value})
         if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
@@ -101,18 +100,18 @@ class NoiseState:
 
     @classmethod
     def from_seed(cls, seed: int) -> NoiseState:
-        """Spread a seed of 0..2^64-1 over both registers with one splitmix64 step.
+        """Spread a seed, 0..2^64-1, over both registers with one splitmix64 step.
 
         Raises
         ------
         ConfigError
-            The seed is not an integer of that range.
+            The seed is not an integer in that range.
         """
         z = mixed((checked_seed(seed) + GOLDEN) & _MASK64)
         return cls(x=(z & _MASK32) or 1, w=z >> 32)
 
     def draw(self, bits: int) -> int:
-        """Return the number of `bits` bits, 1..32, that is drawn from this state."""
+        """Return the number drawn from this state, with `bits` bits, 1..32."""
         return ((self.x + self.w) & _MASK32) >> (32 - bits)
 
     def advance(self) -> NoiseState:
@@ -133,7 +132,7 @@ DRAW_BITS = 16
 """Width of each of the first four parts of a draw."""
 
 ROUNDS = 4
-"""Rounds between the word and the draw."""
+"""Feistel rounds from the word to the draw."""
 
 ROUNDING_BITS = 31
 """Width of the part of a draw that stochastic rounding uses."""
@@ -145,7 +144,7 @@ class Draw(NamedTuple):
     Attributes
     ----------
     outcome, start, explore, action : int
-        0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word: they select the world's
+        0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word. They select the world's
         outcome, the start state, whether the agent explores, and its random action.
     rounding : int
         0..2^31-1, bits 31:17 and 15:0 of the extra round, joined: stochastic rounding adds its upper f
@@ -162,20 +161,20 @@ class Draw(NamedTuple):
     table: int
 
     def noise(self, bits: int) -> int:
-        """Return the number of `bits` bits, 1..31, that stochastic rounding adds."""
+        """Return the number that stochastic rounding adds, with `bits` bits, 1..31."""
         return self.rounding >> (ROUNDING_BITS - bits)
 
 
 def first_word(seed: int, agent: int) -> int:
     """Return the word of an agent's generator before its first draw.
 
-    It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 if that is 0.
+    It is output `agent` (from 0) of splitmix64 seeded with `seed` (0..2^64-1), or 1 if the output is 0.
     """
     return mixed((checked_seed(seed) + (agent + 1) * GOLDEN) & _MASK64) or 1
 
 
 def seed_as_first(seed: int, agent: int) -> int:
-    """Return the seed with which agent number `agent` has the draws of agent 0 with `seed`."""
+    """Return the seed that gives agent number `agent` the draws of agent 0 with `seed`."""
     return (checked_seed(seed) - agent * GOLDEN) & _MASK64
 
 
@@ -197,7 +196,7 @@ def retreated(word: int) -> int:
 
 
 def draw(word: int) -> Draw:
-    """Return the draw of a word."""
+    """Return a word's draw."""
     high, low = word >> 32, word & _MASK32
     for _ in range(ROUNDS):
         high, low = low ^ _mixing(high), high

@@ -1,4 +1,4 @@
-"""An agent's settings, its state from step to step, and its counters."""
+"""An agent's settings, its state between steps, and its counters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class _Rates:
-    """What an update needs of the settings."""
+    """Settings that an update uses."""
 
     alpha: float = 0.5
     gamma: float = 0.9
@@ -44,26 +44,26 @@ class _Rates:
     def discount_for(self, config: Config) -> float:
         """Return the discount that a device of `config` learns.
 
-        It is kappa / alpha, which is gamma up to their rounding; it raises as :meth:`coefficients_for`.
+        It is kappa / alpha: gamma, up to rounding. Raises as :meth:`coefficients_for`.
         """
         return learned_discount(self.alpha, self.gamma, config.coefficient_bits)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Hyperparameters(_Rates):
-    """Settings for run time: learning rate, discount, rounding mode, seed of the rounding noise.
+    """Run-time settings: learning rate, discount, rounding mode, seed of the rounding noise.
 
     Parameters
     ----------
     alpha : float
-        Learning rate, 0..1. A device refuses one that its coefficients do not hold or would round to 0;
-        usually it holds 0 and 2^-16..1.
+        Learning rate, 0..1. A device refuses an alpha that its coefficients cannot represent or would
+        round to 0; most devices accept 0 and 2^-16..1.
     gamma : float
         Discount, 0..1.
     rounding : Rounding or str, optional
-        Rounding mode; without one, that of the configuration (:meth:`rounding_for`).
+        Rounding mode; by default, the configuration's (:meth:`rounding_for`).
     seed : int
-        Seed of the noise of stochastic rounding, 0..2^64-1.
+        Seed of the rounding noise, 0..2^64-1.
 
     Raises
     ------
@@ -88,9 +88,9 @@ class Hyperparameters(_Rates):
 
     @classmethod
     def first_for(cls, config: Config) -> Hyperparameters:
-        """Return those with which a device of `config` begins: the defaults.
+        """Return the defaults of a device of `config`.
 
-        Where alpha 0.5 does not fit, it is the greatest that does.
+        If alpha 0.5 does not fit, alpha is the greatest that does.
         """
         bits = checked_config(config).coefficient_bits
         return cls(alpha=min(0.5, greatest_coefficient(bits) / (1 << bits)))
@@ -101,7 +101,7 @@ class Hyperparameters(_Rates):
         return NoiseState.from_seed(self.seed)
 
     def rounding_for(self, config: Config) -> Rounding:
-        """Return the rounding mode that a device of `config` uses with these."""
+        """Return the rounding mode that a device of `config` uses with these settings."""
         return checked_config(config).rounding if self.rounding is None else self.rounding
 
     def to_dict(self, config: Config) -> dict[str, Any]:
@@ -118,12 +118,12 @@ def checked_hyper(hyper: Hyperparameters) -> Hyperparameters:
 
 COUNTER_BITS = 48
 RETURN_BITS = 64
-"""Bits of a counter, and of the sum of returns."""
+"""Widths in bits of a counter and of the sum of returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings(_Rates):
-    """An agent's settings; each agent may have its own, which makes one run a sweep.
+    """An agent's settings; they may differ between agents, which makes one run a sweep.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class AgentSettings(_Rates):
 
 @dataclass(slots=True)
 class AgentState:
-    """An agent's state from one step to the next; with the table, all that a run needs to continue.
+    """An agent's state between steps; with the table, all that a run needs to resume.
 
     Attributes
     ----------
@@ -161,17 +161,17 @@ class AgentState:
     epsilon : int
         0..2^24.
     epsilon_count : int
-        Units since epsilon last fell, less than the schedule's period.
+        Units since epsilon last decayed, less than the schedule's period.
     begun : bool
-        The first start state and its action have been drawn.
+        Whether the first start state and its action have been drawn.
     state : int or tuple of int
-        Where the agent is: a row, or the numbers of a world that is seen through tiles.
+        The agent's state: a row, or the numbers of a tile-coded world.
     action : int
         Its next action.
     explored : bool
-        `action` was drawn at random.
+        Whether `action` was drawn at random.
     episode_steps : int
-        Steps of the episode so far, less than the limit of steps; stays 0 if there is no limit.
+        Steps of the episode so far, less than the step limit; stays 0 without a limit.
     """
 
     word: int
@@ -218,7 +218,7 @@ class AgentCounters:
         return self.terminations + self.truncations
 
     def wrap(self) -> None:
-        """Reduce each counter to its bits."""
+        """Wrap each counter to its width."""
         for name in ("steps", "terminations", "truncations", "saturations"):
             setattr(self, name, getattr(self, name) % (1 << COUNTER_BITS))
         half = 1 << RETURN_BITS - 1

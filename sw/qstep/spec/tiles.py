@@ -1,7 +1,7 @@
-"""Tile coding: real observations become one row number in each of several planes, in integers.
+"""Tile coding: integer arithmetic maps a real observation to one row number per plane.
 
-This file is the definition, which every other form and every circuit reproduces bit for bit.
-docs/features.md describes it in count. Reference: Sutton and Barto, 2018, section 9.5.4.
+This file is the definition that all other implementations and circuits reproduce bit for bit.
+docs/features.md describes it. Reference: Sutton and Barto, 2018, section 9.5.4.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from qstep.spec.random import WEYL
 __all__ = ["MOST_PLANES", "MOST_ROWS", "SCALE_BITS", "Coordinate", "Tiles", "hashed"]
 
 MOST_PLANES = 16
-"""Most planes of a learner."""
+"""Maximum number of planes per learner."""
 
 MOST_ROWS = 1 << 16
-"""Most rows of a plane."""
+"""Maximum number of rows per plane."""
 
 SCALE_BITS = 16
 """Width of the factor that turns raw units into fractions of a tile."""
@@ -40,7 +40,7 @@ _Word = TypeVar("_Word", int, NDArray[np.int64])
 
 
 class Coordinate(NamedTuple):
-    """A number of the observation, in integers.
+    """One number of the observation, in integers.
 
     Attributes
     ----------
@@ -50,7 +50,8 @@ class Coordinate(NamedTuple):
         n, the number of tiles between the bounds, 1..255.
     scale, shift : int
         ``((raw - low) * scale) >> shift`` is the position in units of 1/T of a tile: `scale` is
-        ``ceil(n T 2^shift / (high - low))``, and `shift` is the largest with which it has 16 bits.
+        ``ceil(n T 2^shift / (high - low))``, and `shift` is the largest for which `scale` fits in 16
+        bits.
     """
 
     low: int
@@ -66,38 +67,38 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Tiles:
-    """Tile coding of an observation of C real numbers, in one group of coordinates or several.
+    """Tile coding of an observation of C real numbers, in one or more groups of coordinates.
 
-    A group has T tilings, and each of them is a plane; the planes of the groups follow each other. In
-    tiling t, coordinate number d of its group has the index
+    A group has T tilings, each of them a plane; planes are numbered group by group. In tiling t,
+    coordinate d of its group has the index
 
         u = clip(((raw - low) * scale) >> shift, 0, n T)
         index = (u + (t (2 d + 1)) mod T) div T                    0..n
 
     and the row is the mixed-radix number of these indices, the first coordinate being the most
-    significant. Where a plane has fewer rows, the row is :func:`hashed` from that number with the
-    constant ``t * 0x9E3779B9 mod 2^32``.
+    significant. If a plane has fewer rows, that number is :func:`hashed` to a row with the constant ``t
+    * 0x9E3779B9 mod 2^32``.
 
     Parameters
     ----------
     low, high : sequence of float, length C
-        Finite bounds of each number, low below high. A number outside is clipped.
+        Finite bounds of each number, low below high. Numbers outside are clipped.
     tiles : int or sequence of int
-        n, the number of tiles between the bounds, 1..255: of all numbers, or of each.
+        n, the number of tiles between the bounds, 1..255: one for all numbers, or one per number.
     tilings : int
         T, a power of two, 1..16.
     groups : sequence of sequences of int, optional
-        The numbers 0..C-1 of the coordinates that are tiled together; the default is one group of all.
+        Coordinates, 0..C-1, that are tiled together; the default is one group of all.
     units : float or sequence of float
-        Raw units in 1.0, above 0: of all numbers, or of each. 2^F means F fractional bits.
+        Raw units per 1.0, above 0: for all numbers, or for each. 2^F means F fractional bits.
     rows : int, optional
-        R, the rows of a plane: a power of two, 2..65536, into which larger numbers are hashed. By
-        default it is the largest product of n + 1 of a group, and nothing is hashed.
+        R, rows per plane: a power of two, 2..65536; larger row numbers are hashed. The default is the
+        largest product of n + 1 over a group, which needs no hashing.
 
     Attributes
     ----------
     coordinates : tuple of Coordinate
-        Of each number.
+        One per number of the observation.
 
     Raises
     ------
@@ -170,7 +171,7 @@ class Tiles:
         return cls(**tree)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the arguments that make equal tiles, as TOML and JSON hold them."""
+        """Return arguments that build equal tiles, as plain values for TOML and JSON."""
         bounds = {
             name: [
                 getattr(own, name) / unit
@@ -189,12 +190,12 @@ class Tiles:
 
     @property
     def hashes(self) -> bool:
-        """Whether larger numbers are hashed into the rows of some planes."""
+        """Whether any plane hashes its row numbers."""
         return self.rows < self.most_rows
 
     @property
     def most_rows(self) -> int:
-        """The rows that a plane needs if nothing is hashed."""
+        """Rows that a plane needs without hashing."""
         return max(_count(self.coordinates, group) for group in self.groups)
 
     def raw(self, observations: ArrayLike) -> NDArray[np.int32]:
@@ -207,7 +208,7 @@ class Tiles:
         Returns
         -------
         ndarray of int32, shape (..., C)
-            Numbers that 32 bits do not hold are clipped; they are outside all bounds.
+            Numbers that do not fit in 32 bits are clipped; they are outside all bounds.
 
         Raises
         ------
@@ -248,7 +249,7 @@ class Tiles:
         return np.asarray(((raw < low) | (raw > high)).any(axis=-1))
 
     def of(self, raw: Sequence[int]) -> tuple[int, ...]:
-        """Return the row in each plane of an observation in raw units: the definition."""
+        """Return an observation's row in each plane, from raw units; this is the definition."""
         rows = []
         for group in self.groups:
             own = [self.coordinates[k] for k in group]
@@ -289,10 +290,10 @@ class Tiles:
 def hashed(word: _Word, constant: _Word | int, rows: int) -> _Word:
     """Return the row of a feature word, 0..2^63-1, in a plane of `rows` rows, a power of two.
 
-    The upper half of the word is folded into the lower one, the plane's constant is joined by exclusive
-    or, and 32 bits are mixed, which wrap: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9;
-    k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12``. The row is the low bits. This is the mixing
-    of Pythia (Bera et al., MICRO 2021).
+    The word's upper half and the plane's constant are XORed into its lower half, whose 32 bits are
+    mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >>
+    2; k += k << 7; k ^= k >> 12``. The row is the low bits. This is the mixing of Pythia (Bera et al.,
+    MICRO 2021).
     """
     k = ((word >> 32) ^ word ^ constant) & _MASK32
     for left, right in ((12, 22), (4, 9), (10, 2), (7, 12)):
@@ -308,13 +309,13 @@ def _listed(name: str, values: Iterable[T]) -> list[T]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | dict):
         try:
             return list(values)
-        except TypeError:  # an array without an axis
+        except TypeError:  # a zero-dimensional array
             pass
     raise ConfigError(f"{name} is {shown(values)}; it must be a sequence")
 
 
 def _each(name: str, values: T | Sequence[T], size: int) -> list[T]:
-    """Return a value for each number of an observation."""
+    """Return one value per number of an observation."""
     if isinstance(values, Real):
         return [values] * size
     listed = _listed(name, values)  # type: ignore[arg-type]
@@ -389,7 +390,7 @@ def _groups(groups: object, size: int, tilings: int) -> tuple[tuple[int, ...], .
 
 
 def _count(coordinates: Sequence[Coordinate], group: Sequence[int]) -> int:
-    """Return the count of mixed-radix numbers of a group."""
+    """Return how many mixed-radix numbers a group has."""
     return math.prod(coordinates[k].tiles + 1 for k in group)
 
 

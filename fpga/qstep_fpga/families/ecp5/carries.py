@@ -1,7 +1,7 @@
-"""The ends of ECP5's carry chains, changed so that nextpnr adds no cells there.
+"""Changes the ends of ECP5's carry chains so that nextpnr adds no cells there.
 
 nextpnr feeds a constant into a chain through an extra cell, and takes the last carry out through
-another, even if it is unused: four LUTs per chain, 92 of the 2,199 of a lane of agents.
+another, even if it is unused. This costs four LUTs per chain, 92 of the 2,199 LUTs of a lane of agents.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _OPEN = "x"
 
 
 def shorten_carries(module: dict[str, Any]) -> int:
-    """Change the ends of carry chains so that nextpnr adds nothing there; return how many.
+    """Change the ends of carry chains so that nextpnr adds nothing there; return how many changed.
 
-    An unused last carry is left open. The lower half of a first cell, if it has at most two
-    operands, makes its carry from these alone, so that no carry goes in; a look-up table makes its
-    sum if that is used.
+    An unused last carry is left open. If the lower half of a first cell has at most two operands, it
+    computes its carry from them alone, without a carry input. A look-up table computes its sum if the
+    sum is used.
 
     Parameters
     ----------
     module : dict
-        A module of a JSON netlist of yosys; changed in place.
+        A module of a yosys JSON netlist; changed in place.
     """
     cells = module["cells"]
     uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])
@@ -54,7 +54,7 @@ def shorten_carries(module: dict[str, Any]) -> int:
 
 
 def _sum(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return the look-up table that makes the lower sum of a first cell."""
+    """Return the look-up table that computes the lower sum of a first cell."""
     connections, table = cell["connections"], cell["parameters"]["INIT0"]
     if connections["CIN"] == ["1"]:
         table = table.translate(str.maketrans("01", "10"))
@@ -69,7 +69,7 @@ def _sum(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _close(cell: dict[str, Any]) -> None:
-    """Let the lower half of a first cell make the same carry whatever goes in."""
+    """Make the lower half of a first cell compute the same carry without a carry input."""
     connections, table = cell["connections"], cell["parameters"]["INIT0"]
     bits = [connections[f"{pin}0"][0] for pin in _PINS]
     operands = sorted(set(bits) - {"0", "1"})

@@ -1,9 +1,10 @@
-"""Checks that a rewrite of an ECP5 netlist changes nothing that the rest of the netlist sees.
+"""Checks that a rewrite of an ECP5 netlist changes nothing visible to the rest of the netlist.
 
-The cells that a rewrite changed, added or removed are simulated before and after it, with the flip-flops
-before changed multipliers and the same random values at the nets that enter them, over several clocks.
-What leaves them must be equal in every clock. All other cells stay as they are, so the whole netlist
-computes the same. The value of a net is an integer; each of its bits is an independent run.
+The cells that a rewrite changed, added or removed are simulated before and after it over several clocks,
+together with the flip-flops before changed multipliers. Both simulations get the same random values at
+the nets that enter these cells. The nets that leave them must be equal in every clock. All other cells
+stay as they are, so the whole netlist computes the same. The value of a net is an integer; each of its
+bits is an independent run.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ _FREE = {
 """Prefixes of the parameters that a rewrite may change: the simulation takes them into account."""
 
 _SEEN = "LUT4", "CCU2C", "TRELLIS_FF", "MULT18X18D"
-"""Types that are simulated whole, so that their inputs may differ."""
+"""Cell types that are simulated completely, so their inputs may differ."""
 
 Net = int | str
 Cell = dict[str, Any]
 
 
 class _Streams:
-    """Random values of nets and of outputs of memories, the same for both netlists in a clock."""
+    """Random values for nets and memory outputs, the same for both netlists within a clock."""
 
     def __init__(self) -> None:
         self._random = Random(1)
@@ -53,11 +54,11 @@ class _Streams:
         return self._now[key]
 
     def fresh(self) -> int:
-        """Return a value that nothing else has."""
+        """Return a new random value."""
         return self._random.getrandbits(_RUNS)
 
     def tick(self) -> None:
-        """Begin the next clock."""
+        """Start the next clock."""
         self._now = {}
 
 
@@ -92,7 +93,7 @@ class _Region:
         return self._output(*self.drivers[bit]) if bit in self.drivers else self._streams[bit]
 
     def pin(self, name: str, port: str, index: int = 0) -> int:
-        """Return the value at an input of a cell; one that the rewrite left open has any."""
+        """Return the value at an input of a cell; an input that the rewrite left open is random."""
         bits = self.cells[name]["connections"].get(port, ["0"])
         if bits[index] == _OPEN:
             before = self._earlier.get(name, {}).get("connections", {}).get(port, [])
@@ -113,7 +114,7 @@ class _Region:
         self._products = {}
 
     def _registers(self, name: str, cell: Cell) -> Iterator[tuple[Any, ...]]:
-        """Yield the registers of a cell: key, clock, enable, reset, to what, next value."""
+        """Yield the registers of a cell: key, clock, enable, reset, reset value, next value."""
         parameters, wires = cell["parameters"], cell["connections"]
         if cell["type"] == "TRELLIS_FF":
             mux = parameters.get("CEMUX", "CE").strip()
@@ -163,7 +164,7 @@ class _Region:
         return self._streams[name, port, 0]
 
     def _carried(self, name: str, port: str) -> int:
-        """Return an output of a cell of a carry chain."""
+        """Return an output of a carry-chain cell."""
         carry, parameters = self.pin(name, "CIN"), self.cells[name]["parameters"]
         for half in "01":
             pins = [self.pin(name, f"{pin}{half}") for pin in "ABCD"]
@@ -176,7 +177,7 @@ class _Region:
         return carry
 
     def _read(self, name: str, port: str) -> int:
-        """Return what a block RAM reads: something else for each mode in which it writes."""
+        """Return the data that a block RAM reads; during a write they differ for each write mode."""
         side = port[2]
         mode = self.cells[name]["parameters"].get(f"WRITEMODE_{side}")
         writes = self.pin(name, f"WE{side}")
@@ -189,7 +190,7 @@ class _Region:
         return [self.pin(name, f"{letter}{n}") for n in range(18)]
 
     def _results(self, name: str, *, registered: bool) -> list[int]:
-        """Return the result of a multiplier, after its last register or before."""
+        """Return the result of a multiplier, after or before its last register."""
         if registered:
             return [self._state.get((name, f"OUTPUT {n}"), 0) for n in range(36)]
         if self.cells[name]["parameters"].get("REG_PIPELINE_CLK", "NONE") != "NONE":
@@ -216,7 +217,7 @@ class _Region:
         return total
 
     def _stages(self, name: str) -> Iterator[tuple[tuple[str, str], int]]:
-        """Yield the registers of a multiplier that are in use, with the values that go in."""
+        """Yield the registers that a multiplier uses, with their input values."""
         parameters = self.cells[name]["parameters"]
 
         def used(register: str) -> bool:
@@ -237,14 +238,15 @@ class _Region:
 def checked(rewrite: Refinement) -> Refinement:
     """Return a rewrite of a netlist that checks its own result.
 
-    It raises BuildError if the netlist no longer computes the same; the message names the rewrite and a
-    cell.
+    The rewrite raises BuildError if the netlist no longer computes the same; the message names the
+    rewrite and a cell.
 
     Notes
     -----
-    A changed look-up table sees 2,048 random inputs, and so all of its entries. A clock net ticks at
-    random, so registers of different clocks or edges differ. A block RAM is any function of its inputs,
-    and its write mode matters only while a port writes. Initial contents of block RAMs are not compared.
+    A changed look-up table gets 2,048 random inputs, which reach all of its entries. A clock net ticks
+    at random, so registers with different clocks or edges differ. A block RAM is an arbitrary function
+    of its inputs, and its write mode matters only while a port writes. Initial contents of block RAMs
+    are not compared.
     """
 
     @wraps(rewrite)
@@ -300,7 +302,7 @@ def _check(rewrite: str, before: Cell, after: Cell) -> None:
 
 
 def _before_multipliers(cells: dict[str, Cell], changed: set[str]) -> set[str]:
-    """Return the flip-flops before changed multipliers, which may have become part of them as well."""
+    """Return the flip-flops before changed multipliers, which may also have moved into them."""
     operands = {
         bit
         for name, cell in cells.items()
@@ -316,7 +318,7 @@ def _before_multipliers(cells: dict[str, Cell], changed: set[str]) -> set[str]:
 
 
 def _fixed(cell: Cell) -> tuple[str, dict[str, str]]:
-    """Return what no rewrite may change in a cell: its type and some parameters."""
+    """Return the properties of a cell that no rewrite may change: its type and some parameters."""
     free = _FREE.get(cell["type"], ())
     return cell["type"], {
         name: value for name, value in cell["parameters"].items() if not name.startswith(free)
@@ -331,7 +333,7 @@ def _error(rewrite: str, cell: str, what: str) -> BuildError:
 
 
 def _looked_up(table: str, inputs: list[int]) -> int:
-    """Return the entries of a table, highest first, that some inputs choose."""
+    """Return the entries that inputs select from a table, which lists its highest entry first."""
     values = [_ONES if entry == "1" else 0 for entry in reversed(table)]
     for pin in inputs:
         values = [

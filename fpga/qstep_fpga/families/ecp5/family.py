@@ -20,7 +20,7 @@ from qstep_fpga.pins import ports
 __all__ = ["ECP5", "TIMING_WEIGHT", "nextpnr"]
 
 TIMING_WEIGHT = ("--placer-heap-timingweight", "400")
-"""The default of 10 leaves the lane 10 to 20 % slower: docs/lane.md."""
+"""With the default of 10, the lane is 10 to 20 % slower: docs/lane.md."""
 
 
 def nextpnr(board: Board) -> list[str]:
@@ -61,7 +61,7 @@ class ECP5:
     }
 
     def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
-        # The loop runs at a multiple of the first output, so the second one should be the slower one.
+        # The loop runs at a multiple of the first output, so the second output should be the slower one.
         first, *others = sorted(rates, key=rates.__getitem__, reverse=True)
         words = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", first]
         words += ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates[first] / 1e6:g}"]

@@ -1,8 +1,8 @@
-"""Look-up tables of ECP5 that only invert, removed by storing the complement in flip-flops.
+"""Removes ECP5 look-up tables that only invert, by storing the complement in flip-flops.
 
-A comparator tree stores every second value as its complement, which its sum needs. yosys inverts
-each bit before its flip-flop, and again after the tree: 48 LUTs of a lane of agents. But the logic
-after a flip-flop can use either polarity by a change of its own table.
+A comparator tree stores every second value as its complement, as its sum requires. yosys inverts each
+bit before its flip-flop, and again after the tree: 48 LUTs in a lane of agents. But the logic after a
+flip-flop can use either polarity if its table is changed.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class _Nets:
             self.loads[new].append(pin)
 
     def may_go(self, net: object) -> bool:
-        """Whether a flip-flop may drive a net instead of a table: PFUMX accepts only tables."""
+        """Return whether a flip-flop, instead of a table, may drive a net: PFUMX accepts only tables."""
         kinds = {self.cells[pin.cell]["type"] for pin in self.loads[net]}
         return net not in self.outside and "PFUMX" not in kinds
 
     def takes_both(self, pin: _Pin) -> bool:
-        """Whether a load can use the complement by a change of its table."""
+        """Return whether a load can use the complement if its table is changed."""
         kind = self.cells[pin.cell]["type"]
-        # In a carry chain, the lowest entries of a table, those of A and B, go into the chain.
+        # In a carry chain, the lowest entries of a table, selected by A and B, go into the chain.
         return kind == "LUT4" or (kind == "CCU2C" and pin.port in ("A0", "A1", "B0", "B1"))
 
     def turn(self, pin: _Pin) -> None:
@@ -87,16 +87,16 @@ class _Nets:
 
 
 def remove_inverters(module: Cell) -> int:
-    """Let flip-flops store complements where that saves inverting tables; return how many.
+    """Make flip-flops store complements if that saves inverting tables; return how many it saves.
 
-    Such a flip-flop has its own table before it, which then makes the complement, or is removed if
-    it only inverts; after it there are only tables and operands of carry chains. Its initial value
-    and its reset value are inverted too.
+    Such a flip-flop is driven by a table of its own, which then computes the complement, or is removed
+    if it only inverts. It drives only tables and carry-chain operands. Its initial value and its reset
+    value are also inverted.
 
     Parameters
     ----------
     module : dict
-        A module of a JSON netlist of yosys; changed in place.
+        A module of a yosys JSON netlist; changed in place.
     """
     nets = _Nets(module)
     flip_flops = [name for name, cell in nets.cells.items() if cell["type"] == "TRELLIS_FF"]
@@ -104,7 +104,7 @@ def remove_inverters(module: Cell) -> int:
 
 
 def _complemented(nets: _Nets, name: str) -> int:
-    """Let a flip-flop store the complement if that removes inverters; return how many."""
+    """Make a flip-flop store the complement if that removes inverters; return how many it removes."""
     cells, connections = nets.cells, nets.cells[name]["connections"]
     given, kept = connections["DI"][0], connections["Q"][0]
     source = nets.drivers.get(given)

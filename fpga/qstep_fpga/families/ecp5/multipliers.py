@@ -1,8 +1,8 @@
-"""Registers before, inside and after ECP5's multipliers, which make them fast.
+"""Uses the registers before, inside and after ECP5's multipliers, which make them fast.
 
-yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5.registers` moves in the one
-after; this module moves in the others, for a multiplier between its own registers that is followed
-by another one.
+yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5.registers` moves in the register
+after a multiplier. This module moves in the other two, if the multiplier has separate registers at its
+operands and another register after its result.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _REGISTERS = ("INPUTA", "INPUTB", "PIPELINE")
 
 
 def deepen_multipliers(module: dict[str, Any]) -> int:
-    """Move flip-flops around multipliers into them, in a yosys netlist; return how many took them.
+    """Move flip-flops around multipliers into them, in a yosys netlist; return how many absorbed them.
 
-    A multiplier with an output register takes those before its operands and after its result if all have
-    its clock and enable, none has a reset, and nothing else uses the one after it. A register before
-    two multipliers goes into both, and one that is used elsewhere also stays. Two registers after a
-    product are equivalent to one inside and one after.
+    A multiplier with an output register absorbs the flip-flops before its operands and after its result
+    if all have its clock and enable, none has a reset, and its result drives nothing else. A flip-flop
+    before two multipliers goes into both, and one that is also used elsewhere stays as well. Two
+    registers after a product are equivalent to one inside and one after.
     """
     cells = module["cells"]
     uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])

@@ -1,4 +1,4 @@
-"""The ports of ECP5's block RAMs: no port is slower than necessary."""
+"""Sets the write modes of ECP5 block RAM ports so that no port is slower than necessary."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SLOW = "READBEFOREWRITE"
 def quiet_ports(module: dict[str, Any]) -> int:
     """Set ports of block RAMs that never write, or are never read, to NORMAL; return how many.
 
-    yosys sets READBEFOREWRITE on all ports, which has the slowest clock. The mode determines what a port
-    reads while it writes, so it does not matter for a port that does not do both.
+    yosys sets all ports to READBEFOREWRITE, the mode with the slowest clock. The mode determines what a
+    port reads while it writes, so it does not matter for a port that does not do both.
 
     Parameters
     ----------
     module : dict
-        A module of a JSON netlist of yosys; changed in place.
+        A module of a yosys JSON netlist; changed in place.
     """
     cells = module["cells"].values()
     uses = {bit for port in module["ports"].values() for bit in port["bits"]}

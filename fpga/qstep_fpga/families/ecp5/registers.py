@@ -1,4 +1,4 @@
-"""The registers inside ECP5's multipliers and block RAMs: flip-flops right after a cell move into it.
+"""Moves flip-flops that directly follow an ECP5 multiplier or block RAM into the cell's registers.
 
 yosys 0.70 leaves them outside, where the wire from the cell to a flip-flop costs 2 ns, and a block RAM
 without its own register delivers its data 5 ns later.
@@ -21,10 +21,11 @@ _PLAIN = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
 
 
 def absorb_registers(module: dict[str, Any]) -> None:
-    """Move flip-flops into the multipliers and block RAMs that they register, in a netlist of yosys.
+    """Move flip-flops into the multipliers and block RAMs that they register, in a yosys netlist.
 
-    A cell takes them if each used output goes to one flip-flop and nowhere else, and all of these
-    have the same clock, the same enable and no reset: then the register is the same, in another place.
+    A cell absorbs them if each used output drives one flip-flop and nothing else, and all of these
+    flip-flops have the same clock, the same enable and no reset. The register is then the same, but
+    inside the cell.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
 def _block_ram(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
     """Enable the output registers of a DP16KD, if they can replace the flip-flops.
 
-    Port B reads, but port A does so in a memory that nothing writes. A word of 36 bits uses both ports'
-    outputs, with port A for its low half. It is not documented which clock and enable that half's
+    Port B reads, except in a memory that is never written, where port A reads. A 36-bit word uses both
+    ports' outputs, with port A for its low half. It is not documented which clock and enable that half's
     register uses, so both ports must have the same.
     """
     parameters, connections = cell["parameters"], cell["connections"]

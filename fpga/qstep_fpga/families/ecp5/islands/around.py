@@ -1,7 +1,7 @@
-"""Place everything but the lanes: their sites are blocked, and stand-ins mark where their ports are.
+"""Places everything but the lanes: their sites are blocked, and stand-ins mark their ports.
 
-Block RAMs and multipliers of the lanes are there as they are, but for their wires: what the bitstream
-says of their unused inputs is lost when a packed netlist is read again, so it is taken from here.
+The lanes' block RAMs and multipliers are included, but without their wires. The bitstream settings of
+their unused inputs are lost when a packed netlist is read again, so they are taken from this placement.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Original:
     module : dict
         As nextpnr wrote it.
     clock : str
-        The port that leads to its clock.
+        Its clock port.
     path : sequence of dict
         Its critical path, as nextpnr reports it.
     """
@@ -71,12 +71,12 @@ class Lane:
     Attributes
     ----------
     name : str
-        Of the instance.
+        Name of the instance.
     site : Site
     original : Original
-        What is copied there.
+        The placed lane that is copied there.
     ports : dict
-        Name to nets in the module around it, or constants.
+        Nets in the module around it, or constants, by port name.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Lane:
 
     @property
     def by(self) -> Tile:
-        """Its distance from its original, in columns and rows."""
+        """Its offset from its original, in columns and rows."""
         return self.site.beyond(self.original.site)
 
 
@@ -99,7 +99,7 @@ class Around:
     module : dict
         As nextpnr wrote it, with stand-ins and dummies.
     text : str
-        The bitstream's settings, before anything was routed.
+        The bitstream's settings before routing.
     """
 
     module: dict[str, Any]
@@ -107,18 +107,18 @@ class Around:
 
 
 def instances(top: Mapping[str, Any], module: str) -> list[str]:
-    """Return the names of the instances of a module, in the order of the numbers in them."""
+    """Return the names of a module's instances, in the order of the numbers in the names."""
     found = [name for name, cell in top["cells"].items() if cell["type"] == module]
     return sorted(found, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
 
 
 def clock_of(packed: Mapping[str, Any]) -> str:
-    """Return the port of a lane that leads to its clock, from its netlist as nextpnr writes it.
+    """Return the clock port of a lane, from its netlist as nextpnr writes it.
 
     Raises
     ------
     BuildError
-        There is not exactly one.
+        The lane does not have exactly one clock port.
     """
     ports = {bit: name for name, port in packed["ports"].items() for bit in port["bits"]}
     found = {
@@ -136,12 +136,12 @@ def clock_of(packed: Mapping[str, Any]) -> str:
 
 
 def stand_in(lane: str, port: str, index: int) -> str:
-    """Return the name of what stands in for a bit of a lane's port."""
+    """Return the name of the stand-in for a bit of a lane's port."""
     return f"{DUMMY}{lane}.{port}[{index}]"
 
 
 def net_outside(around: Around, lane: Lane, port: str, index: int) -> int | tuple[str, Bit] | None:
-    """Return what a bit of a lane's port is connected to.
+    """Return the net that a bit of a lane's port is connected to.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def net_outside(around: Around, lane: Lane, port: str, index: int) -> int | tupl
     Returns
     -------
     int, tuple or None
-        A net of what is around; or ``("between", net)`` if only lanes are at it, whose number is that of
-        the netlist of yosys; or None if nothing is.
+        A net of `around`; ``("between", net)``, with the number in the yosys netlist, if the net
+        connects only lanes; or None if the bit is unconnected.
     """
     stand = around.module["cells"].get(stand_in(lane.name, port, index))
     if stand is not None:
@@ -178,29 +178,29 @@ def place_around(
     seed: int,
     lanes_hz: int | None = None,
 ) -> Around:
-    """Pack and place everything but the lanes, or find it in the cache.
+    """Pack and place everything but the lanes, or return it from the cache.
 
     Parameters
     ----------
     board : Board
     grid : Grid
     top : dict
-        Module of yosys' netlist, with the lanes.
+        Module of the yosys netlist, with the lanes.
     lanes : sequence of Lane
     island : dict
-        The lane as yosys wrote it.
+        The lane's module as yosys wrote it.
     beside : frozenset of tuple
-        The tiles that it may take.
+        The tiles that the placement may use.
     clock_hz : int
-        That of the link.
+        Clock of the link.
     seed : int
     lanes_hz : int, optional
-        Their clock, if the lanes have another one.
+        Clock of the lanes, if they have a separate one.
 
     Raises
     ------
     BuildError
-        It does not fit beside the lanes, or the tool failed.
+        The rest does not fit next to the lanes, or the tool failed.
     """
     family = FAMILIES[board.family]
     names = {lane.name for lane in lanes}
@@ -266,14 +266,14 @@ def _taken(
         cells[stand_in(lane.name, clock_port, 0)] = register(bel, {"CLK": clock})
         rest = [bel for bels in grid.places.values() for bel in bels if bel.tile in lane.site]
         cells = {**dummies([bel for bel in rest if bel not in used], clock), **cells}
-        # The LUTs beside the stand-ins.
+        # The LUTs next to the stand-ins.
         luts = dummies([bel for bel in sorted(used) if bel.tile in lane.site and ".FF" in bel.name])
         cells |= {name: cell for name, cell in luts.items() if cell["type"] == "LUT4"}
     return cells
 
 
 def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
-    """Return the nets at the lanes' ports that also lead elsewhere, and the constants."""
+    """Return the nets at the design's ports and at cells other than lanes, and the constants."""
     names = {lane.name for lane in lanes}
     others: set[Bit] = {"0", "1"}
     others.update(bit for port in top["ports"].values() for bit in port["bits"])
@@ -288,7 +288,7 @@ def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
 
 
 def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
-    """Yield the bits of a lane's ports: name, index, net outside, and a tile that it reaches inside."""
+    """Yield the bits of a lane's ports: name, index, outside net, and a tile that it reaches inside."""
     packed = lane.original.module
     tiles: dict[Bit, tuple[int, int]] = {}
     for cell in packed["cells"].values():
@@ -305,7 +305,8 @@ def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
 
 
 def _unwired(cell: Mapping[str, Any], bel: Bel, net: Bit) -> dict[str, Any]:
-    """Return a cell with its constants and one net at all other inputs: they are used but not routed."""
+    """Return a cell with its constants, and one net at its other inputs: these are used, but not
+    routed."""
     ways = cell["port_directions"]
     wires = {
         port: [net if isinstance(bit, int) else bit for bit in bits]

@@ -1,4 +1,4 @@
-"""Bands of equal sites, side by side: each site has the same cells in the same positions."""
+"""Bands of equal, adjacent sites: each site has the same cells in the same positions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Band:
     Attributes
     ----------
     sites : tuple of Site
-        From left to right; none overlaps another.
+        From left to right, without overlap.
     room : dict
-        How much of each resource one of them has.
+        Amount of each resource in one site.
     """
 
     sites: tuple[Site, ...]
@@ -38,9 +38,9 @@ class _Rows:
     Attributes
     ----------
     left, right : tuple of int
-        Those that it has in the left half of its columns, and in the right half.
+        Its rows in the left half of its columns, and in the right half.
     above : tuple of int
-        The first rows of what is above it, likewise.
+        The first row above the site, in the left half and in the right half.
     """
 
     left: tuple[int, ...]
@@ -48,7 +48,7 @@ class _Rows:
     above: tuple[int, int]
 
     def shape(self, width: int) -> frozenset[Tile]:
-        """Return its tiles, counted from its first column and lowest row."""
+        """Return its tiles, relative to its first column and lowest row."""
         return frozenset(
             (x, row - self.left[0])
             for half, rows in zip(_halves(width), (self.left, self.right), strict=True)
@@ -58,14 +58,14 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Half a row of a site: a number that equal halves share, and its room."""
+    """Half a row of a site: a number that equal halves share, and its resources."""
 
     kind: int
     room: Room
 
 
 def widths(grid: Grid) -> list[int]:
-    """Return how wide sites may be, the narrowest first: up to half the groups of block RAMs."""
+    """Return the possible widths of sites, narrowest first: up to half the groups of block RAMs."""
     columns = _groups(grid)
     across = Counter(after - before for before, after in pairwise(columns)).most_common(1)[0][0]
     return [number * across for number in range(1, len(columns) // 2 + 1)]
@@ -80,22 +80,22 @@ def bands(
 ) -> tuple[Band, ...]:
     """Return the stack of bands with the most sites that fit on a chip.
 
-    All bands have sites in the same columns, and each is as low as can be. A site takes whole rows, from
-    where the one below it ends.
+    All bands have sites in the same columns, and each is as low as possible. A site takes whole rows,
+    starting where the site below it ends.
 
     Parameters
     ----------
     grid : Grid
     tiles : dict
-        Its contents.
+        Contents of the chip's tiles.
     width : int
-        Of the sites, in tiles.
+        Width of the sites, in tiles.
     is_enough : callable
         Whether a site has room for a lane.
     leaving : bool
-        A site may leave a row of block RAMs or multipliers to the next one, with what is above it in
-        the left half of the columns, and go on above it in the right half, where that makes for more
-        sites.
+        Whether a site may leave a row of block RAMs or multipliers to the next site, if this gives more
+        sites. In the left half of its columns, the site then ends below that row; in the right half it
+        skips the row and continues above it.
     """
     columns, rows = zip(*grid.tiles(LOGIC), strict=True)
     starts = [start for start in _groups(grid) if start + width <= max(columns) + 1]
@@ -105,7 +105,7 @@ def bands(
 
     @cache
     def above(left: int, right: int) -> tuple[Band, ...]:
-        """Return the bands above these rows."""
+        """Return the bands from these rows upwards."""
         if (found := growth.band(left, right, end)) is None:
             return ()
         top = found[0].above[1]
@@ -121,7 +121,7 @@ def bands(
 
 
 def _aligned(stack: Sequence[Band]) -> tuple[Band, ...]:
-    """Return bands without the sites in columns that not all bands use."""
+    """Return the bands with only the sites in columns that all bands use."""
     columns = [{site.column for site in band.sites} for band in stack]
     common = set.intersection(*columns)
     return tuple(
@@ -131,7 +131,7 @@ def _aligned(stack: Sequence[Band]) -> tuple[Band, ...]:
 
 
 class _Growth:
-    """Grow sites of one width, row by row."""
+    """Grows sites of one width, row by row."""
 
     def __init__(
         self,
@@ -147,10 +147,10 @@ class _Growth:
         self._kinds: dict[tuple[Names, ...], _Line] = {}
 
     def band(self, left: int, right: int, leaves: int) -> tuple[_Rows, Band] | None:
-        """Return the most equal sites from these rows of both halves on, or None if there is none.
+        """Return the largest band of equal sites that start at these rows of both halves, or None.
 
-        They leave the row `leaves` and what is above it in the left half. `left` is such a row if it is
-        below `right`.
+        The sites leave the row `leaves`, and in the left half everything above it. `left` is such a row
+        if it is below `right`.
         """
         alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
         found: dict[tuple[int, ...], tuple[_Rows, Room]] = {}
@@ -171,7 +171,7 @@ class _Growth:
     def _site(
         self, column: int, left: int, right: int, leaves: int
     ) -> tuple[tuple[int, ...], _Rows, Room] | None:
-        """Return what its lines are like, its rows, and its room."""
+        """Return the kinds of a site's half rows, its rows, and its resources; None without room."""
         kinds: list[int] = []
         room: Counter[str] = Counter()
         own: tuple[list[int], list[int]] = [], []

@@ -1,4 +1,4 @@
-"""From a netlist with equal lanes to a routed farm: place a lane, copy it, check the result."""
+"""Builds a routed farm from a netlist with equal lanes: places a lane, copies it, checks the result."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Farm:
     Attributes
     ----------
     lanes : tuple of PlacedIsland
-        Those that were copied, one for each band of sites.
+        The lanes that were copied, one per band of sites.
     limits : dict
         Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
     placements : tuple of Placement
-        Of the whole, by the seed for what is around the lanes; no clock is higher than the limits.
+        Placements of the whole farm, one per seed for the rest; no clock exceeds the limits.
     """
 
     lanes: tuple[PlacedIsland, ...]
@@ -92,34 +92,34 @@ def copy_lanes(
     progress: Callable[[str], None],
     link_hz: int | None = None,
 ) -> Farm:
-    """Place a lane for each band of sites with several seeds, copy the best, place the rest, check all.
+    """Place one lane per band of sites with several seeds, copy the best, place the rest, check all.
 
     Parameters
     ----------
     board : Board
-        With an ECP5.
+        A board with an ECP5.
     modules : dict
-        Of a netlist of yosys, refined; lanes are instances in the top module, numbered at the end of
-        their names, in the order of their chain.
+        Modules of a refined yosys netlist. Lanes are instances in the top module, whose names end in
+        their number in the chain.
     top, lane : str
         Names of the modules.
     clock_hz : int
-        That of the lanes.
+        Clock of the lanes.
     lane_seeds, seeds : sequence of int
-        For the lane, no more than it takes to be as fast as the chip allows; and for what is around. At
-        least one each.
+        Seeds for the lane, used until it is as fast as the chip allows, and seeds for the rest; at least
+        one each.
     workers : Workers
-        Who places.
+        Workers for the placements.
     progress : callable
-        Called with what is done.
+        Called with a description of each completed step.
     link_hz : int, optional
-        What to place for beside the lanes, where they have a clock of their own.
+        Target clock of the rest, if the lanes have a separate clock.
 
     Raises
     ------
     BuildError
-        The lanes do not fit, all seeds failed for one of them or for the whole, or the check found a
-        fault.
+        The lanes do not fit, all seeds failed for one of them or for the whole farm, or the check found
+        a fault.
     ToolMissingError
         The FPGA tools are not installed.
     """
@@ -136,7 +136,7 @@ def copy_lanes(
     plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
     limit_mhz = min(limits.values(), default=math.inf)
-    # As fast as the chip allows, whatever clock the whole must meet: one placement serves all clocks.
+    # As fast as the chip allows, whatever clock the farm must meet: one placement serves all clocks.
     fastest_hz = round(1e6 * limit_mhz) if limits else clock_hz
     best = []
     originals: dict[Site, Original] = {}
@@ -201,7 +201,7 @@ def _route(
     clock_hz: int,
     link_hz: int | None,
 ) -> Path:
-    """Copy the lanes and route what is not yet, or find that in the cache; return a Placement's file."""
+    """Copy the lanes and route the rest, or use the cached result; return a Placement's file."""
     family = FAMILIES[board.family]
     farm = joined(around, lanes)
     netlist = _netlist(farm)
@@ -209,7 +209,7 @@ def _route(
     words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
     constraints = ""
     if link_hz is not None:  # pragma: no cover: whole boards alone, which take minutes
-        # A packed netlist does not tell the rates of the PLL's outputs.
+        # A packed netlist does not contain the rates of the PLL's outputs.
         (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and is_of_lanes(n))
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'
         words += ["--lpf", CONSTRAINTS]

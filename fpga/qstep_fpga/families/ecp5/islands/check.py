@@ -1,7 +1,7 @@
-"""What the tools no longer check once lanes are copied: places, wires, connections, and the netlist.
+"""Checks that the tools no longer make once lanes are copied: places, wires, connections, netlist.
 
-Nothing here asks how a farm was made: it reads what place and route wrote at the end, and compares that
-with the parts.
+The checks do not depend on how a farm was made: they read the final output of place and route, and
+compare it with the parts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _TILE = re.compile(r"X(\d+)/Y(\d+)/")
 _SHOWN = 5
 
 Pins = dict[Any, list[tuple[str, str, str]]]
-"""Net to cell, port and direction."""
+"""Cell, port and direction of each pin, by net."""
 
 
 def check_farm(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> None:
-    """Raise BuildError if a placed and routed farm is not what it was made of; see :func:`problems`."""
+    """Raise BuildError if a placed and routed farm does not match its parts; see :func:`problems`."""
     found = list(problems(farm, around, lanes))
     if found:
         more = f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
@@ -35,7 +35,7 @@ def check_farm(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -
 
 
 def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """Yield what is wrong with a farm, in words.
+    """Yield a description of each fault in a farm.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> 
 
 
 def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
-    """One cell per place, and only a lane's own cells in its site."""
+    """Check that each place has one cell, and that a site contains only its lane's cells."""
     owner: dict[str, str] = {}
     sites = {tile: lane.name for lane in lanes for tile in lane.site}
     for name, cell in farm["cells"].items():
@@ -69,7 +69,7 @@ def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
 
 
 def _wires(farm: Mapping[str, Any]) -> Iterator[str]:
-    """One driver per wire: no two nets use it, and no two switches lead to it."""
+    """Check that each wire has one driver: no two nets use it, and no two switches lead to it."""
     owner: dict[str, str] = {}
     for name, net in farm["netnames"].items():
         for wire, _ in _route(net):
@@ -79,7 +79,7 @@ def _wires(farm: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
-    """Every connection is routed: switches lead from the driver's wire to the wire of each sink."""
+    """Check that every connection is routed: switches lead from the driver's wire to each sink's."""
     pins = _pins(farm)
     for name, net in farm["netnames"].items():
         (bit,) = net["bits"]
@@ -100,9 +100,9 @@ def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
-    """Return the wires that are reached from the driver's wire, and one wire that is not.
+    """Return the wires that are reachable from the driver's wire, and an unreachable wire, if any.
 
-    The trunks of the clocks have no switches here: each tile of a clock begins with a wire of its own.
+    The trunks of the clocks have no switches here: in each tile, a clock starts with a separate wire.
     """
     after: dict[str, list[str]] = defaultdict(list)
     roots = []
@@ -123,12 +123,12 @@ def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
 
 
 def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a net's wires, each with the switch that leads there; the driver's wire has none."""
+    """Yield a net's wires, each with the switch that leads to it; the driver's wire has none."""
     return ((wire, switch) for wire, switch, _ in steps(net["attributes"].get("ROUTING", "")))
 
 
 def pin_wire(bel: str, port: str) -> str | None:
-    """Return the wire at a port of a cell at a place, as nextpnr names both; None if unknown."""
+    """Return the wire at a port of the cell at a place, in nextpnr's names; None if unknown."""
     try:
         where = parse(bel)
     except ValueError:

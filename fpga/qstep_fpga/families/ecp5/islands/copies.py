@@ -1,4 +1,4 @@
-"""Put copies of a placed and routed lane into what was placed around them."""
+"""Inserts copies of a placed and routed lane into the design placed around them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["joined"]
 
 
 def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
-    """Return the netlist of the whole farm, packed, with ``NEXTPNR_BEL`` on all its cells.
+    """Return the packed netlist of the whole farm, with ``NEXTPNR_BEL`` on all its cells.
 
-    Routes are copied as they are, and the router changes none: the wires of a site are its lane's. Nets
-    that lead into a lane or out of it have no routes yet.
+    Routes are copied unchanged, and the router keeps them: a site's wires belong to its lane. Nets that
+    enter or leave a lane have no routes yet.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     between: dict[int | str, int] = {}
     for lane in lanes:
         packed = lane.original.module
-        # Maps the lane's nets to the farm's, beginning with those at its ports.
+        # Maps the lane's nets to the farm's, starting with the nets at its ports.
         bits: dict[int, int] = {}
         for port, index, bit in _port_bits(packed):
             outside = net_outside(around, lane, port, index)
@@ -69,10 +69,10 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
 def _copied(
     cell: Mapping[str, Any], by: Tile, bits: Mapping[int, int], numbers: Iterator[int]
 ) -> dict[str, Any]:
-    """Return a cell moved by some tiles, with other nets; `numbers` count block RAM contents."""
+    """Return a cell moved by some tiles, with other nets; `numbers` counts block RAM contents."""
     place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
     attributes = {**cell["attributes"], "NEXTPNR_BEL": str(place)}
-    if "WID" in attributes:  # by which the bitstream finds the contents of a block RAM
+    if "WID" in attributes:  # the bitstream finds a block RAM's contents by this number
         attributes["WID"] = f"{next(numbers):032b}"
     wires = {port: [bits[bit] for bit in own] for port, own in cell["connections"].items()}
     return {**cell, "attributes": attributes, "connections": wires}

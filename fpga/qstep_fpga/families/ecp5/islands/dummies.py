@@ -10,7 +10,7 @@ from qstep_fpga.families.ecp5.islands.grid import KINDS, LOGIC, Bel, unconnected
 __all__ = ["DUMMY", "dummies", "register"]
 
 DUMMY = "$dummy$"
-"""How their names begin."""
+"""Prefix of their names."""
 
 _NAMES = {"EBR": "block RAM", "MULT18_": "DSP"}
 _WAYS = {"CLK": "input", "M": "input", "Q": "output"}
@@ -20,9 +20,9 @@ _REGISTER |= {"REGSET": "RESET", "SRMODE": "LSR_OVER_CE"}
 
 
 def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, Any]:
-    """Return cells for places: a flip-flop and the LUT beside it, a block RAM, or a multiplier.
+    """Return dummy cells for places: a flip-flop and the LUT next to it, a block RAM, or a multiplier.
 
-    `clock` is the net of the flip-flops' clock; those of a tile must not differ in it.
+    `clock` is the net of the flip-flops' clock, which must be the same throughout a tile.
     """
     cells = {}
     for bel in bels:
@@ -37,7 +37,7 @@ def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, An
 
 
 def register(bel: Bel, wires: Mapping[str, int | str]) -> dict[str, Any]:
-    """Return a flip-flop of an unpacked netlist, at a place, with nets at its pins."""
+    """Return a flip-flop for an unpacked netlist, at a place, with nets at its pins."""
     return {
         **unconnected("TRELLIS_FF", BEL=str(bel)),
         "parameters": _REGISTER,

@@ -1,4 +1,4 @@
-"""A fence around a site: the wires outside are blocked, so that no route of a lane leaves it."""
+"""Fences a site: blocks the wires around it, so that no route of a lane leaves it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from qstep_fpga.families.ecp5.islands.sites import Site, near
 __all__ = ["FENCE", "fence"]
 
 FENCE = "$fence$"
-"""Name of the net that has the wires."""
+"""Name of the net that occupies the wires."""
 
-# Wires are named after the tile of their middle. The longest span six tiles: from a wire of the site a
-# switch is at most three tiles away, and the middle of the wire that it leads to three more.
+# Wires are named after the tile at their middle. The longest span six tiles: a switch is at most three
+# tiles from the middle of a site's wire, and at most three from the middle of the wire that it leads to.
 _REACH = 6
 
-# Horizontal or vertical, the tiles that it spans, where it leads to, its number, and the place in it of
-# the tile that gives the name.
+# A name consists of the orientation, the number of tiles spanned, the direction, the wire's number, and
+# the position within the wire of the tile that it is named after.
 _WIRES = tuple(
     f"{way}{span:02}{toward}{number:02}{middle:02}"
     for way, toward in ("HE", "HW", "VN", "VS")
@@ -31,15 +31,15 @@ _WIRES = tuple(
 def fence(site: Site, chip: Set[Tile], bit: int) -> dict[str, Any]:
     """Return a net that occupies all wires between tiles around a site.
 
-    The router takes no wire from a net that has it firmly, and takes a global net for routed.
+    The router does not rip up wires of this strength, and treats a global net as routed.
 
     Parameters
     ----------
     site : Site
     chip : set of tuple
-        The tiles of its logic.
+        The tiles with the chip's logic.
     bit : int
-        The net's number; it needs a driver.
+        The net's number; the net needs a driver.
     """
     around = near(list(site), _REACH) & near(chip, 1)
     wires = [

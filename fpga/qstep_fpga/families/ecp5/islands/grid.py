@@ -1,4 +1,4 @@
-"""Where cells can be on an ECP5: found out once, by placing a design that fills the chip."""
+"""The possible places of cells on an ECP5, found once by placing a design that fills the chip."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Tile = tuple[int, int]
 
 LOGIC = "FF"
 KINDS = {"FF": "TRELLIS_FF", "block RAM": "DP16KD", "DSP": "MULT18X18D"}
-"""Resource, as the family ECP5 names it, to the type of the cell that fills it."""
+"""Type of the cell that uses each resource, by the ECP5 family's resource names."""
 
 _BEL = re.compile(r"X(\d+)/Y(\d+)/(\w+(?:\.\w+)?)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bel:
-    """The place of one cell: a tile, and which of the places there.
+    """The place of one cell: a tile, and a place within it.
 
-    Its text is what nextpnr calls it, ``X4/Y22/EBR0`` for example.
+    Its text is nextpnr's name for it, for example ``X4/Y22/EBR0``.
     """
 
     column: int
@@ -56,7 +56,7 @@ class Bel:
 
     @property
     def tile(self) -> Tile:
-        """Where it is."""
+        """The tile that contains it."""
         return self.column, self.row
 
     def moved(self, by: Tile) -> Bel:
@@ -70,7 +70,7 @@ def parse(text: str) -> Bel:
     Raises
     ------
     ValueError
-        It does not name a place.
+        `text` does not name a place.
     """
     match = _BEL.fullmatch(text)
     if match is None:
@@ -82,12 +82,12 @@ def parse(text: str) -> Bel:
 class Grid:
     """The places of a chip for flip-flops, block RAMs and multipliers.
 
-    Each flip-flop ``SLICEA.FF0`` has a LUT ``SLICEA.K0`` beside it: a tile of logic has eight of both.
+    Each flip-flop ``SLICEA.FF0`` has a LUT ``SLICEA.K0`` next to it; a logic tile has eight of each.
 
     Attributes
     ----------
     places : dict
-        The names of :data:`KINDS` to places, in order.
+        Places in order, by the names in :data:`KINDS`.
     """
 
     places: Mapping[str, tuple[Bel, ...]]
@@ -98,7 +98,7 @@ class Grid:
 
 
 def survey(board: Board) -> Grid:
-    """Return the places of the chip of a board, from the cache or found out in about 10 s.
+    """Return the places of a board's chip, from the cache or determined in about 10 s.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Place one lane alone, in its site, with many seeds."""
+"""Places one lane alone, in its site, with many seeds."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["PlacedIsland", "outside", "place_island", "place_islands"]
 
 
 _FMAX, _PATH = "fmax", "critical_path"
-"""What is kept beside the netlist."""
+"""Keys of the figures that are stored with the netlist."""
 
 _WAYS = {"input": "Q", "output": "M"}
-"""The pin of a flip-flop at a port of a lane."""
+"""Flip-flop pin at a lane's port, by the port's direction."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class PlacedIsland:
         return f"seed {self.seed}: {self.fmax_mhz:.1f} MHz"
 
     def module(self) -> dict[str, Any]:
-        """Return what is in the file."""
+        """Return the module in the file."""
         module: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))["modules"]["top"]
         return module
 
 
 def _others(island: Mapping[str, Any], clock: str, site: Site, grid: Grid) -> dict[str, Any]:
-    """Return flip-flops in the middle of the site at all ports of a lane but its clock's, by name.
+    """Return flip-flops in the middle of the site, at all of a lane's ports except its clock, by name.
 
-    They stand for those of the lanes before and after it, so that its own are close to these. They and
-    their routes are not copied, so there is room for others.
+    They stand in for the flip-flops of the previous and the next lane, so that the lane's own are placed
+    near them. They and their routes are not copied, which leaves room for other routes.
     """
     columns, rows = zip(*site, strict=True)
     middle = sum(columns) / len(site), sum(rows) / len(site)
@@ -90,7 +90,7 @@ def _others(island: Mapping[str, Any], clock: str, site: Site, grid: Grid) -> di
 
 
 def _placed(file: Path, ports: Mapping[str, Any]) -> dict[str, Any]:  # pragma: no cover: see make
-    """Return the module of a netlist that nextpnr wrote, with these ports, without dummies and fence."""
+    """Return the module that nextpnr wrote, with these ports added, and dummies and fence removed."""
     module: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["modules"]["top"]
     cells = module["cells"]
     for port, described in ports.items():
@@ -111,26 +111,26 @@ def place_island(
     clock_hz: int,
     seed: int,
 ) -> PlacedIsland:
-    """Place and route a lane in a site with one seed, or find it in the cache.
+    """Place and route a lane in a site with one seed, or return it from the cache.
 
     Parameters
     ----------
     board : Board
     grid : Grid
-        Of the chip.
+        Places of the chip.
     island : dict
-        Module of a JSON netlist of yosys.
+        Module of a yosys JSON netlist.
     site : Site
-        With room for it.
+        A site with room for the lane.
     clock_hz : int
-        What to place for.
+        Target clock.
     seed : int
 
     Raises
     ------
     BuildError
-        The tool failed, for example as the lane does not fit its site; or something is outside it, so
-        that it cannot be copied.
+        The tool failed, for example because the lane does not fit its site; or part of the lane is
+        outside the site, so it cannot be copied.
     """
     taken = [bel for bels in grid.places.values() for bel in bels if bel.tile not in site]
     cells = {**island["cells"], **dummies(taken)}
@@ -169,7 +169,7 @@ def place_island(
 
 
 def outside(module: Mapping[str, Any], site: Site) -> Iterator[str]:
-    """Yield the places of cells, and the wires, that are not in a site."""
+    """Yield the places of cells, and the wires, that are outside a site."""
     for cell in module["cells"].values():
         place = cell["attributes"]["NEXTPNR_BEL"]
         if parse(place).tile not in site:
@@ -190,15 +190,15 @@ def place_islands(
     workers: Workers,
     progress: Callable[[str], None],
 ) -> PlacedIsland:
-    """Place a lane with several seeds, until one is as fast as asked for, and return the fastest.
+    """Place a lane with several seeds until one reaches the clock; return it, or else the fastest.
 
-    `progress` is called with what each led to. In a full site some seeds find no place or no route for
-    something, or leave it; that is an error only if all do.
+    `progress` is called with each seed's result. In a full site some seeds fail to place or route the
+    lane, or leave the site; this is an error only if all seeds fail.
 
     Raises
     ------
     BuildError
-        None was placed and routed inside.
+        No seed placed and routed the lane inside its site.
     ToolMissingError
         The FPGA tools are not installed.
     """
@@ -211,5 +211,5 @@ def place_islands(
 
     what = f"the lane was placed and routed in its site of {len(site)} tiles"
     inside = with_seeds(placed, seeds, workers, progress, what, is_fast)
-    # The first that is fast enough, however many were placed at a time.
+    # The first seed that is fast enough, however many were placed at a time.
     return next(filter(is_fast, inside), max(inside, key=lambda one: one.fmax_mhz))

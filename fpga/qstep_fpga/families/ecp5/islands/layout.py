@@ -1,4 +1,4 @@
-"""How many lanes fit a chip, and in which of its sites."""
+"""Determines how many lanes fit a chip, and in which sites."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from qstep_fpga.families.ecp5.islands.sites import Names, Site, contents, room_o
 __all__ = ["FILLS", "Layout", "layout"]
 
 FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
-"""How much of the logic in a site, and beside the sites, may be used.
+"""Share of the logic in a site, and next to the sites, that may be used.
 
-The less, the faster a lane is: 1,507 LUT4 make 202 MHz in a site of 2,016, and 171 in one of 1,872.
+A lower share makes a lane faster: 1,507 LUT4 reach 202 MHz in a site of 2,016, and 171 in one of 1,872.
 """
 
 Need = Mapping[str, int]
@@ -32,9 +32,9 @@ class Layout:
     Attributes
     ----------
     bands : tuple of Band
-        Each with the sites of its lanes, which are placed alike; at least one.
+        At least one band, each with the sites of its lanes, which have the same placement.
     beside : frozenset of tuple
-        The tiles for what is no lane: on the right, so that it is in one place.
+        The tiles for the rest of the design, together on the right.
     """
 
     bands: tuple[Band, ...]
@@ -42,11 +42,11 @@ class Layout:
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """All sites in the order of the chain, which snakes through one band after the other.
+        """All sites in the order of the chain, which snakes through one band after another.
 
-        Sites side by side are close, whereas a band is many rows high. The last column may have fewer
-        sites, those of the first bands; so what is no lane has most room beside the last band, and the
-        first site is there, on the right.
+        Adjacent sites in a band are close, whereas a band is many rows high. The last column may have
+        sites only in the first bands. So the rest of the design has most room next to the last band, and
+        the first site is there, on the right.
         """
         return tuple(
             site
@@ -57,7 +57,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Plan:
-    """All sites of one width that have room for a lane, and what else there is."""
+    """All sites of one width that have room for a lane, and the contents of the chip."""
 
     bands: tuple[Band, ...]
     tiles: Mapping[Tile, Names]
@@ -65,11 +65,11 @@ class _Plan:
 
     @property
     def room(self) -> int:
-        """How many lanes it has sites for."""
+        """The number of lanes that it has sites for."""
         return sum(len(band.sites) for band in self.bands)
 
     def takes(self, lanes: int, rest: Need) -> Layout | None:
-        """Return the layout for some lanes, or None if they do not fit with the rest beside them."""
+        """Return the layout for a number of lanes, or None if they do not fit together with the rest."""
         if lanes > self.room:
             return None
         every = [site for band in self.bands for site in band.sites]
@@ -86,27 +86,27 @@ class _Plan:
         return Layout(tuple(band for band in used if band.sites), beside)
 
     def most(self, rest: Need) -> int:
-        """Return how many lanes fit; each lane more leaves less room beside them."""
+        """Return how many lanes fit; each additional lane leaves less room for the rest."""
         return bisect(range(1, self.room + 1), False, key=lambda n: self.takes(n, rest) is None)
 
 
 def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
-    """Return sites for some lanes, as roomy as possible.
+    """Return sites for a number of lanes, as roomy as possible.
 
     Parameters
     ----------
     grid : Grid
     lane, rest : dict
-        What a lane needs, and all that is no lane: ``LUT4``, ``FF``, ``block RAM``, ``DSP``.
+        Needs of a lane and of the rest of the design: ``LUT4``, ``FF``, ``block RAM``, ``DSP``.
     lanes : int
-        1 and more.
+        Number of lanes, at least 1.
     name : str
-        Of the chip, for errors.
+        Name of the chip, for errors.
 
     Raises
     ------
     BuildError
-        They do not fit.
+        The lanes do not fit.
     """
     plans = []
     for plan in _plans(grid, lane):
@@ -143,7 +143,7 @@ def _usable(room: Need, fill: float) -> dict[str, int]:
 
 
 def _why(tiles: Mapping[Tile, Names], lane: Need, rest: Need, lanes: int, most: int) -> str:
-    """Say which resource the chip lacks; or, if none, that its sites are too few."""
+    """Return which resources are short or, if none are, that there are too few sites."""
     usable = _usable(room_of(tiles.values()), FILLS[-1])
     needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
     short = [

@@ -10,26 +10,26 @@ from qstep_fpga.families.ecp5.islands.grid import Tile
 __all__ = ["FIRM", "GLOBAL", "NO_ROUTE", "ends", "firm", "reached", "shifted", "steps", "tile_of"]
 
 NO_ROUTE = " "
-"""nextpnr fails with an exception if the text is empty."""
+"""An empty route; nextpnr raises an exception if the text itself is empty."""
 
 GLOBAL = "$glbnet$"
-"""How the names of global clock nets begin, whose routes are not the router's."""
+"""Prefix of the names of global clock nets, which the router does not route."""
 
 FIRM = 5
-"""Strength of a wire that the router does not take from its net: nextpnr's STRENGTH_LOCKED."""
+"""Strength of a wire that the router does not rip up: nextpnr's STRENGTH_LOCKED."""
 
 _WHERE = re.compile(r"X(\d+)/Y(\d+)/")
 _SWITCH = re.compile(r"X(\d+)/Y(\d+)/(-?\d+)_(-?\d+)_(\w+)->(-?\d+)_(-?\d+)_(\w+)")
 
 
 def steps(route: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a route's wires, each with its switch and how firm it is; the driver's has no switch."""
+    """Yield a route's wires, each with its switch and strength; the driver's wire has no switch."""
     words = route.strip().split(";")
     return zip(words[0::3], words[1::3], words[2::3], strict=False)
 
 
 def ends(switch: str) -> tuple[str, str] | None:
-    """Return the wires that a switch leads from and to, or None if it is no switch."""
+    """Return the wires that a switch leads from and to, or None if it is not a switch."""
     match = _SWITCH.fullmatch(switch)
     if match is None:
         return None
@@ -53,12 +53,12 @@ def shifted(route: str, by: Tile) -> str:
 
 
 def firm(route: str) -> str:
-    """Return a route that the router does not change."""
+    """Return a route with a strength that stops the router from changing it."""
     return ";".join(f"{wire};{switch};{FIRM}" for wire, switch, _ in steps(route)) or NO_ROUTE
 
 
 def reached(wires: Iterable[str], after: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return wires and everything that they reach; `after` gives what each wire leads to directly."""
+    """Return wires and all wires reachable from them; `after` gives each wire's direct successors."""
     found = set(wires)
     front = list(found)
     while front:

@@ -1,4 +1,4 @@
-"""Whether a farm is what it was made of: the same cells, connections, and routes inside lanes."""
+"""Checks that a farm matches its parts: the same cells, connections, and routes inside lanes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["changes"]
 
 
 def changes(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """Yield in words what differs from the parts; parameters are those of ``check.problems``."""
+    """Yield a description of each difference from the parts; parameters as for ``check.problems``."""
     yield from _cells(farm, around, lanes)
     yield from _nets(farm, around, lanes)
     yield from _routes(farm, lanes)
 
 
 def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """The same cells with the same parameters, in the same positions of each site."""
+    """Check that the cells and their parameters are the same, in the same positions of each site."""
     expected = {
         name: (cell, cell["attributes"].get("NEXTPNR_BEL"))
         for name, cell in around.module["cells"].items()
@@ -52,7 +52,7 @@ def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> It
 
 
 def _routes(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
-    """The same routes inside a lane, so that its paths take as long as in the one that was placed."""
+    """Check that routes inside a lane are the same, so its delays equal the placed lane's."""
     for lane in lanes:
         packed = lane.original.module
         ports = {bit for port in packed["ports"].values() for bit in port["bits"]}
@@ -69,7 +69,7 @@ def _ways(route: str) -> set[tuple[str, str]]:
 
 
 def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """The same connections: nothing that was one net is two now, or the other way round."""
+    """Check that the connections are the same: no net was split, and no two nets were merged."""
     now: dict[Any, Any] = {}
     was: dict[Any, Any] = {}
     for cell, port, index, before in _expected(around, lanes):
@@ -80,7 +80,7 @@ def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Ite
 
 
 def _expected(around: Around, lanes: Sequence[Lane]) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield the pins of all parts: cell, port, index, and something that stands for the net."""
+    """Yield the pins of all parts: cell, port, index, and a value that identifies the net."""
     parts = around.module["cells"]
     for name, cell in parts.items():
         if not name.startswith(DUMMY):

@@ -1,4 +1,4 @@
-"""Place with many seeds, of which some may find no place or no route for something."""
+"""Places with many seeds, some of which may fail to place or route the design."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_seeds(
     what: str,
     is_enough: Callable[[Result], bool] = lambda result: False,
 ) -> list[Result]:
-    """Call `place` with seeds and return what came of it, without the seeds that failed.
+    """Call `place` with each seed and return the results, without the seeds that failed.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def with_seeds(
     seeds : sequence of int
     workers : Workers
     progress : callable
-        Called with what each seed led to, in words.
+        Called with a description of each seed's result.
     what : str
-        What is placed, for errors.
+        Start of the error message if all seeds fail.
     is_enough : callable, optional
         Whether no more seeds are needed after this result.
 
@@ -66,6 +66,6 @@ def with_seeds(
 
 
 def _reason(error: BuildError) -> str:
-    """Return the line that says why a tool ended, or the last one."""
+    """Return the line with the tool's error, or else the last line."""
     lines = str(error).rstrip().splitlines()
     return next((line for line in lines if line.startswith("ERROR: ")), lines[-1])

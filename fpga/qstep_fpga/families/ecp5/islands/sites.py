@@ -1,4 +1,4 @@
-"""A site: the tiles of a chip that a lane is in."""
+"""Sites: the tiles of a chip that a lane occupies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from qstep_fpga.families.ecp5.islands.grid import LOGIC, Grid, Tile
 __all__ = ["Names", "Room", "Site", "contents", "extent", "near", "room_of"]
 
 Names = tuple[str, ...]
-"""What a tile has."""
+"""Names of a tile's resources."""
 
 Room = Mapping[str, int]
-"""How much there is of each resource."""
+"""Amount of each resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Site:
     column, row : int
         Its leftmost column and its lowest row.
     shape : frozenset of tuple
-        Its tiles, counted from there.
+        Its tiles, relative to that column and row.
     """
 
     column: int
@@ -44,7 +44,7 @@ class Site:
         return len(self.shape)
 
     def beyond(self, other: Site) -> Tile:
-        """Return its distance from another site, in columns and rows."""
+        """Return its offset from another site, in columns and rows."""
         return self.column - other.column, self.row - other.row
 
 
@@ -57,13 +57,13 @@ def extent(grid: Grid) -> frozenset[Tile]:
 
 
 def near(tiles: Collection[Tile], distance: int) -> set[Tile]:
-    """Return tiles and all others within a distance, in columns and in rows, of one of them."""
+    """Return tiles and all others within a distance of one of them, in columns and in rows."""
     away = range(-distance, distance + 1)
     return {(column + x, row + y) for column, row in tiles for x in away for y in away}
 
 
 def contents(grid: Grid) -> Mapping[Tile, Names]:
-    """Return what each tile has."""
+    """Return the resources of each tile."""
     found: defaultdict[Tile, Names] = defaultdict(tuple)
     for kind, bels in grid.places.items():
         for bel in bels:
@@ -72,7 +72,7 @@ def contents(grid: Grid) -> Mapping[Tile, Names]:
 
 
 def room_of(tiles: Iterable[Names]) -> Room:
-    """Return how much of each resource tiles have."""
+    """Return the amount of each resource in tiles."""
     names = list(itertools.chain.from_iterable(tiles))
     logic = names.count(LOGIC)
     memories = sum(name.startswith("EBR") for name in names)

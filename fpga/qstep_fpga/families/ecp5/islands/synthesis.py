@@ -1,4 +1,4 @@
-"""Synthesis of a farm: the island, and what is around the islands, each on its own."""
+"""Synthesises a farm: the island, and the rest of the design, separately."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from qstep_rtl.island import ISLAND, ISLAND_FILE
 
 __all__ = ["synthesise_farm"]
 
-# Without these LUTs of five and more inputs are pairs: nextpnr names what it makes of them anew, and
-# they are no faster here.
+# No LUTs of five and more inputs, which are pairs of LUTs: nextpnr renames the cells that it makes of
+# them, and they are no faster here.
 _NO_WIDE = " -nowidelut"
 
-# Both flip-flops of a slice share enable and reset. Few flip-flops with one of their own come last when
-# nextpnr places a full site, where it finds no empty slice for them and never ends: 1,476 LUTs in 2,016
-# places were not placed in eight minutes, and are in one without. Enables and resets of fewer than 5
-# flip-flops are logic instead, 12 LUTs.
+# Both flip-flops of a slice share enable and reset. nextpnr places small groups of flip-flops with a
+# separate enable or reset last; in a full site it then finds no empty slice and never finishes. 1,476
+# LUTs in 2,016 places were not placed in eight minutes with such groups, and are placed in one minute
+# without them. Enables and resets of fewer than 5 flip-flops are therefore logic, which takes 12 LUTs.
 _KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
 _RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
 
 _NO_LINES = "setattr -unset src"
-"""So that a changed comment does not mean placing all lanes again."""
+"""Removes line numbers, so that a changed comment does not mean placing all lanes again."""
 
 
 def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: takes minutes
-    """Return a netlist of the modules ``board`` and ``qs_island``, from the cache or made.
+    """Return a netlist of ``board`` and ``qs_island``, cached or newly synthesised.
 
     Parameters
     ----------
     board : Board
-        With an ECP5.
+        A board with an ECP5.
     config : Config
-        With several lanes.
+        A configuration with several lanes.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: 
         WRAPPER: read_board(board, config, options=f"--blackboxed-module {ISLAND}"),
         ISLAND: [read(ISLAND, ISLAND_FILE, config=config)],
     }
-    parts = [build, str(scripts)]  # the identity of the build says the rest
+    parts = [build, str(scripts)]  # the build's identity covers the rest
 
     def make(folder: Path) -> Path:
         pll.make(board, config, folder)

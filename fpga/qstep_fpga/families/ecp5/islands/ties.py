@@ -1,8 +1,8 @@
-"""The unused inputs of block RAMs and multipliers, in nextpnr's text for the bitstream.
+"""Ties the unused inputs of block RAMs and multipliers, in nextpnr's text for the bitstream.
 
-nextpnr ties them to constants, but forgets those of a packed netlist that it reads again; they would
-then be 1. They depend on no route, so they are those of the text before routing, in which the block
-RAMs and multipliers of all lanes are.
+nextpnr ties them to constants, but forgets the ties when it reads a packed netlist again; the inputs
+would then be 1. Ties do not depend on routes, so they are copied from the text before routing, which
+contains the block RAMs and multipliers of all lanes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _SETTING = re.compile(r"\w+: (EBR\d|MULT18_\d)\.(?!WID )")
 
 
 def tied(text: str, before: str) -> str:
-    """Return the text of a farm with the ties of the text before routing.
+    """Return a farm's text with the ties from the text before routing.
 
-    An input that is routed needs none: before routing those of the lanes seem to be unused.
+    A routed input needs no tie: before routing, the lanes' inputs seem to be unused.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def tied(text: str, before: str) -> str:
     Raises
     ------
     BuildError
-        A block RAM or a multiplier has other settings than before.
+        A block RAM or a multiplier has different settings than before.
     """
     tiles, earlier = _tiles(text), _tiles(before)
     for tile, lines in earlier.items():
@@ -50,7 +50,7 @@ def tied(text: str, before: str) -> str:
 
 
 def _settings(lines: list[str]) -> defaultdict[str, set[str]]:
-    """Return a tile's settings of block RAMs and multipliers, without the number of their contents."""
+    """Return a tile's block RAM and multiplier settings, without the numbers of their contents."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for line in lines:
         if match := _SETTING.match(line):
@@ -59,7 +59,7 @@ def _settings(lines: list[str]) -> defaultdict[str, set[str]]:
 
 
 def _tiles(text: str) -> dict[str, list[str]]:
-    """Return the lines below each head; heads begin with a dot."""
+    """Return the lines below each heading; headings begin with a dot."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         if line.startswith("."):

@@ -1,9 +1,9 @@
-"""The clock of a farm: that of a lane alone, and that of all paths that are not inside one lane.
+"""The clock of a farm, from the timing of a lane alone and of all paths that are not inside a lane.
 
-A copy has the places and the routes of the lane that was placed, so its paths take as long. nextpnr says
-that they take longer: once a packed netlist is read, it does not know which half of a slice a bit of a
-carry chain is in, and takes every bit for a first one. So paths inside lanes count as nextpnr found them
-when it placed the lane, and what is left without them is analysed anew.
+A copy has the same places and routes as the placed lane, so its paths have the same delays. nextpnr
+reports longer delays: after reading a packed netlist, it does not know which half of a slice a
+carry-chain bit is in, and treats every bit as the first. So paths inside lanes keep the delays that
+nextpnr found when it placed the lane, and only the rest is analysed again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Module = Mapping[str, Any]
 
 
 def between(farm: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
-    """Return a routed farm without what only paths inside a lane go through.
+    """Return a routed farm without the cells and nets that are only on paths inside a lane.
 
-    A net that is left keeps its whole route, and so its delays: where that leads to a cell that only
-    such paths go through, the cell is left with this one pin.
+    A remaining net keeps its whole route, and so its delays. If it leads to a cell that is only on such
+    paths, that cell keeps just this pin.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def _bits(cell: Module, way: str) -> list[int]:
 
 
 def with_lanes(report: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
-    """Return a report on what is between lanes in which the paths inside lanes count, too.
+    """Return a report on the logic between lanes, extended to the paths inside lanes.
 
     Parameters
     ----------
     report : dict
-        What nextpnr wrote of :func:`between`: ``fmax`` and ``critical_paths``.
+        nextpnr's report on the result of :func:`between`: ``fmax`` and ``critical_paths``.
     lanes : sequence of Lane
     """
     slowest = max(lanes, key=lambda lane: _delay_ns(lane.original.path))
@@ -124,7 +124,7 @@ def _delay_ns(path: Sequence[Module]) -> float:
 
 
 def _in_farm(lane: Lane) -> list[dict[str, Any]]:
-    """Return a lane's critical path with the names that its cells have in the farm."""
+    """Return a lane's critical path with its cells' names in the farm."""
 
     def there(end: Module) -> dict[str, Any]:
         return {**end, "cell": f"{lane.name}.{end['cell']}"}
