@@ -156,7 +156,7 @@ def _checked(board: Board, path: Path) -> dict[str, Pin]:
 
 
 def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the fields of a board's file, including those taken from another board."""
+    """Return the fields of a board's file, including fields taken from another board."""
     path = folder / f"{name}.toml"
     tree = _read(path)
     known = ["board", *(field.name for field in fields(Board) if field.name != "name")]

@@ -1,4 +1,4 @@
-"""The ports of a board's top module and their pins, including those of a world at pins."""
+"""The ports of a board's top module and their pins, also for a world at pins."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Placement:
     fmax_mhz : float
         Highest clock of the lanes, limited by the tool's timing analysis and the chip.
     report : dict
-        The report of place and route: ``fmax``, ``utilization``, ``critical_paths``.
+        The place-and-route report: ``fmax``, ``utilization``, ``critical_paths``.
     file : Path
         The placed design, for :func:`pack`.
     link_fmax_mhz : float, optional

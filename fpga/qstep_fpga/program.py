@@ -50,7 +50,7 @@ def program(board: Board, bitstream: Path, flash: bool) -> None:
 
 
 def _reason(said: str) -> str:
-    """Return the most likely reason for a failure of openFPGALoader."""
+    """Return the most likely reason why openFPGALoader failed."""
     text = said.lower()
     if "permission" in text or "access" in text or "usb_open() failed" in text:
         return (

@@ -18,7 +18,7 @@ from qstep.errors import BuildError, ToolMissingError
 __all__ = ["reading", "require", "run", "versions", "yosys"]
 
 _WRONG = "conflict|logic loop|has no driver"
-"""Warnings of yosys after which it continues with a netlist that does not match the design."""
+"""yosys warnings after which it continues with a netlist that does not match the design."""
 
 _TMP = re.compile(r"(?<![\w./-])/tmp(?=/)")
 """The start of a path into ``/tmp``, in an argument or a script."""

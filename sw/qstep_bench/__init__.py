@@ -1,9 +1,9 @@
-"""The benchmark: every way of doing the same thing, checked and timed in turns.
+"""The benchmark: every implementation of the same task, checked and timed in turns.
 
 `measure` times the forms of any system. For tables, `workloads` defines the tasks, `tables` the
-learners, `yardstick` is the same loop in C, `checks` verifies the results, `limits` computes what a link
-allows and `boards` what boards would do. Every other system is a module of `systems`.
+learners, `yardstick` is the same loop in C, `checks` verifies the results, `limits` computes a link's
+capacity, and `boards` estimates the speed of boards. Every other system is a module of `systems`.
 
 `report` runs everything, `machine` describes the computer, and `table`, `plot` and `html` show the
-result. `profilers` find out where any form spends its time, and `matmul` compares devices.
+result. `profilers` shows where a form spends its time, and `matmul` compares devices.
 """

@@ -1,4 +1,4 @@
-"""Agents that act in C, by the loops of `yardstick.c`: yardsticks for the compiled model."""
+"""Agents stepped by the C loops of `yardstick.c`: yardsticks for the compiled model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ActingYardstick", "VectorYardstick"]
 
 
 def _coefficients(config: Config, own: AgentSettings) -> Coefficients:
-    """Return an agent's coefficients; raise ConfigError unless they are those of the loops in C."""
+    """Return an agent's coefficients; raise ConfigError if the C loops do not support them."""
     if config.coefficient_bits != COEFFICIENT_BITS:
         raise ConfigError(
             f"coefficient_bits is {config.coefficient_bits}; it must be {COEFFICIENT_BITS} for the "
@@ -57,19 +57,19 @@ class _How(Structure):
 
 
 class ActingYardstick:
-    """Agents that continue from the state of a model, one after the other.
+    """Steps agents in C, one at a time, starting from a model's state.
 
     Parameters
     ----------
     model : FastActingModel
-        It must have made at least one step. C has only what the benchmark needs: Q-learning with own
-        tables, rounding to nearest, constant epsilon, and a world with a limit of steps whose only
-        chance is in its starts.
+        It must have made at least one step. C supports only what the benchmark needs: Q-learning with
+        separate tables, rounding to nearest, constant epsilon, and a world with a step limit whose only
+        randomness is in its start states.
 
     Attributes
     ----------
     table : ndarray of int32
-        Like the model's.
+        As in the model.
 
     Raises
     ------
@@ -114,11 +114,11 @@ class ActingYardstick:
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The counters of the agents, in the model's form."""
+        """The agents' counters, as in the model."""
         return counted(self._counters, self._agents)
 
     def run(self, steps: int) -> None:
-        """Let every agent make `steps` steps, one agent after the other."""
+        """Run every agent for `steps` steps, one agent at a time."""
         tables = self.table.reshape(len(self._agents), -1)
         for q, how, agent in zip(tables, self._how, self._agents, strict=True):
             self._act(
@@ -156,9 +156,9 @@ class _Memory(Structure):
 
 
 class VectorYardstick:
-    """Agents that continue from the state of a model, :data:`~qstep_bench.yardstick.LANES` at once.
+    """Steps :data:`~qstep_bench.yardstick.LANES` agents at once in C, starting from a model's state.
 
-    The compiler makes vector instructions of their loop.
+    The compiler vectorises the loop.
 
     Parameters
     ----------
@@ -168,12 +168,12 @@ class VectorYardstick:
     Attributes
     ----------
     table : ndarray of int32
-        Like the model's.
+        As in the model.
 
     Raises
     ------
     ConfigError
-        Values have more than 16 bits, or coefficients not 15 fractional bits.
+        Values have more than 16 bits, or coefficients do not have 15 fractional bits.
     ToolMissingError, BuildError
         As :class:`~qstep_bench.yardstick.Yardstick`.
     """
@@ -207,7 +207,7 @@ class VectorYardstick:
         self._blocks = np.zeros(-(-agents // LANES), _BLOCK)
         states = model.states
         for lane in range(len(self._blocks) * LANES):
-            agent = min(lane, agents - 1)  # a lane that is left over repeats the last agent
+            agent = min(lane, agents - 1)  # surplus lanes repeat the last agent
             own, how = states[agent], model.settings[agent]
             c = _coefficients(config, how)
             row = {
@@ -224,7 +224,7 @@ class VectorYardstick:
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The counters of the agents, in the model's form."""
+        """The agents' counters, as in the model."""
         counted = {name: self._blocks[name].reshape(-1).tolist() for name in _COUNTED}
         return [
             AgentCounters(
@@ -234,7 +234,7 @@ class VectorYardstick:
         ]
 
     def run(self, steps: int) -> None:
-        """Let every agent make `steps` steps, fewer than 2^31 in all."""
+        """Run every agent for `steps` steps, fewer than 2^31 in all."""
         tables = self.table.reshape(len(self._counters), -1)
         for number in range(len(self._blocks)):
             first = number * LANES

@@ -26,30 +26,30 @@ __all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip", "on_mod
 
 AGENTS = 16
 STEPS = 20_000
-"""Of each agent."""
+"""Steps per agent."""
 
 _TIMED_STEPS = 1 << 20
-"""Of each agent, after the run: enough to time the model, in a twentieth of a second."""
+"""Steps per agent after the run: enough to time the model, in a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnChip:
-    """What the agents did.
+    """Result of the agents' run.
 
     Attributes
     ----------
     clocks : int
-        Clocks of the simulated device from the request to run to the answer that all steps are done.
+        Clocks of the simulated device from the run request to the answer that all steps are done.
     seconds : float
-        Processor time of the simulation here.
+        Processor time of the simulation on this machine.
     table : ndarray of int32, shape (AGENTS, S, A)
-        The tables of the simulated device.
+        Tables of the simulated device.
     model : AgentsResult
         The same run on the compiled model.
     greedy : ndarray of float64, shape (points, AGENTS)
-        Return of an episode of each agent's greedy policy, at each of the model's points.
+        Return of an episode with each agent's greedy policy, at each point of the model's run.
     model_rate : float
-        Steps that the compiled model makes in a second of processor time here, on one core.
+        Steps of the compiled model per second of processor time, on one core of this machine.
     """
 
     clocks: int
@@ -66,17 +66,17 @@ class OnChip:
 
     @property
     def differing(self) -> int:
-        """How many table entries of the device are not equal to the model's."""
+        """Number of the device's table entries that differ from the model's."""
         return int(np.count_nonzero(self.table != self.model.table))
 
     @property
     def optimal(self) -> int:
-        """How many agents end with a greedy policy that is optimal from the start."""
+        """Number of agents whose final greedy policy is optimal from the start."""
         return sum(steps is not None for steps in self.model.optimal_after())
 
 
 def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
-    """Let agents learn the grid world on the model; return the last three fields of :class:`OnChip`."""
+    """Train agents in the grid world on the model; return the last three fields of :class:`OnChip`."""
     plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
     assert plan.solvable is not None
     greedy = []
@@ -94,7 +94,7 @@ def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
 
 
 def on_chip() -> OnChip:
-    """Let agents learn the grid world on the model, and on the simulated chip."""
+    """Train agents in the grid world on the model and on the simulated chip."""
     from qstep_sim.port import SimPort
 
     of_model = on_model()
@@ -108,7 +108,7 @@ def on_chip() -> OnChip:
 
 
 def boards_with_agents() -> list[BuildReport]:
-    """Return the kept reports of bitstreams with as many agents, whose world is a table."""
+    """Return the stored reports of bitstreams with :data:`AGENTS` agents whose world is a table."""
     configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
     return [
         report

@@ -1,4 +1,4 @@
-"""The last part of the demonstration: CartPole, which no table holds, learned on the simulated chip."""
+"""The last part of the demonstration: CartPole, too large for a table, on the simulated chip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["AGENTS", "STEPS", "OnPole", "is_solved", "on_chip", "on_model", "pla
 
 AGENTS = 16
 STEPS = 100_000
-"""Of each agent."""
+"""Steps per agent."""
 
 _PIECES = 4
 _EPISODES = 100
@@ -33,20 +33,20 @@ _EPISODES = 100
 
 @dataclass(frozen=True, slots=True)
 class OnPole:
-    """What the agents did.
+    """Result of the agents' run.
 
     Attributes
     ----------
     clocks : int
-        Clocks of the simulated device that the steps took, with the link's.
+        Clocks that the steps took on the simulated device, including the link's.
     seconds : float
-        How long the simulation took here.
+        Processor time of the simulation on this machine.
     table : ndarray of int32, shape (AGENTS, T, S, A)
-        The weights of the simulated device.
+        Weights of the simulated device.
     model : AgentsResult
         The same run on the compiled model.
     played : list of Evaluation
-        Each agent's policy, with the weights of the device, in Gymnasium's CartPole-v1.
+        Evaluation of each agent's policy, with the device's weights, in Gymnasium's CartPole-v1.
     """
 
     clocks: int
@@ -57,17 +57,17 @@ class OnPole:
 
     @property
     def differing(self) -> int:
-        """How many weights of the device are not equal to the model's."""
+        """Number of the device's weights that differ from the model's."""
         return int(np.count_nonzero(self.table != self.model.table))
 
     @property
     def returns(self) -> NDArray[np.float64]:
-        """The mean return of each agent's episodes."""
+        """Mean return of each agent's episodes."""
         return np.array([own.mean_return for own in self.played])
 
     @property
     def solved(self) -> int:
-        """How many agents solve CartPole."""
+        """Number of agents that solve CartPole."""
         return sum(map(is_solved, self.played))
 
     @property
@@ -77,20 +77,20 @@ class OnPole:
 
 
 def plan() -> AgentsPlan:
-    """Return the run: :data:`AGENTS` agents with weights of their own, and the usual settings."""
+    """Return the plan: :data:`AGENTS` agents with separate weights, and the usual settings."""
     settings = usual_settings(CART_POLE.env_id)
     return planned(CART_POLE, budget=Budget(STEPS), agents=AGENTS, settings=settings)
 
 
 def on_model() -> AgentsResult:
-    """Let the agents learn on the compiled model."""
+    """Train the agents on the compiled model."""
     result = finished(AgentsRun(CART_POLE.env_id, "model", plan()))
     assert isinstance(result, AgentsResult)
     return result
 
 
 def on_chip(progress: Callable[[int], object]) -> OnPole:
-    """Let the agents learn on model and chip; call `progress` with the steps of each so far."""
+    """Train on the model and the chip; call `progress` with the steps per agent so far."""
     from qstep_sim.port import SimPort
 
     model = on_model()
@@ -106,7 +106,7 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
 
 
 def play(config: Config, table: NDArray[np.int32]) -> list[Evaluation]:
-    """Play 100 episodes of Gymnasium's CartPole-v1 with each policy of a device's raw weights."""
+    """Play 100 episodes of Gymnasium's CartPole-v1 per policy, from a device's raw weights."""
     weights = config.format.to_float(policy_table(config, table))
     envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * _EPISODES)
     return played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)

@@ -1,7 +1,7 @@
-"""Updates a second per watt and per euro: boards with agents beside cores of a processor.
+"""Updates per second per watt and per euro: boards with agents against processor cores.
 
-Rates of boards are the clock of the bitstream (nextpnr, post-route) times steps per clock. Watts
-and euros are assumptions, which are printed wherever they are used. Nothing is measured on hardware.
+A board's rate is its bitstream's clock (nextpnr, post-route) times steps per clock. Watts and euros are
+assumptions, printed wherever they are used. Nothing is measured on hardware.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class Efficiency:
 def efficiencies(
     farm: Comparison, cores: int, builds: Sequence[BuildReport]
 ) -> tuple[Efficiency, ...]:
-    """Return the cores here, a chip full of them, and boards whose agents act on the chip, by rate.
+    """Return this machine's cores, a full chip of such cores, and boards with agents, fastest first.
 
     Parameters
     ----------
     farm : Comparison
-        Of the system ``farm``, whose vectorised loop in C gives the speed of the cores.
+        Timings of the system ``farm``; its vectorised C loop gives the speed of the cores.
     cores : int
         Cores of this machine.
     builds : sequence of qstep_fpga.report.BuildReport
-        Reports without agents, or of a board without a known price, are left out.
+        Reports without agents or without a known price of the board are left out.
     """
     found = []
     for form in farm.forms:

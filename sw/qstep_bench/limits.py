@@ -1,25 +1,23 @@
-"""The capacity of a serial line, by a closed formula: bytes, line time, device clocks, credits.
+"""The capacity of a serial line in closed form: bytes, line time, device clocks, credits.
 
-An APPLY frame of full length has a payload of P = ``max_payload`` bytes. With r bytes per record on
-average it holds n = P / r transitions, and takes F = P + OVERHEAD + c + 1 bytes on the line: header and
-CRC, c bytes of COBS, which adds at most one per 254, and the delimiter. Its answer has A = COMMON +
-OVERHEAD + 2 bytes.
+A full-length APPLY frame has a payload of P = ``max_payload`` bytes. With r bytes per record on average,
+it contains n = P / r transitions and takes F = P + OVERHEAD + c + 1 bytes on the line: payload, header
+and CRC, c bytes of COBS (at most one per 254), and the delimiter. Its answer has A = COMMON + OVERHEAD +
+2 bytes.
 
-With b seconds per byte (ten bit times), and a device with clock f that takes one byte per clock and one
-transition per l clocks of its lane, four things happen at once, and the slowest determines the time of a
-frame:
+A byte takes b seconds (ten bit times). The device, with clock f, accepts one byte per clock and one
+transition per l clocks of its lane. Four limits apply at once, and the slowest sets the time per frame:
 
 - the line to the device is busy for F b seconds,
 - the device for w = max(F, n l) / f,
 - the line to the host for A b,
-- and there is credit for W = ``buffer_bytes`` // (P + OVERHEAD) frames, each of which holds its
-credit for
-  F b + w + A b + d, from its first byte to the last byte of its answer; d is the delay of answers in an
-  adapter.
+- and credit covers W = ``buffer_bytes`` // (P + OVERHEAD) frames. A frame holds its credit for
+F b + w + A b + d, from its first byte to the last byte of its answer; d is the adapter's delay of
+answers.
 
 So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W), the line carries n / T transitions/s
 and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` compares this with the driver on a
-simulated line, and that with the RTL.
+simulated line, and the simulated line with the RTL.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ __all__ = [
 ]
 
 BAUDS = (115_200, 1_000_000, 3_000_000, 6_000_000)
-"""Line rates of the comparison."""
+"""Line rates to compare."""
 
 ANSWER_BYTES = COMMON.size + OVERHEAD + 2
-"""A of the formula: too short for more than one byte of COBS."""
+"""A in the formula; too short for more than one byte of COBS."""
 
 _COBS_BLOCK = 254
 
@@ -58,7 +56,7 @@ class Line:
     rate : float
         Transitions/s.
     busy : float
-        Share of the time, 0..1, in which the line to the device carries bytes.
+        Share of time, 0..1, that the line to the device is busy.
     to_device, to_host : float
         Bytes per transition, including frames and answers.
     """
@@ -71,7 +69,7 @@ class Line:
 
 
 def record_bytes(config: Config, transitions: Transitions) -> float:
-    """Return r: the mean bytes of the records of transitions whose rewards the device knows."""
+    """Return r, the mean bytes per record of transitions whose rewards the device can decode."""
     layout = RecordLayout.coded(config)
     continues = (transitions.state[1:] == transitions.next_state[:-1]).mean()
     full, continuing = layout.size(full=True), layout.size(full=False)
@@ -79,7 +77,7 @@ def record_bytes(config: Config, transitions: Transitions) -> float:
 
 
 def line(config: Config, record: float, lane_clocks: float, answer_delay: float = 0.0) -> Line:
-    """Return the capacity of the line of ``config.link`` with frames of full length.
+    """Return the capacity of the line of ``config.link`` with full-length frames.
 
     Parameters
     ----------
@@ -104,5 +102,5 @@ def line(config: Config, record: float, lane_clocks: float, answer_delay: float 
 
 
 def equal_baud(rate: float, to_device: float) -> float:
-    """Return the baud at which a busy line carries `rate` transitions/s of a given size."""
+    """Return the baud rate at which a saturated line carries `rate` transitions/s of a given size."""
     return rate * to_device * BITS_PER_BYTE

@@ -1,4 +1,4 @@
-"""The benchmark's result as a picture."""
+"""Plots of the benchmark's result."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from qstep_bench.tables import SIMULATED
 
 __all__ = ["draw"]
 
-# Colours that colour-blind people can distinguish (Okabe and Ito), each with its own mark.
+# Colours that colour-blind people can distinguish (Okabe and Ito).
 _RATE, _KERNEL, _RATIO = "#0072b2", "#e69f00", "#009e73"
 _CORE, _LINE = "#009e73", "#555555"
 
 
 def draw(report: BenchReport) -> Figure:
-    """Return a picture of everything that was timed, one row per system.
+    """Plot everything that was timed, one row per system.
 
-    The left side has the rates of its forms; an absent form keeps its place. The right side has
-    their speed relative to the forms that they are compared with. If hardware is included, it has
-    forms, cores of boards and serial lines in order of speed instead.
+    The left panel shows the rates of its forms; an absent form keeps its place. The right panel shows
+    each form's speed relative to its base. If hardware is included, the right panel instead ranks forms,
+    board cores and serial lines by speed.
     """
     systems = report.systems
     heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]
-    # Not pyplot: such a figure needs no display and leaves no state in the process.
+    # Not pyplot: this figure needs no display and leaves no state in the process.
     figure = Figure(figsize=(14, max(4.0, sum(heights))), layout="constrained")
     parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for comparison, part in zip(systems, parts, strict=bool(systems)):

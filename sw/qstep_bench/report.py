@@ -1,4 +1,4 @@
-"""The benchmark's result: the timings with every turn, and the machine, as plain values."""
+"""The benchmark's result as plain values: the timings of every turn, and the machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BenchReport", "run"]
 
 @dataclass(frozen=True)
 class BenchReport:
-    """A whole run of the benchmark.
+    """A complete run of the benchmark.
 
     Attributes
     ----------
@@ -32,10 +32,9 @@ class BenchReport:
     machine, versions : dict
     systems : tuple of Comparison
     hardware : dict
-        By the names of systems that fill a table, what hardware would do with them; empty where it was
-        not asked for.
+        Hardware estimates by system, for systems that fill a table; empty if not requested.
     efficiency : tuple of Efficiency
-        Boards with agents beside cores, where the system ``farm`` was timed and hardware asked for.
+        Boards with agents compared with cores, if the system ``farm`` was timed and hardware requested.
     """
 
     date: str
@@ -64,15 +63,15 @@ def run(
     Parameters
     ----------
     systems : sequence of Benchmark
-        The systems whose forms are compared with each other.
+        Systems to time; the forms of each are compared with each other.
     rounds : int
         Turns of each form, 1 or more.
     seconds : float
-        Approximate time of one turn.
+        Approximate time per turn.
     progress : callable
-        ``progress(what, done, total)``, called as work goes on.
+        ``progress(what, done, total)``, called as work progresses.
     builds : sequence of qstep_fpga.report.BuildReport, optional
-        Boards for the comparison of tables, together with serial lines; None leaves both out.
+        Boards for the comparison of tables, along with serial lines; None leaves both out.
 
     Raises
     ------

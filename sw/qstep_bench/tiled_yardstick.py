@@ -1,4 +1,4 @@
-"""Agents in an integer world in C, by the loop of `tiled_yardstick.c`."""
+"""Agents in an integer world, stepped by the C loop of `tiled_yardstick.c`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOURCE = Path(__file__).with_name("tiled_yardstick.c")
 _KEPT = ("action", "episode_steps")
 _COUNTED = ("terminations", "truncations", "saturations")
 _WIDEST = 16
-"""Bits of values, so that 32 hold a sum over all planes."""
+"""Maximum bits per value, so that a sum over all planes fits in 32."""
 
 
 class _Coordinate(Structure):
@@ -27,18 +27,18 @@ class _Coordinate(Structure):
 
 
 class TiledYardstick:
-    """Agents that continue from the state of a model, one after the other.
+    """Steps agents in C, one at a time, starting from a model's state.
 
     Parameters
     ----------
     model : FastTiledModel
-        It must have made at least one step. C has only what the benchmark needs: Q-learning with own
-        weights of at most 16 bits, rounding to nearest and constant epsilon.
+        It must have made at least one step. C supports only what the benchmark needs: Q-learning with
+        separate weights of at most 16 bits, rounding to nearest, and constant epsilon.
 
     Attributes
     ----------
     table : ndarray of int32
-        Like the model's.
+        As in the model.
 
     Raises
     ------
@@ -112,11 +112,11 @@ class TiledYardstick:
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The counters of the agents, in the model's form."""
+        """The agents' counters, as in the model."""
         return counted(self._counters, self._agents)
 
     def run(self, steps: int) -> None:
-        """Let every agent make `steps` steps, one agent after the other."""
+        """Run every agent for `steps` steps, one agent at a time."""
         tables = self.table.reshape(len(self._agents), -1)
         for w, how, agent in zip(tables, self._how, self._agents, strict=True):
             self._act(w.ctypes.data_as(POINTER(c_int32)), byref(how), byref(agent), steps)

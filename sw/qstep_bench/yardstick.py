@@ -1,7 +1,7 @@
-"""Loops in C, compiled on this machine, as yardsticks for compiled Python.
+"""C loops, compiled on this machine, as yardsticks for compiled Python.
 
-The C++ compiler that the simulation needs anyway compiles it, as C, for the processor at hand: with
-``-O3 -march=native``, or ``-mcpu=native`` where a compiler only knows that.
+The simulation's C++ compiler compiles them, as C, for the local processor: with ``-O3 -march=native``,
+or ``-mcpu=native`` if the compiler knows only that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from qstep_bench.baselines.problem import Stream
 __all__ = ["LANES", "Yardstick", "compiler_version", "counted", "library"]
 
 LANES = 16
-"""Agents that act in one loop; a power of two."""
+"""Number of agents per loop; a power of two."""
 
 _SOURCE = Path(__file__).with_name("yardstick.c")
 
@@ -39,20 +39,19 @@ _SOURCE = Path(__file__).with_name("yardstick.c")
 _FLAGS = (f"-DLANES={LANES}", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
 
 _NATIVE = "-march=native", "-mcpu=native"
-"""Flags for the processor at hand; the first that the compiler accepts is used, or neither."""
+"""Flags for the local processor; the first that the compiler accepts is used, if any."""
 
 _TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
 _REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
 _INDICES = ndpointer(
     np.int32, flags="C_CONTIGUOUS"
-)  # none is negative, so C reads them as unsigned
-_BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
+)  # never negative, so C reads them as unsigned _BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
 _LEARN = (_TABLE, _INDICES, _REALS, _BOOLS, c_uint32, c_int64, *(c_double,) * 2, *(c_uint64,) * 2)
 _REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_double,) * 2)
 
 
 class Yardstick:
-    """The C loop for tables with a number of actions, with the two functions of the baselines.
+    """The C loop for a given number of actions, with the baselines' functions `learn` and `replay`.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class Yardstick:
     def learn(
         self, model: DeterministicModel, updates: int, how: Learning = LEARNING
     ) -> NDArray[np.float64]:
-        """Return what :func:`qstep_bench.baselines.numba_table.learn` returns, to the last bit."""
+        """Learn as :func:`qstep_bench.baselines.numba_table.learn`, with a bit-identical result."""
         q = np.zeros(model.next_state.shape)
         threshold = round(how.epsilon * 2**32)
         self._learn(q, *model, updates, how.alpha, how.gamma, threshold, how.seed)
@@ -85,19 +84,19 @@ class Yardstick:
     def replay(
         self, q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
     ) -> None:
-        """Do to `q` what :func:`qstep_bench.baselines.numba_table.replay` does, to the last bit."""
+        """Update `q` as :func:`qstep_bench.baselines.numba_table.replay` does, bit for bit."""
         self._replay(q, *stream, len(stream.state), alpha, gamma)
 
 
 def compiler_version() -> str:
-    """Return the first line of what the compiler of the loop says about itself."""
+    """Return the first line of the compiler's version message."""
     from qstep_sim import verilator
 
     return verilator.compiler_version()
 
 
 def library(actions: int, source: Path | None = None, *defines: str) -> ctypes.CDLL:
-    """Return the loops for tables with this many actions, cached or compiled; raises as above."""
+    """Return the loops for this many actions, cached or compiled; raises as :class:`Yardstick`."""
     from qstep_sim import verilator
 
     source = source or _SOURCE
@@ -128,7 +127,7 @@ def library(actions: int, source: Path | None = None, *defines: str) -> ctypes.C
 def counted(
     counters: Sequence[AgentCounters], agents: Sequence[ctypes.Structure]
 ) -> list[AgentCounters]:
-    """Return the agents' counters, with the values of the fields that their structures in C have."""
+    """Return the agents' counters, updated from the fields of their C structures."""
     return [
         AgentCounters(
             **{name: getattr(agent, name, value) for name, value in asdict(before).items()}

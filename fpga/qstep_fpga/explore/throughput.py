@@ -1,4 +1,4 @@
-"""Updates per clock of the two streams in an exploration."""
+"""Updates per clock for both streams in an exploration."""
 
 from __future__ import annotations
 

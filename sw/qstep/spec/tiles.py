@@ -76,8 +76,8 @@ class Tiles:
         index = (u + (t (2 d + 1)) mod T) div T                    0..n
 
     and the row is the mixed-radix number of these indices, the first coordinate being the most
-    significant. If a plane has fewer rows, that number is :func:`hashed` to a row with the constant ``t
-    * 0x9E3779B9 mod 2^32``.
+    significant. If a plane has fewer rows, that number is :func:`hashed` to a row with the constant
+    ``t * 0x9E3779B9 mod 2^32``.
 
     Parameters
     ----------
@@ -290,10 +290,10 @@ class Tiles:
 def hashed(word: _Word, constant: _Word | int, rows: int) -> _Word:
     """Return the row of a feature word, 0..2^63-1, in a plane of `rows` rows, a power of two.
 
-    The word's upper half and the plane's constant are XORed into its lower half, whose 32 bits are
-    mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >>
-    2; k += k << 7; k ^= k >> 12``. The row is the low bits. This is the mixing of Pythia (Bera et al.,
-    MICRO 2021).
+    The word's upper half and the plane's constant are XORed into its lower half. Its 32 bits are then
+    mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9; k += k << 10;
+    k ^= k >> 2; k += k << 7; k ^= k >> 12``. The row is the low bits. This is the mixing of Pythia (Bera
+    et al., MICRO 2021).
     """
     k = ((word >> 32) ^ word ^ constant) & _MASK32
     for left, right in ((12, 22), (4, 9), (10, 2), (7, 12)):

@@ -89,9 +89,9 @@ class _Nets:
 def remove_inverters(module: Cell) -> int:
     """Make flip-flops store complements if that saves inverting tables; return how many it saves.
 
-    Such a flip-flop is driven by a table of its own, which then computes the complement, or is removed
-    if it only inverts. It drives only tables and carry-chain operands. Its initial value and its reset
-    value are also inverted.
+    Such a flip-flop is driven by a table with no other load, which then computes the complement, or is
+    removed if it only inverts. It drives only tables and carry-chain operands. Its initial value and its
+    reset value are also inverted.
 
     Parameters
     ----------

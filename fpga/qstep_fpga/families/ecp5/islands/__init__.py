@@ -1,1 +1,1 @@
-"""Place one lane of a farm, copy it over the equal sites of an ECP5, and check what came out."""
+"""Place one lane of a farm, copy it to the equal sites of an ECP5, and check the result."""

@@ -305,8 +305,7 @@ def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
 
 
 def _unwired(cell: Mapping[str, Any], bel: Bel, net: Bit) -> dict[str, Any]:
-    """Return a cell with its constants, and one net at its other inputs: these are used, but not
-    routed."""
+    """Return a cell with its constants, and one net at its other inputs: used, but not routed."""
     ways = cell["port_directions"]
     wires = {
         port: [net if isinstance(bit, int) else bit for bit in bits]

@@ -60,7 +60,7 @@ class Bel:
         return self.column, self.row
 
     def moved(self, by: Tile) -> Bel:
-        """Return the same place in a tile some columns and rows away."""
+        """Return the same place in a tile that is some columns and rows away."""
         return Bel(self.column + by[0], self.row + by[1], self.name)
 
 
