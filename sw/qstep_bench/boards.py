@@ -1,4 +1,4 @@
-"""The speed of hardware with a workload: boards by the reports of their bitstreams, and serial lines.
+"""Hardware speed on a workload: boards, from the reports of their bitstreams, and serial lines.
 
 Everything is estimated (post-route, or by formula); nothing is measured on hardware.
 """
@@ -34,19 +34,19 @@ class BoardRate:
     ----------
     name, part : str
     clock_mhz : Spread
-        Highest clock after place and route (nextpnr) over the placement seeds.
+        Maximum clock frequency after place and route (nextpnr), over the placement seeds.
     seeds : int
-        Number of these seeds; a single one says little.
+        Number of these seeds; a single seed says little.
     pll_mhz : float
-        The clock of the bitstream.
+        The bitstream's clock.
     updates_per_clock : float
-        Rate of the core alone, see :func:`qstep.golden.throughput.updates_per_clock`.
+        Rate of the core alone; see :func:`qstep.golden.throughput.updates_per_clock`.
     core_rate : float
         Updates/s of a core that never waits for a line: median clock times updates per clock.
     line : Line
         The capacity of the bitstream's serial line.
     stale : str
-        Why the report no longer describes a build of these sources; empty if it still does.
+        Why the report no longer matches a build of these sources; empty if it does.
     """
 
     name: str
@@ -62,12 +62,12 @@ class BoardRate:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The speed of hardware with a workload.
+    """Hardware speed on a workload.
 
     Attributes
     ----------
     lines : tuple of Line
-        One for each of :data:`~qstep_bench.limits.BAUDS`, for the workload's own configuration.
+        One per rate in :data:`~qstep_bench.limits.BAUDS`, for the workload's configuration.
     boards : tuple of BoardRate
     absent : tuple of Absent
         Boards whose table is too small, or whose agents act on their own.
@@ -79,7 +79,7 @@ class Hardware:
 
 
 def hardware(name: str, builds: Sequence[BuildReport]) -> Hardware:
-    """Return the speed of lines and boards with the named workload."""
+    """Return the speed of lines and boards on the named workload."""
     workload = WORKLOADS[name]()
     found = [board_rate(workload, build) for build in builds]
     link = workload.config.link
@@ -92,7 +92,7 @@ def hardware(name: str, builds: Sequence[BuildReport]) -> Hardware:
 
 
 def _on_line(config: Config, workload: Workload) -> tuple[float, Line]:
-    """Return the updates/clock of a workload in the lane of `config`, and the capacity of its line."""
+    """Return a workload's updates per clock in the lane of `config`, and the capacity of its line."""
     transitions = Transitions.from_arrays(config, *workload.record(_TRANSITIONS))
     columns = transitions.state, transitions.action, transitions.next_state
     per_clock = updates_per_clock(config.loop_depth, *columns)
@@ -100,13 +100,13 @@ def _on_line(config: Config, workload: Workload) -> tuple[float, Line]:
 
 
 def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
-    """Read reports of builds, by default those of the repository.
+    """Read build reports, by default the repository's.
 
     Parameters
     ----------
     paths : sequence of Path
-        Files that ``qstep build`` wrote; if empty, all that come with QStep, in ``fpga/reports`` of a
-        checkout.
+        Files that ``qstep build`` wrote; if empty, all reports shipped with QStep, in ``fpga/reports``
+        of a checkout.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
 
 
 def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
-    """Return the speed of a board with a workload, or why it cannot run it."""
+    """Return the speed of a board on a workload, or why it cannot run it."""
     config = Config.from_dict(report.config)
     if config.acting:
         return Absent(report.board, report.part, "its agents act by themselves, without a stream")

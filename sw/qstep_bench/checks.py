@@ -71,15 +71,15 @@ def equal_to(reference: Callable[[int], Table], found: str) -> Check:
 
 
 FLOAT32_BOUND = 8 * 2.0**-18 / (0.5 * 0.1)
-"""How far float32 may be from float64 where values stay below 128, with alpha 0.5 and gamma 0.9.
+"""Maximum error of float32 against float64 for values below 128, alpha 0.5 and gamma 0.9.
 
-About eight operations of an update round, each by at most 2^-18; the error itself shrinks by
+About eight operations of an update round, each by at most 2^-18. The error itself shrinks by a factor of
 ``1 - alpha + alpha * gamma`` with every update, and the bound is the sum of that series.
 """
 
 
 def fixed_bound(workload: Workload) -> float:
-    """Return how far a fixed-point table may be from the real one, where nothing saturates.
+    """Return the maximum error of a fixed-point table if nothing saturates.
 
     An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
     the error shrinks as for :data:`FLOAT32_BOUND`.
@@ -105,7 +105,7 @@ def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
 
 
 def both(first: Check, second: Check) -> Check:
-    """Return the check that two checks pass."""
+    """Return a check that passes if both checks do."""
     return lambda updates, table: f"{first(updates, table)}, {second(updates, table)}"
 
 

@@ -1,4 +1,4 @@
-"""The demonstration: learn a small map on the simulated accelerator, and check it bit for bit."""
+"""The demonstration: learn a small map on the simulated accelerator, checked bit for bit."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Trained:
 
 
 def world() -> GridWorld:
-    """Return the grid world in which the demonstration learns."""
+    """Return the demonstration's grid world."""
     return GridWorld(MAPS[PLAN.env_id], source=PLAN.env_id)
 
 
 def train(url: str, on_episode: Callable[[int], object]) -> Trained:
-    """Run :data:`PLAN` on a device; call `on_episode` with the number of every episode that ended."""
+    """Run :data:`PLAN` on a device; call `on_episode` with the number of each finished episode."""
     begin = time.perf_counter()
     with closing(HostRun(url, PLAN, HYPER, CONFIG)) as run:
         run.open(None)
@@ -81,23 +81,23 @@ def train(url: str, on_episode: Callable[[int], object]) -> Trained:
 
 
 def differing_entries(one: Trained, other: Trained) -> int:
-    """Return how many raw entries of two tables differ: 0 if they are equal bit for bit."""
+    """Return how many raw entries of two tables differ; 0 if they are bit-identical."""
     return int(np.count_nonzero(one.result.table != other.result.table))
 
 
 def is_optimal(trained: Trained) -> bool:
-    """Whether the greedy policy equals that of value iteration wherever it leads from the start."""
+    """Whether the greedy policy equals value iteration's in every state it visits from the start."""
     return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
 
 
 def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
-    """Return the map, one line of text per row, with the greedy action of each learnt cell.
+    """Return the map, one line of text per row, with the greedy action of each learned cell.
 
     Parameters
     ----------
     world : GridWorld
     q : ndarray of int32, shape (S, 4)
-        Raw values. A cell keeps its letter unless :func:`~qstep.learn.plots.learnt`.
+        Raw values. A cell keeps its letter unless it is :func:`~qstep.learn.plots.learnt`.
     """
     cells = list("".join(world.rows))
     known = learnt(q)

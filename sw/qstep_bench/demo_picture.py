@@ -1,4 +1,4 @@
-"""The pictures of the demonstration: CartPole and a map, learned in hardware, and how fast."""
+"""The demonstration's plots: CartPole and a map, learned in hardware, and the speed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["CHIP", "CORE", "LANE", "Bar", "bars", "draw", "draw_map", "draw_result"]
 
 _SIDE = 101
-"""Points on each side of a picture of planes."""
+"""Points per side of a plot of planes."""
 
 CORE = "one core of this CPU, measured"
 LANE = "one lane, post-route estimate"
@@ -43,7 +43,7 @@ _SOFTWARE = {
     "torch-batched": "PyTorch, 512 agents",
     "c": "C, one agent",
 }
-"""Forms of the benchmark that act and learn, as agents on the chip do."""
+"""Forms of the benchmark that act and learn, like agents on the chip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ _THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A way to learn, how many steps it makes in a second (of processor time), and its group."""
+    """A learner, its steps per second (of processor time on this machine), and its group."""
 
     name: str
     rate: float
@@ -72,9 +72,9 @@ class Bar:
 
 
 def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> list[Bar]:
-    """Return what learns the grid world, by group and then slowest first.
+    """Return the learners of the grid world, by group and then slowest first.
 
-    Of boards, those with as many agents or more; of equally fast ones, only the first.
+    Boards must have at least :data:`AGENTS` agents; of equally fast boards, only the first is kept.
     """
     core = [
         Bar(_SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
@@ -101,7 +101,7 @@ def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> 
 
 
 def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> list[Path]:
-    """Write the pictures for light and for dark pages into `folder`; return the paths."""
+    """Write the pictures for light and dark pages into `folder`; return the paths."""
     pictures = {
         folder / f"{name}-{theme}.png": partial(draw_it, theme)
         for name, draw_it in (
@@ -115,16 +115,16 @@ def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> lis
 
 
 def draw_result(pole: OnPole, shown: Sequence[Bar], theme: str = "light") -> Figure:
-    """Return the picture of the result, on a transparent ground.
+    """Plot the result, on a transparent background.
 
-    It has CartPole's learning curve, the median agent's actions, and the speeds.
+    The plot shows CartPole's learning curve, the median agent's actions, and the speeds.
 
     Parameters
     ----------
     pole : OnPole
     shown : sequence of Bar
     theme : str
-        ``light`` or ``dark``: the page that the picture is for.
+        ``light`` or ``dark``: the background of the page.
     """
     with _themed(theme) as (figure, colours):
         _pole_curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), pole, colours)
@@ -134,7 +134,7 @@ def draw_result(pole: OnPole, shown: Sequence[Bar], theme: str = "light") -> Fig
 
 
 def draw_map(found: OnChip, theme: str = "light") -> Figure:
-    """Return the picture of the map: two curves, and the policy of the median agent."""
+    """Plot the learning curves on the map, and the median agent's policy."""
     with _themed(theme) as (figure, colours):
         _curve(figure.add_axes((0.05, 0.185, 0.5, 0.725)), found, colours)
         _policy(figure.add_axes((0.61, 0.185, 0.3, 0.725)), found)
@@ -143,7 +143,7 @@ def draw_map(found: OnChip, theme: str = "light") -> Figure:
 
 @contextmanager
 def _themed(theme: str) -> Iterator[tuple[Figure, _Theme]]:
-    """Give an empty figure in the colours of a theme, in which it is drawn."""
+    """Yield an empty figure and a theme's colours, while they apply to all drawing."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -188,7 +188,7 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("steps of each agent")
     axes.set_ylabel("return of an episode")
-    # Until a greedy agent knows the way, it walks in circles for -100, which is off the picture.
+    # Until a greedy agent knows the way, it walks in circles for -100, which is off the plot.
     axes.set_ylim(np.nanmin(returns) - 1, optimum + 1.5)
     axes.legend(loc="lower right")
 
@@ -222,7 +222,7 @@ def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
 
 
 def _pole_actions(axes: Axes, pole: OnPole) -> None:
-    """Draw what the median agent does over angle and angular speed."""
+    """Plot the median agent's action against angle and angular velocity."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 

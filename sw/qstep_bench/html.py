@@ -19,7 +19,7 @@ from qstep_bench.table import render
 
 __all__ = ["page", "write_page"]
 
-_WIDTH = 100  # characters of a line
+_WIDTH = 100  # characters per line
 _FORMAT = """<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -12,8 +12,8 @@ transition per l clocks of its lane. Four limits apply at once, and the slowest 
 - the device for w = max(F, n l) / f,
 - the line to the host for A b,
 - and credit covers W = ``buffer_bytes`` // (P + OVERHEAD) frames. A frame holds its credit for
-F b + w + A b + d, from its first byte to the last byte of its answer; d is the adapter's delay of
-answers.
+  F b + w + A b + d, from its first byte to the last byte of its answer; d is the adapter's delay of
+  answers.
 
 So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W), the line carries n / T transitions/s
 and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` compares this with the driver on a

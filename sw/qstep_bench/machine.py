@@ -1,4 +1,4 @@
-"""The circumstances of a benchmark: processor, GPU, system, versions, date."""
+"""The environment of a benchmark: processor, GPU, system, versions, date."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def machine() -> dict[str, str | int]:
 
 
 def gpus() -> dict[str, str]:
-    """Return the GPUs that PyTorch can use, by its device names; empty if PyTorch is not loaded."""
+    """Return the GPUs that PyTorch can use, by device name; empty if PyTorch is not loaded."""
     torch = sys.modules.get("torch")
     found = {}
     if torch and torch.cuda.is_available():
@@ -47,7 +47,7 @@ def gpus() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of :data:`PACKAGES`, or ``not installed``, and of CUDA in use."""
+    """Return the versions of Python, :data:`PACKAGES` (or ``not installed``), and CUDA if in use."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -61,9 +61,9 @@ def versions() -> dict[str, str]:
 
 @cache
 def cpu_model() -> str:
-    """Return the name of the processor, as far as this machine knows it."""
+    """Return the processor's name, as far as it is known."""
     try:
         known = cpuinfo.get_cpu_info()  # takes a second
-    except Exception:  # it has no class of its own for a processor that it does not know
+    except Exception:  # it has no specific exception for an unknown processor
         known = {}
     return str(known.get("brand_raw") or platform.processor() or platform.machine())

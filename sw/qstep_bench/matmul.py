@@ -1,4 +1,4 @@
-"""The speed of this machine's devices: products of square matrices in float32."""
+"""The speed of this machine's devices at multiplying square matrices in float32."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Row:
     size : int
         Rows and columns of both factors.
     gflops : Spread
-        Thousand million additions and multiplications a second, 2 size^3 per product.
+        Billion additions and multiplications per second, 2 size^3 per product.
     rates : tuple of float
-        The same for each round.
+        GFLOP/s of each round.
     """
 
     device: str
@@ -53,7 +53,7 @@ class MatmulReport:
         Description of each device that is present.
     absent : tuple of Absent
     threads : int
-        Threads of PyTorch on the processor.
+        PyTorch's threads on the processor.
     """
 
     date: str
@@ -72,18 +72,18 @@ def compare(
     seconds: float = 0.1,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> MatmulReport:
-    """Multiply matrices on every device that is present, the devices in turns.
+    """Multiply matrices on every device that is present; the devices take turns.
 
     Parameters
     ----------
     sizes : sequence of int
         Rows and columns of the factors, each 1 or more.
     rounds : int
-        Turns of each device, 1 or more.
+        Turns per device, 1 or more.
     seconds : float
-        Approximate time of one turn, with at least one product.
+        Approximate time per turn, with at least one product.
     progress : callable
-        ``progress(what, done, total)``, called as work goes on.
+        ``progress(what, done, total)``, called as work progresses.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def compare(
 
 
 def _form(device: str, size: int) -> Form:
-    """Return products on a device; the check uses the first row of the last one."""
+    """Return matrix products on a device; the check uses the first row of the last product."""
 
     @cache
     def matrices() -> tuple[Tensor, Tensor, Tensor]:
@@ -141,7 +141,7 @@ def _form(device: str, size: int) -> Form:
 
 
 def _checked(row: Tensor, expected: Tensor, device: str) -> str:
-    # Sums of `size` products of float32: an error of 1e-3 of their spread is far above rounding.
+    # Sums of `size` float32 products: an error of 1e-3 of their spread is far above rounding.
     bound = 1e-3 * len(expected) ** 0.5
     error = float((row.double() - expected).abs().max())
     if not error <= bound:
@@ -154,7 +154,7 @@ def _described(device: str) -> str:
 
 
 def draw(report: MatmulReport) -> Figure:
-    """Return a picture of GFLOP/s over the size, one line per device, from lowest to highest."""
+    """Plot GFLOP/s against size, one line per device, with a band from lowest to highest."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for device, what in report.devices.items():

@@ -2,10 +2,10 @@
 
 A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **form** is one way to do
 it. Every module of :mod:`qstep_bench.systems` describes a system as a :class:`Benchmark`; `compare`
-times it. A form gets an amount of work and reports how much it did, because some can stop only at
+times it. A form gets an amount of work and reports how much it did, because some forms can stop only at
 the end of an episode.
 
-Making a benchmark is cheap: a form prepares itself in its first run, which is not timed, and may
+Creating a benchmark is cheap: a form prepares itself in its first run, which is not timed, and may
 keep data between calls. A form whose first run ends in a typed error is absent, and the error is
 the reason. Ratios are taken within a round.
 """
@@ -53,13 +53,13 @@ def short(value: float) -> str:
 
 
 def spread(values: Spread, write: Callable[[float], str] = number) -> Text:
-    """Return the median, and below it the lowest and the highest."""
+    """Return the median, with the lowest and the highest below it."""
     text = Text(f"{write(values.median)}\n")
     return text.append(f"{write(values.minimum)}..{write(values.maximum)}", style="dim")
 
 
 KERNEL = "kernel"
-"""The phase that also gets its own rate: the work without the parts before and after it."""
+"""The phase with a separate rate: the work without the phases before and after it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Form:
     Attributes
     ----------
     name, what : str
-        Its name, and a short description.
+        Name, and a short description.
     run : callable
         ``run(amount)`` does about this many units of work and returns the number done. Work on an
         accelerator has ended when it returns.
@@ -86,11 +86,11 @@ class Form:
         Called once after the timing: describes the verified result, or raises
         :class:`~qstep_bench.checks.WrongTableError`.
     base : str or None
-        An earlier form of the system, with which it is compared.
+        An earlier form of the system, for comparison.
     least, most : int
         Bounds of the requested amount, 1 or more; `most` is `least` times a power of two.
     phases : callable or None
-        Returns the seconds spent so far in each of its phases.
+        Returns the seconds spent so far in each phase.
     """
 
     name: str
@@ -110,13 +110,13 @@ class Benchmark:
     Attributes
     ----------
     system, task : str
-        Its name, and one sentence about the task.
+        Name, and one sentence about the task.
     unit : str
         The unit of work in the plural: ``steps``, ``calls``.
     forms : tuple of Form
-        In the order in which they take turns.
+        Forms in the order of their turns.
     absent : tuple of Absent
-        Forms that are known to be absent before any run.
+        Forms known to be absent before any run.
     """
 
     system: str
@@ -128,7 +128,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Turn:
-    """One timed call: units done, and seconds by wall clock, by all processors together, by phase."""
+    """One timed call: units done, and seconds of wall-clock time, of processor time, and per phase."""
 
     done: int
     seconds: float
@@ -157,11 +157,11 @@ class Timed:
     Attributes
     ----------
     rate : Spread
-        Units per second of wall clock.
+        Units per second of wall-clock time.
     processor_rate : Spread or None
-        Units per second of processor time: other work on the machine disturbs it less; it counts all
-        threads, but no accelerator. None if the processor's clock stood still in a turn: some
-        kernels count processor time in steps of 10 ms.
+        Units per second of processor time, which other work on the machine disturbs less. It includes
+        all threads, but no accelerator. None if the processor time did not advance in a turn, because
+        some operating-system kernels count it in steps of 10 ms.
     kernel_rate : Spread or None
         Units per second of the phase :data:`KERNEL`, None without one.
     ratio, processor_ratio : Spread or None
@@ -185,7 +185,7 @@ class Timed:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Share of each phase, 0..1, in the time of all phases of all turns; empty without phases."""
+        """Share of each phase, 0..1, of the time of all phases in all turns; empty without phases."""
         spent = {
             name: sum(turn.phases[name] for turn in self.turns) for name in self.turns[0].phases
         }
@@ -194,7 +194,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The timing of a system: the forms that are present, and those that are absent."""
+    """The timing of a system: its present and absent forms."""
 
     system: str
     task: str
@@ -204,7 +204,7 @@ class Comparison:
 
 
 def calibrate(form: Form, seconds: float) -> int:
-    """Return the amount that takes about `seconds`: `least`, doubled until then, at most `most`.
+    """Return an amount that takes about `seconds`: `least`, doubled as needed, at most `most`.
 
     The first run builds, compiles and warms up, and is not timed.
     """
@@ -224,9 +224,9 @@ def compare(
     ----------
     benchmark : Benchmark
     rounds : int
-        Turns of each form, 1 or more.
+        Turns per form, 1 or more.
     seconds : float
-        Approximate time of one turn, which determines its amount of work.
+        Approximate time per turn, which determines its amount of work.
     progress : callable
         ``progress(what, done, total)``, called after each calibration, turn and check. An absent form
         lowers the total.
@@ -308,5 +308,5 @@ def _processor(turn: Turn) -> float:
 
 
 def _ratio(rate: Callable[[Turn], float], own: Sequence[Turn], base: Sequence[Turn]) -> Spread:
-    """Return the speed of turns relative to those of the same rounds."""
+    """Return the speed of turns relative to the base's turns in the same rounds."""
     return Spread.of([rate(turn) / rate(other) for turn, other in zip(own, base, strict=True)])

@@ -1,14 +1,13 @@
-"""Where time is spent: any piece of work under one of four profilers, and their findings.
+"""Where time is spent: run any work under one of four profilers, and return the findings.
 
-| tool | it sees | its own weight |
+| tool | records | overhead |
 |---|---|---|
-| cprofile | every call of a Python function, and of a built-in one | heavy on many small calls |
-| line | every line of the one function of ours that takes most | heavier still, on that function |
-| torch | every operation of PyTorch, on the processor and on CUDA | light, but it keeps every one |
-| pyinstrument | the stack, a thousand times a second | next to none |
+| cprofile | every call of a Python or built-in function | high for many small calls |
+| line | every line of the QStep function that takes most time | higher still, in that function |
+| torch | every PyTorch operation, on the processor and on CUDA | low, but it stores every operation |
+| pyinstrument | the stack, a thousand times per second | next to none |
 
-All shares refer to time spent in the place itself, without its calls, except that a line includes its
-calls.
+All shares refer to the time spent in a place itself, without its calls; only a line includes its calls.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _PACKAGES = {"qstep", "qstep_bench"}
 
 
 def heaviest(profiler: cProfile.Profile) -> FunctionType:
-    """Return the function of QStep that takes most of the time, without QStep's functions that it calls.
+    """Return the QStep function that takes most time, excluding the QStep functions that it calls.
 
-    A function is found by its qualified name in its module. One without such a name, because it is made
-    inside another function or compiled by Numba, belongs to the line that calls it.
+    A function is found by its qualified name in its module. A function without such a name, because it
+    is nested in another function or compiled by Numba, counts as part of the line that calls it.
 
     Raises
     ------
@@ -68,7 +67,7 @@ def heaviest(profiler: cProfile.Profile) -> FunctionType:
     entries = {entry.code: entry for entry in profiler.getstats()}
 
     def inside(code: CodeType | str, through: frozenset[CodeType] = frozenset()) -> float:
-        """Return what a function's calls of ours took, also through those without a name."""
+        """Return the time of a function's calls to ours, including calls through unnamed functions."""
         spent = 0.0
         for call in entries[code].calls or ():
             if function(call.code):
@@ -90,7 +89,7 @@ def heaviest(profiler: cProfile.Profile) -> FunctionType:
 Work = Callable[[], object]
 
 _Place = tuple[str, int, str]
-"""File, line and name of a function, as cProfile has them."""
+"""File, line and name of a function, as in cProfile."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,11 @@ class Profile:
     of : str
         The total to which all shares refer.
     spots : tuple of Spot
-        The most expensive first.
+        Most expensive first.
     suffix : str
-        What a file of it ends with: ``.html``, or what other programs read.
+        Suffix of the profile's file: ``.html``, or a suffix for other programs.
     content : callable
-        Returns what that file holds.
+        Returns the content of that file.
     """
 
     tool: str
@@ -145,7 +144,7 @@ class Profile:
 
 
 def profile(tool: str, work: Work) -> Profile:
-    """Run some work under a profiler.
+    """Run work under a profiler.
 
     Parameters
     ----------
@@ -171,7 +170,7 @@ def _cprofile(work: Work) -> Profile:
         Spot(_named(place), own, own / total, calls)
         for place, (_, calls, own, _, _) in rows.items()
     ]
-    # What Stats.dump_stats writes.
+    # The same content as Stats.dump_stats writes.
     return Profile("cprofile", "the time", _sorted(found), ".prof", lambda: marshal.dumps(rows))
 
 
@@ -229,10 +228,10 @@ def _torch(work: Work) -> Profile:
 
 
 def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
-    """Return what PyTorch recorded in `total` seconds: an event on each device that it took time on.
+    """Return PyTorch's records of `total` seconds: one event per operation and device that took time.
 
     An operation on the processor also carries the time of the kernels that it started, which are
-    events of their own.
+    separate events.
     """
     events = list(events)
     if not any(event.key.startswith("aten::") for event in events):  # CUDA itself has events too
@@ -284,9 +283,9 @@ def _sorted(spots: list[Spot]) -> tuple[Spot, ...]:
 
 
 def _named(place: _Place) -> str:
-    """Return a function as one reads it: its name, and where it is."""
+    """Return a function's name and location in readable form."""
     file, line, name = place
-    if file in ("", "~", "<built-in>"):  # what is not Python, as the profilers mark it
+    if file in ("", "~", "<built-in>"):  # the profilers' marks for code that is not Python
         return name.removeprefix("<").removesuffix(">").removeprefix("built-in method ")
     return f"{name} ({'/'.join(Path(file).parts[-2:])}:{line})"
 

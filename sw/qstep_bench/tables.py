@@ -1,7 +1,7 @@
 """The forms that fill a table: programs, Numba, C, PyTorch, the compiled model, the simulated device.
 
-Each splits its work in three, with a clock between the parts: `prepare` (from arrays or environment to
-what the loop takes), the kernel (the updates), `read` (a table of real numbers on the host).
+Each splits its work into three timed phases: `prepare` (converts arrays or environment to the loop's
+input), the kernel (the updates) and `read` (returns a table of real numbers on the host).
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ from qstep_bench.yardstick import Yardstick
 __all__ = ["C_LOOP", "FEWEST", "SIMULATED", "TableForm", "benchmark", "simulated"]
 
 FEWEST = 1 << 14
-"""Least updates of one turn: enough for every form to learn the grid world."""
+"""Minimum updates per turn: enough for every form to learn the grid world."""
 
 C_LOOP = "c"
-"""Name of the loop in C."""
+"""Name of the C loop."""
 
 SIMULATED = "sim"
 """Name of the simulated device, whose rate is the speed of the simulation, not of hardware."""
 
 
 class TableForm:
-    """A form of a workload, which keeps its last table and the seconds of its parts.
+    """A form of a workload; it keeps its last table and the time spent in each phase.
 
     Parameters
     ----------
     prepare : callable
-        ``prepare(updates)`` returns what `kernel` takes.
+        ``prepare(updates)`` returns the input of `kernel`.
     kernel : callable
-        ``kernel(prepared)`` does the updates and returns what `read` takes.
+        ``kernel(prepared)`` performs the updates and returns the input of `read`.
     read : callable
         ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
     verify : Check
-        Says what the table was found to be, or raises, see :mod:`qstep_bench.checks`.
+        Returns a finding about the table, or raises; see :mod:`qstep_bench.checks`.
 
     Attributes
     ----------
     seconds : dict
-        Spent so far in ``prepare``, ``kernel`` and ``read``.
+        Time spent so far in ``prepare``, ``kernel`` and ``read``.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TableForm:
 
 @dataclass(frozen=True)
 class _Program:
-    """Software: how it learns in an environment, what its replay takes, and how its table is read."""
+    """A program: how it learns in an environment, encodes a stream for replay, and reads its table."""
 
     learn: Learn
     replay: Callable[..., None]
@@ -126,7 +126,7 @@ def benchmark(name: str, device: str) -> Benchmark:
     name : str
         A key of :data:`~qstep_bench.workloads.WORKLOADS`.
     device : str
-        Where PyTorch works: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+        PyTorch's device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
     """
     workload = WORKLOADS[name]()
     actions = workload.config.actions
@@ -153,7 +153,7 @@ def benchmark(name: str, device: str) -> Benchmark:
             "compiled, one thread",
             software(_numba, near(partial(model_table, workload), exact, "model")),
         ),
-        # Beside Numba, so that what disturbs one disturbs both.
+        # Next to Numba, so that a disturbance affects both.
         form(
             C_LOOP,
             "the same loop in C, one thread",
@@ -203,11 +203,11 @@ def _software(workload: Workload, program: Callable[[], _Program], verify: Check
 
 
 def _reference(workload: Workload) -> TableForm:
-    """Return the program with which the story begins; the grid world is all that it knows."""
+    """Return the public program that was the starting point; it knows only the grid world."""
     alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
     return TableForm(
         lambda updates: updates,
-        # No episode is shorter than a move: the moves decide.
+        # Every episode has at least one move, so the limit of moves applies first.
         lambda updates: reference.learn(
             updates, most_moves=updates, alpha=alpha, gamma=gamma, epsilon=EPSILON
         ),
@@ -288,7 +288,7 @@ def _model(workload: Workload, verify: Check) -> TableForm:
 
 
 def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
-    """Open what ``sim:`` names, with a way to read its clocks, which a board would not have."""
+    """Open the simulated device, with a function that reads its clocks, which a board would lack."""
     from qstep_sim.port import SimPort
 
     port = SimPort(config)
@@ -296,7 +296,7 @@ def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
 
 
 def simulated(workload: Workload) -> TableForm:
-    """Return the simulated device, opened when it is first needed; its check says what it counted."""
+    """Return the simulated device, opened on first use; its check reports its counters."""
     opened = cache(lambda: _simulation(workload.config))
     lane_before: Counters | None = None
     clocks = 0

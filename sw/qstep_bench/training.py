@@ -1,4 +1,4 @@
-"""Training of networks as forms of a system: steps a second in the middle of a run."""
+"""Training of networks as forms of a system: steps per second in the middle of a run."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from qstep_bench.measure import Form
 __all__ = ["Training"]
 
 _ENDLESS = 1 << 40
-"""Steps after which the schedules end: what is timed is always the same part of them."""
+"""Steps after which the schedules end, so that timing always covers the same part of them."""
 
 _STEADY: dict[str, Any] = {"total_timesteps": _ENDLESS, "epsilon": Epsilon(0.05)}
 
 
 class Training:
-    """A run that goes on from call to call, in the middle of its schedules: little is explored.
+    """A run that continues from call to call, in the middle of its schedules: it explores little.
 
     Parameters
     ----------
     name : str
-        Of :data:`qstep.envs.catalogue.NETWORKS`.
+        A key of :data:`qstep.envs.catalogue.NETWORKS`.
     algorithm : str
-        Of :data:`qstep.deep.algorithms.ALGORITHMS`.
+        A key of :data:`qstep.deep.algorithms.ALGORITHMS`.
     device : torch.device
     **settings
-        Of the algorithm, in place of its preset.
+        Settings of the algorithm that replace its preset.
 
     Attributes
     ----------
     config : NetworkConfig
     least : int
-        Steps of one step of the learner.
+        Environment steps per step of the learner.
     steps_per_update : float
     """
 
@@ -86,7 +86,7 @@ class Training:
         return Form(name, what, self._go_on, self._check, base, self.least, phases=phases)
 
     def _go_on(self, amount: int) -> int:
-        """Play about this many steps and learn from them; return how many were played."""
+        """Play about `amount` steps and learn from them; return the exact number."""
         learner = self._run.learner
         first = learner.steps
         with torch_device.one_thread():
@@ -96,7 +96,7 @@ class Training:
         return learner.steps - first
 
     def _check(self) -> str:
-        """See that all weights have moved, and that there were as many updates as the steps ask for."""
+        """Check that all weights have changed, and that the number of updates fits the steps."""
         learner = self._run.learner
         expected = (learner.steps - self._warm_up) / self.steps_per_update
         slack = 2 * max(1.0, self.least / self.steps_per_update)

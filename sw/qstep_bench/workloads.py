@@ -1,4 +1,4 @@
-"""The tasks that every form of a table learns in the benchmark."""
+"""The benchmark's tasks for the forms that fill a table."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from qstep_bench.systems import TABLES
 __all__ = ["EPSILON", "WORKLOADS", "Workload"]
 
 EPSILON = 0.1
-"""Share of random actions of a learner that acts in an environment."""
+"""Share of random actions of learners that act in an environment."""
 
 _STREAM_LIMIT = 1 << 22
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A task, its table, and the test that a table has learnt it.
+    """A task, its table, and the test that a table has learned the task.
 
     Attributes
     ----------
     name, task : str
-        What it is called, and one sentence of what is done.
+        Name, and one sentence about the task.
     config : Config
-        Geometry and format of the fixed-point forms; the others use float tables of that shape.
+        Geometry and format of the fixed-point forms; the others use float tables of the same shape.
     hyper : Hyperparameters
         alpha and gamma of all forms.
     world : DeterministicModel or None
-        The environment in which learners act; None where transitions come from outside.
+        The environment in which learners act; None if transitions come from outside.
     record : callable
         ``record(n)`` returns n transitions for the forms that replay.
     limit : int
-        Most updates of one turn, a power of two.
+        Maximum updates per turn, a power of two.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Workload:
     def solved(self, table: NDArray[np.float64]) -> bool:
         """Whether a table's greedy policy is optimal in every state that it visits from the start.
 
-        Only where there is an environment.
+        Only for a workload with an environment.
         """
         world = World.from_env(GridWorld(MAPS[self.name]))
         greedy = np.eye(self.config.actions, dtype=bool)[table.argmax(axis=1)]
@@ -80,10 +80,10 @@ def _random_transitions() -> Stream:
 
 
 class _Walk:
-    """Records a random walk, at each call from its first step on, into memory that it keeps.
+    """Records a random walk into reused memory, at each call from the first step.
 
-    The walk is always the same, so what earlier calls returned stays true. In new memory writing it
-    down would take longer than walking and learning together.
+    The walk is always the same, so the results of earlier calls stay valid. Writing to new memory would
+    take longer than walking and learning together.
     """
 
     def __init__(self, world: DeterministicModel) -> None:
@@ -126,4 +126,4 @@ def _stream() -> Workload:
 
 
 WORKLOADS: dict[str, Callable[[], Workload]] = dict(zip(TABLES, (_gridworld, _stream), strict=True))
-"""Workloads by name; each is made when it is called."""
+"""Functions that build the workloads, by name."""

@@ -1,8 +1,7 @@
 """Tabular Q-learning with a dictionary: most people's first program.
 
-Watkins' Q-learning with epsilon-greedy acting (Sutton and Barto, 2018, section 6.5). The reward
-belongs to the entered state, a terminal next state has the value 0, and among equally good actions
-the lowest wins.
+Watkins' Q-learning with epsilon-greedy exploration (Sutton and Barto, 2018, section 6.5). The reward
+belongs to the entered state, a terminal next state has the value 0, and ties go to the lowest action.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def zeros(states: int, actions: int) -> Table:
 
 
 def to_array(q: Table) -> NDArray[np.float64]:
-    """Return a whole table as an array of shape (S, A)."""
+    """Return a complete table as an array of shape (S, A)."""
     states, actions = (1 + max(part) for part in zip(*q, strict=True))
     return np.array([[q[s, a] for a in range(actions)] for s in range(states)])
 

@@ -1,6 +1,6 @@
-"""Many agents with own tables in JAX, vectorised in the usual way: one agent's loop under ``vmap``.
+"""Many agents with separate tables in JAX, vectorised as usual: one agent's loop under ``vmap``.
 
-An agent is a function of its key; ``lax.scan`` is its loop, ``vmap`` makes many agents of it, and
+An agent is a function of its key; ``lax.scan`` is its loop, ``vmap`` turns it into many agents, and
 ``jit`` compiles the whole run as one program. Random numbers are drawn before the loop: splitting keys
 inside it would take three quarters of the time.
 """
@@ -22,17 +22,17 @@ from qstep_bench.baselines.learning import AgentsLearning
 __all__ = ["learn"]
 
 Array: TypeAlias = Any
-"""A jax.Array, or its stand-in while a function is traced."""
+"""A jax.Array, or a tracer while a function is traced."""
 
 
 def learn(model: DeterministicModel, steps: int, how: AgentsLearning) -> NDArray[np.float32]:
-    """Let every agent make `steps` steps, and return all tables; the first call compiles.
+    """Run every agent for `steps` steps, and return all tables; the first call compiles.
 
     Parameters
     ----------
     model : DeterministicModel
     steps : int
-        Per agent, 1 or more.
+        Steps per agent, 1 or more.
     how : AgentsLearning
 
     Returns
@@ -53,7 +53,7 @@ def _program(steps: int, how: AgentsLearning, start: int) -> Any:
 def _run(
     world: tuple[Array, Array, Array], key: Array, *, steps: int, how: AgentsLearning, start: int
 ) -> Array:
-    """Return the table of one agent after its steps."""
+    """Return one agent's table after its steps."""
     next_states, rewards, terminations = world
     states, actions = next_states.shape
     chance, draw = random.split(key)

@@ -1,8 +1,8 @@
-"""The arguments of every `learn` of the baselines.
+"""Arguments of the baselines' `learn` functions.
 
 Each is called as ``learn(model, updates, how)``: a `DeterministicModel`, the number of updates, and a
-:class:`Learning`. The textbook forms (`Learn`) return a table of their own kind; those in PyTorch
-(`LearnTogether`) take an :class:`AgentsLearning`, a device and a :class:`Watch` as well.
+:class:`Learning`. The textbook forms (`Learn`) return a table of their own type. The PyTorch forms
+(`LearnTogether`) take an :class:`AgentsLearning`, and also a device and a :class:`Watch`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """How one walker learns.
+    """Learning parameters of one walker.
 
     Parameters
     ----------
     alpha, gamma, epsilon : float
         Learning rate, discount and share of random actions, each 0..1.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     """
 
     alpha: float = 0.5
@@ -50,7 +50,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsLearning(Learning):
-    """How many agents learn that share a table.
+    """Learning parameters of many agents.
 
     Parameters
     ----------
@@ -74,18 +74,18 @@ PROGRESS_EVERY = 1 << 20
 
 
 class AgentsProgress(NamedTuple):
-    """The state of learning at one moment, and what happened since the previous report.
+    """The current state of learning, and the events since the previous report.
 
     Attributes
     ----------
     updates : int
-        Since learning began.
+        Updates since learning began.
     episodes : int
-        Episodes that ended since the previous report, including those that were cut off.
+        Episodes that ended since the previous report, including truncated ones.
     wins : int
-        The part of them that ended in the goal.
+        Episodes among them that reached the goal.
     start_value : float
-        Present value of the best action in the start state.
+        Current value of the best action in the start state.
     """
 
     updates: int
@@ -95,7 +95,7 @@ class AgentsProgress(NamedTuple):
 
     @property
     def win_rate(self) -> float:
-        """Share of the episodes that ended in the goal, while exploring; 0 if none ended."""
+        """Fraction of episodes that reached the goal while exploring; 0 without any."""
         return self.wins / self.episodes if self.episodes else 0.0
 
 
@@ -111,7 +111,7 @@ class Watch:
     report : callable, optional
         Called with the progress after about `every` updates, and at the end.
     every : int
-        1 or more; each report waits for the device.
+        Updates between reports, 1 or more; each report waits for the device.
     """
 
     report: OnProgress | None = None
@@ -122,17 +122,17 @@ UNWATCHED = Watch()
 
 
 class Learn(Protocol):
-    """A textbook form, which walks epsilon-greedily and learns from each step."""
+    """A textbook form: walks epsilon-greedily and learns from each step."""
 
     def __call__(self, model: DeterministicModel, updates: int, how: Learning = ..., /) -> Any:
         """Take `updates` steps, each with one update, and return the table.
 
-        A finished episode is followed by the next.
+        When an episode ends, the next one starts.
         """
 
 
 class LearnTogether(Protocol):
-    """A form in PyTorch, in which many agents walk epsilon-greedily and share a table."""
+    """A PyTorch form: many epsilon-greedy agents share a table."""
 
     def __call__(
         self,
@@ -151,5 +151,5 @@ class LearnTogether(Protocol):
         Raises
         ------
         TorchDeviceError
-            There is no such device here; the graph has only ``cuda``.
+            This machine has no such device; the graph supports only ``cuda``.
         """

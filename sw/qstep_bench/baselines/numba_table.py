@@ -1,15 +1,15 @@
-"""Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival of hardware.
+"""Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival for hardware.
 
-The same algorithm as :mod:`qstep_bench.baselines.dictionary`, including environment and
-exploration, in one compiled loop over flat arrays. One loop is compiled per number of actions, so that
-the maximum over a row unrolls. The random number is splitmix64 of a counter, so no step waits for the
-previous random number.
+It runs the algorithm of :mod:`qstep_bench.baselines.dictionary`, including environment and exploration,
+in one compiled loop over flat arrays. One loop is compiled per number of actions, so that the maximum
+over a row unrolls. The random number is splitmix64 of a counter, so no step waits for the previous
+random number.
 
-Indices are unsigned: for signed ones, Numba compares each with 0 to count negative indices from the end,
-and this is on the critical path from one state to the next. So all states and actions given to a
-loop must be in range; nothing checks them. Carrying the next row's greedy action from the target to
-the next choice, and select instructions in place of branches, were tried and were not faster.
-:mod:`qstep_bench.yardstick` compares it with the same loop in C.
+Indices are unsigned: Numba compares signed indices with 0, to count negative ones from the end, and this
+comparison would be on the critical path from one state to the next. So all states and actions given to a
+loop must be in range; nothing checks them. Two variants were not faster: reusing the target's greedy
+action for the next choice, and select instructions in place of branches. :mod:`qstep_bench.yardstick`
+compares it with the same loop in C.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ def replay(
 ) -> None:
     """Apply recorded transitions to `q`, contiguous float64 of shape (S, A), in order.
 
-    Same operations in the same order as the dictionary's and NumPy's replay: the tables are equal.
+    The operations and their order are the same as in the dictionary's and NumPy's replay, so the tables
+    are equal.
     """
     _replay(q.reshape(-1), (0,) * q.shape[1], tuple(stream), alpha, gamma)

@@ -1,6 +1,6 @@
-"""Tabular Q-learning with a NumPy array: the same program with a matrix as the table.
+"""Tabular Q-learning with a NumPy array: the same program with a matrix as its table.
 
-The loop stays in Python, so each step pays for several NumPy calls on four numbers. To many people's
+The loop stays in Python, so each step costs several NumPy calls on four numbers. To many people's
 surprise, this form is slower than the dictionary.
 """
 

@@ -1,10 +1,10 @@
 """PQN on CartPole as its authors write it: environments, learning and evaluation in one JAX program.
 
 A run is a function of its seed. XLA compiles it as a whole, including loops, so environment and network
-never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where
-the authors' program does: a truncated episode counts as terminated, the values of next observations are
-those used to choose actions, layers are initialised like Flax's, the learning rate falls with every
-update, and each exploring environment has its own draws.
+never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where the
+authors' program does. A truncated episode counts as terminated, and the values of next observations are
+the ones used to choose actions. Layers are initialised as in Flax, the learning rate falls with every
+update, and each exploring environment has separate draws.
 
 References
 ----------
@@ -35,7 +35,7 @@ _CART = CartPoleEnv()
 _START = 0.05
 
 Array: TypeAlias = Any
-"""A jax.Array, or its stand-in while a function is traced."""
+"""A jax.Array, or a tracer while a function is traced."""
 
 Network: TypeAlias = list[dict[str, Array]]
 """Layers in order: ``weight`` (in, out) and ``bias``; hidden layers also ``gain`` and ``shift``."""
@@ -47,9 +47,9 @@ class Poles(NamedTuple):
     Attributes
     ----------
     place : Array of float32, shape (N, 4)
-        Place, speed, angle and angular speed; this is also the observation.
+        Position, velocity, angle and angular velocity; this is also the observation.
     steps : Array of int32, shape (N,)
-        Since the episode began.
+        Steps since the episode began.
     """
 
     place: Array
@@ -66,7 +66,7 @@ class Rollout(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state carried from one rollout to the next."""
+    """The state carried between rollouts."""
 
     network: Network
     optimiser: Any
@@ -81,7 +81,7 @@ def _restart(key: Array, num_envs: int) -> Poles:
 
 
 def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
-    """Push every cart, and restart where an episode ends; also return where one ended."""
+    """Push every cart, and restart ended episodes; also return which episodes ended."""
     _, x_dot, theta, theta_dot = poles.place.T
     force = jnp.where(action == 1, _CART.force_mag, -_CART.force_mag)
     cosine, sine = jnp.cos(theta), jnp.sin(theta)
@@ -102,18 +102,18 @@ def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
 def compiled_run(
     config: PqnConfig, num_envs: int, games: int, evaluate_every: int
 ) -> Callable[[int], NDArray[np.float64]]:
-    """Compile a whole run for the CPU: a function from a seed to the scores of the last evaluation.
+    """Compile a complete run for the CPU: a function from a seed to the last evaluation's scores.
 
     Parameters
     ----------
     config : PqnConfig
-        Its seed is ignored. The steps are rounded up to whole rollouts.
+        Its seed is ignored. Steps are rounded up to whole rollouts.
     num_envs : int
         N, 1 or more.
     games : int
-        Greedy episodes of an evaluation, each on its own environment.
+        Greedy episodes per evaluation, each in a separate environment.
     evaluate_every : int
-        Rollouts between two evaluations; there is another after the last rollout.
+        Rollouts between evaluations; the last rollout is also followed by one.
     """
     sizes = (INPUTS, *config.hidden, ACTIONS)
     size = config.num_steps * num_envs
@@ -181,7 +181,7 @@ def compiled_run(
 
 
 def _new(sizes: tuple[int, ...], key: Array) -> Network:
-    """Return a network initialised like Flax's: truncated normal weights, biases 0."""
+    """Return a network initialised as in Flax: truncated normal weights, biases 0."""
     layers = []
     for inputs, outputs in pairwise(sizes):
         key, own = random.split(key)
@@ -197,7 +197,7 @@ def _values(network: Network, seen: Array) -> Array:
     *hidden, last = network
     for layer in hidden:
         sums = seen @ layer["weight"] + layer["bias"]
-        normalised = jax.nn.standardize(sums, epsilon=1e-6)  # Flax's
+        normalised = jax.nn.standardize(sums, epsilon=1e-6)  # as in Flax
         seen = jax.nn.relu(normalised * layer["gain"] + layer["shift"])
     return seen @ last["weight"] + last["bias"]
 

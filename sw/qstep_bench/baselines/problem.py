@@ -13,7 +13,7 @@ __all__ = ["Stream", "winning"]
 
 
 class Stream(NamedTuple):
-    """Transitions in the order of their application: five arrays of shape (n,)."""
+    """Transitions in the order in which they are applied: five arrays of shape (n,)."""
 
     state: NDArray[np.int32]
     action: NDArray[np.int32]
@@ -23,7 +23,7 @@ class Stream(NamedTuple):
 
     @classmethod
     def empty(cls, count: int) -> Self:
-        """Return room for `count` transitions, with arbitrary content."""
+        """Return an uninitialised stream of `count` transitions."""
         return cls(
             np.empty(count, np.int32),
             np.empty(count, np.int32),
@@ -45,9 +45,9 @@ class Stream(NamedTuple):
 
 
 def winning(model: DeterministicModel) -> NDArray[np.bool_]:
-    """Return which steps win, shape (S, A): they end an episode with the highest reward of all ends.
+    """Return which steps win, shape (S, A): they end an episode with the highest final reward.
 
-    A state that leads to itself and ends there (goal, hole, wall) is never left, so it does not count.
+    Terminal states that lead to themselves (goal, hole, wall) are never left, so they do not count.
     """
     states = np.arange(len(model.next_state))[:, None]
     ending = model.terminated & (model.next_state != states)

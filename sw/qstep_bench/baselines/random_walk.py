@@ -1,4 +1,4 @@
-"""Recorded walks through an environment, for learners that replay."""
+"""Recorded random walks through an environment, for replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fill(stream: Stream, model: DeterministicModel, *, seed: int = 0) -> None:
     Parameters
     ----------
     stream : Stream
-        Overwritten from its first transition to its last.
+        Overwritten completely.
     model : DeterministicModel
     seed : int
         0..2^64-1.
@@ -41,7 +41,7 @@ def fill(stream: Stream, model: DeterministicModel, *, seed: int = 0) -> None:
 
 
 def walk(model: DeterministicModel, count: int, *, seed: int = 0) -> Stream:
-    """Record `count` transitions of such a walker."""
+    """Record `count` transitions of a uniformly random walker."""
     stream = Stream.empty(count)
     fill(stream, model, seed=seed)
     return stream

@@ -1,19 +1,19 @@
 """The starting point: Q-learning on the grid world with a dictionary, as people run it today.
 
-It reproduces every habit of the public program ronanmmurphy/Q-Learning-Algorithm, so the same seed makes
+It reproduces every habit of the public program ronanmmurphy/Q-Learning-Algorithm, so the same seed gives
 the same moves and the same table. These habits differ from the textbook form in
 :mod:`qstep_bench.baselines.dictionary`:
 
-- The reward belongs to the state that is *left*. So every move pays -1; a hole or the goal pays one
+- The reward belongs to the state that is *left*, so every move pays -1. A hole or the goal pays one
   iteration later, and that iteration is not a move: it sets all four values of the state to its reward
   and ends the episode.
 - A terminal next state is therefore not masked: its value is its reward.
-- Among equally good actions the highest wins.
-- Every value is stored with three decimals, so learning stops short of the exact values.
-- Two generators have the same seed: the first decides whether to explore, the second where to go.
+- Ties go to the highest action.
+- Every value is rounded to three decimals, so learning stops short of the exact values.
+- Two generators have the same seed: the first decides whether to explore, the second in which direction.
 
-The program also copies the table in every iteration. That only costs time and changes no result, so it
-is left out. Nothing is slowed down.
+The program also copies the table in every iteration. This only costs time and changes no result, so it
+is omitted. Nothing is slowed down.
 
 ``python -m qstep_bench.baselines.reference`` prints figures for comparing two implementations.
 """
@@ -54,9 +54,9 @@ class Learnt(NamedTuple):
     q : dict
         Value of each (row, column, action).
     moves : int
-        Moves made, each with one update, without the iterations that end episodes.
+        Moves made, each with one update, excluding the iterations that end episodes.
     episodes, wins : int
-        Episodes that ended, and how many of them ended in the goal.
+        Finished episodes, and how many of them reached the goal.
     """
 
     q: Table

@@ -1,16 +1,16 @@
-"""Tabular Q-learning with PyTorch, fast: many agents at once share one table, on any device.
+"""Fast tabular Q-learning with PyTorch: many agents share one table, on any device.
 
 Every agent takes one step, then all learn together: the table is read once, as it was before the step,
 and written once. When several agents try the same (state, action) in one step, **the entry moves by
 alpha times the mean of their TD errors**: their order does not matter, and the table cannot overshoot
-however many agents meet. This differs from applying one update after the other, and needs more updates
-for the same result.
+however many agents meet. This differs from sequential updates, and needs more updates for the same
+result.
 
 It is faster than :mod:`qstep_bench.baselines.torch_plain` for these reasons:
 
 - Nothing leaves the device inside the loop: no ``.item()``, no branch on data. Wins and episodes are
   counted on the device, and read only for a report.
-- Agents that have finished restart at once, inside the batch, so none of them idles.
+- Finished agents restart at once, inside the batch, so no agent idles.
 - Flat indices and ``index_select`` into reused buffers replace masks and pairs of indices.
 - The model is deterministic and all agents read the same table, so all agents that try an entry have the
   same TD error: it is computed once per entry, not once per agent.
@@ -39,25 +39,18 @@ from qstep_bench.baselines.problem import winning
 __all__ = ["DRAWN_STEPS", "Agents", "learn", "to_array"]
 
 DRAWN_STEPS = 64
-"""Number of steps whose random numbers are drawn in one call."""
+"""Number of steps for which one call draws the random numbers."""
 
 
 class Agents:
-    """Agents that walk through a model and share a table, all of it on one device.
+    """Agents that walk through a model and share a table, all on one device.
 
     Steps write to reused buffers; random numbers are drawn once every :data:`DRAWN_STEPS` steps.
 
     Parameters
     ----------
     model : DeterministicModel
-    agents : int
-        Agents that step together, 1 or more.
-    alpha, gamma, epsilon : float
-        Learning rate, discount and share of random actions, each 0..1.
-    episode_cap : int
-        Steps after which an episode is cut off (truncated, so its last step still bootstraps).
-    seed : int
-        Seed of the random numbers, which are drawn on the device.
+    how : AgentsLearning
     device : torch.device
 
     Attributes
@@ -91,7 +84,7 @@ class Agents:
         self._explore = torch.empty(drawn, dtype=torch.bool, device=device)
         self._random = torch.empty(drawn, dtype=torch.int64, device=device)
         self._choices = list(zip(self._explore, self._random, strict=True))
-        self._used = DRAWN_STEPS  # how many of the drawn steps are used up
+        self._used = DRAWN_STEPS  # number of drawn steps already used
         # State and age of the episode are in one tensor, so a new episode is one write.
         self._fresh = torch.tensor([[model.start], [0]], device=device)
         self._walkers = self._fresh.repeat(1, how.agents)
@@ -107,7 +100,7 @@ class Agents:
 
     @torch.inference_mode()
     def walk(self, steps: int) -> None:
-        """Let every agent take `steps` steps, and learn from each."""
+        """Run every agent for `steps` steps, and learn from each."""
         for _ in range(steps):
             if self._used == DRAWN_STEPS:
                 self._draw()
@@ -142,12 +135,12 @@ class Agents:
         self._visits.index_add_(0, entry, self._ones)
 
     def progress(self, updates: int) -> AgentsProgress:
-        """Return what happened since the last call; this waits for the device.
+        """Return the progress since the last call; this waits for the device.
 
         Parameters
         ----------
         updates : int
-            Number so far, copied into the report.
+            Number of updates so far, copied into the report.
         """
         episodes, wins = int(self._ended.sum()), int(self._visits[self._winning].sum())
         self._ended.zero_()
@@ -167,7 +160,7 @@ def learn(
     device: str = "cpu",
     watch: Watch = UNWATCHED,
 ) -> Tensor:
-    """Let many agents walk; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
+    """Step many agents through the model; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
     walkers = Agents(model, how, torch_device.choose(device))
     steps = -(-updates // how.agents)
     between = -(-watch.every // how.agents) if watch.report else max(1, steps)

@@ -1,7 +1,7 @@
-"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without Python calls, for NVIDIA.
+"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without Python calls, for NVIDIA GPUs.
 
 A step of :mod:`qstep_bench.baselines.torch_batched` is 17 small kernels. A GPU finishes each one before
-Python has launched the next, so the time goes into launching. Here the kernels of 64 steps, including
+Python has launched the next, so launching dominates the time. Here the kernels of 64 steps, including
 random numbers, are recorded once and then launched as a whole. The algorithm is the same, and the same
 seed draws the same numbers.
 """
@@ -27,7 +27,7 @@ def learn(
     device: str = "cuda",
     watch: Watch = UNWATCHED,
 ) -> Tensor:
-    """Let many agents walk; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
+    """Step many agents through the model; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
     on = torch_device.choose(device)
     if on.type != "cuda":
         here = ", ".join(torch_device.present())

@@ -1,4 +1,4 @@
-"""Many agents with own tables in PyTorch: every operation covers all of them at once."""
+"""Many agents with separate tables in PyTorch: every operation covers all agents at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["learn"]
 def learn(
     model: DeterministicModel, steps: int, how: AgentsLearning, device: str
 ) -> NDArray[np.float32]:
-    """Let every agent make `steps` steps, and return all tables.
+    """Run every agent for `steps` steps, and return all tables.
 
     Parameters
     ----------
     model : DeterministicModel
     steps : int
-        Per agent, 1 or more.
+        Steps per agent, 1 or more.
     how : AgentsLearning
     device : str
-        A device of PyTorch.
+        A PyTorch device.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Many agents share one table in PyTorch, in the usual code. Start reading here.
+"""Many agents share one table in PyTorch, in typical code. Start reading here.
 
 All agents begin an episode together and step until the last has finished or the cap is reached.
 This is textbook Q-learning with tensors in place of numbers, and it learns. Every habit below is common,
@@ -6,13 +6,12 @@ and none is there to make it slow.
 
 - A mask marks the agents that are still walking, and writes that concern only them are masked.
 - The table and the model are indexed by pairs of index tensors.
-- Every step reads values from the device and waits for each: how many explore, how many learnt, how many
-  won, is anyone left (``.item()``, ``bool()``).
-- Agents that have finished idle until the last one has: about half of all steps are computed for
-  nobody.
+- Every step reads values from the device and waits for each: how many agents explore, learn and win, and
+  whether any are left (``.item()``, ``bool()``).
+- Finished agents idle until the last one has finished: about half of all computed steps are wasted.
 - ``max(dim=1)`` wakes all threads even for a small table.
-- When agents meet in one entry, ``q[state, action] += ...`` keeps the step of one of them and loses the
-  others. Which one is not defined; any of them is right by itself.
+- When several agents update one entry, ``q[state, action] += ...`` keeps one update and loses the
+  others. Which one it keeps is undefined; each is correct by itself.
 
 :mod:`qstep_bench.baselines.torch_batched` is the fast form. Values are float32.
 """
@@ -43,7 +42,7 @@ def learn(
     device: str = "cpu",
     watch: Watch = UNWATCHED,
 ) -> Tensor:
-    """Let many agents walk; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
+    """Step many agents through the model; see :class:`~qstep_bench.baselines.learning.LearnTogether`."""
     alpha, gamma, epsilon = how.alpha, how.gamma, how.epsilon
     agents, report = how.agents, watch.report
     on = torch_device.choose(device)

@@ -1,8 +1,8 @@
-"""Recorded transitions with PyTorch: batch after batch into one table, on any device.
+"""Replay of recorded transitions with PyTorch, batch by batch into one table, on any device.
 
-The rule is that of :mod:`qstep_bench.baselines.torch_batched`: the table is read once per batch, as it
-was before the batch, and an entry that occurs several times moves by alpha times the mean of its TD
-errors. A batch of 1 is exact Q-learning. Values are float32.
+The update rule is the same as in :mod:`qstep_bench.baselines.torch_batched`: the table is read once per
+batch, as it was before the batch, and an entry that occurs several times moves by alpha times the mean
+of its TD errors. A batch of 1 is exact Q-learning. Values are float32.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The commands of the laboratory, which ``qstep`` loads by name."""
+"""The laboratory's commands, which ``qstep`` loads by name."""

@@ -35,13 +35,13 @@ def _number(name: str, kind: Any, default: float, text: str) -> Callable[[_Comma
     type=click.Choice(list(_MODULES)),
     default="fast",
     show_default=True,
-    help="The usual code, fast code, or fast code as a CUDA graph.",
+    help="Plain code, fast code, or fast code as a CUDA graph.",
 )
 @torch_device_option("auto")
-@_number("--agents", click.IntRange(1, 1 << 24), 512, "Agents at once.")
-@_number("--updates", click.IntRange(min=1), 2_000_000, "Steps of all agents together.")
+@_number("--agents", click.IntRange(1, 1 << 24), 512, "Number of agents.")
+@_number("--updates", click.IntRange(min=1), 2_000_000, "Total steps of all agents.")
 @_number(
-    "--episode-cap", click.IntRange(1, 1 << 30), 50, "Steps after which an episode is cut off."
+    "--episode-cap", click.IntRange(1, 1 << 30), 50, "Steps after which an episode is truncated."
 )
 @_number("--alpha", FiniteRange(0, 1), 0.5, "Learning rate, 0..1.")
 @_number("--gamma", FiniteRange(0, 1, max_open=True), 0.9, "Discount, 0 to below 1.")
@@ -58,10 +58,10 @@ def command(
     plot_file: Path | None,
     **hyper: Any,
 ) -> None:
-    """Let many agents learn one table of a grid world together, in PyTorch.
+    """Train many agents that share one table of a grid world, in PyTorch.
 
-    WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). The command reports ten
-    times how many exploring episodes reached the goal, and the value of the start. At the end
+    WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). Ten times per run, the
+    command reports how many exploring episodes reached the goal, and the value of the start. At the end
     it compares the greedy policy with value iteration's.
 
     \b

@@ -1,4 +1,4 @@
-"""``qstep bench``: every backend that this machine can run, in one table."""
+"""``qstep bench``: time every backend that this machine can run, in one table."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ __all__ = ["command"]
     type=click.Choice(NAMES),
     default=TABLES,
     show_default=True,
-    help="What to time; may be repeated.",
+    help="System to time; may be repeated.",
 )
 @torch_device_option("cpu")
 @json_option("all repeats")
 @plot_option("Write a picture")
 @click.option(
-    "--html", "html_file", type=click.Path(path_type=Path), help="Write one page with everything."
+    "--html", "html_file", type=click.Path(path_type=Path), help="Write everything to one page."
 )
 @click.option(
     "--report",
     "reports",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A board's report from qstep build; may be repeated.  [default: those of QStep's own boards]",
+    help="A board's report from qstep build; may be repeated.  [default: the reports of QStep's boards]",
 )
 def command(
     quick: bool,
@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Time every backend that this machine can run, and check the results.
 
-    The backends of a system, usual and fast code, run in turns. For systems that fill a table, a second
-    table lists boards and serial lines too, and the line rate at which a board would be as fast as each
-    backend. No hardware is measured: clocks are estimates of place and route; line rates are computed.
+    The backends of a system, plain and fast code, run in turns. For systems that fill a table, a second
+    table also lists boards, serial lines, and the line rate at which a board would match each backend.
+    No hardware is measured: clocks are place-and-route estimates; line rates are computed.
     """
     from qstep_bench.boards import load_reports
     from qstep_bench.html import write_page

@@ -29,18 +29,18 @@ __all__ = ["command"]
     type=click.Path(path_type=Path, file_okay=False),
     default="build/demo",
     show_default=True,
-    help="Folder for the picture.",
+    help="Folder for the pictures.",
 )
 @click.pass_context
 def command(ctx: click.Context, out: Path) -> None:
     """Learn a small map on the simulated accelerator and check it bit for bit.
 
-    The same training then runs on the model that defines the result, and the speed is compared with
-    other ways to learn on a processor. Then agents act on the simulated chip themselves, on the map and
-    in CartPole, whose states no table holds. The exit status is 0 if all tables equal the model's,
-    otherwise 1.
+    The same training then runs on the model that defines the result, and its speed is compared with
+    other learners on a processor. Then agents act on the simulated chip itself, on the map and in
+    CartPole, whose states fit no table. The exit status is 0 if all tables equal the model's, otherwise
+    1.
     """
-    # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
+    # Gymnasium, Numba and Matplotlib take a second to load, so import them only when needed.
     from qstep_bench import demo, demo_agents
 
     console = plain_console()

@@ -1,4 +1,4 @@
-"""``qstep matmul``: compare the processor with the GPUs of this machine."""
+"""``qstep matmul``: compare the processor with this machine's GPUs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _sizes(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
 def command(
     sizes: tuple[int, ...], rounds: int, json_output: JsonOutput, plot_file: Path | None
 ) -> None:
-    """Multiply square matrices on every device that PyTorch has here, and compare.
+    """Multiply square matrices on every device that PyTorch finds, and compare the speeds.
 
     Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
     multiplications per second, in float32.

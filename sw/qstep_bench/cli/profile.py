@@ -25,7 +25,7 @@ __all__ = ["command"]
     type=click.Choice(tuple(TOOLS)),
     default="cprofile",
     show_default=True,
-    help="Calls, lines, PyTorch's operations, or samples of the stack.",
+    help="Profile calls, lines, PyTorch operations, or stack samples.",
 )
 @torch_device_option("cpu")
 @click.option(
@@ -33,7 +33,7 @@ __all__ = ["command"]
     type=FiniteRange(0, 3600, min_open=True),
     default=1.0,
     show_default=True,
-    help="How long the work should take without a profiler.",
+    help="Run time of the work without a profiler.",
 )
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, help="Places to list."
@@ -55,9 +55,9 @@ def command(
     out: Path,
     json_output: JsonOutput,
 ) -> None:
-    """Run a BACKEND under a profiler and say where it spends its time.
+    """Run a BACKEND under a profiler and report where it spends its time.
 
-    BACKEND belongs to any system of qstep bench; without one, the command lists them. pyinstrument
+    BACKEND is a backend of any system of qstep bench; without one, the command lists them. pyinstrument
     writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file for
     pstats and snakeviz, and line the whole function as text.
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "PROFILED", "TABLES", "find", "load"]
 
 TABLES = ("gridworld", "stream")
-"""The default of ``qstep bench``: systems whose backends fill a table; only one needs PyTorch."""
+"""Default of ``qstep bench``: systems whose backends fill a table; only one backend needs PyTorch."""
 
 NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn-run")
-"""All systems, in listing order. The names are kept here as importing the modules takes seconds."""
+"""All systems, in listing order. Listed here because importing the modules takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
-"""Systems whose backends have unique names: those of stream have the names of the grid world's."""
+"""Systems whose backends have unique names; stream's backends share the grid world's names."""
 
 
 def load(name: str, device: str = "cpu") -> Benchmark:
-    """Return the system of that name, with its networks or tables on a device.
+    """Return the system called `name`, with its networks or tables on a device.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def load(name: str, device: str = "cpu") -> Benchmark:
     Raises
     ------
     ToolMissingError
-        It needs a package that is not installed; the message says how to get it.
+        The system needs a package that is not installed; the message says how to get it.
     TorchDeviceError
-        There is no such device here.
+        This machine has no such device.
     """
-    if device != "cpu":  # cpu is always there, and loading PyTorch takes seconds
+    if device != "cpu":  # cpu always exists, and loading PyTorch takes seconds
         extras.load("qstep.deep.torch_device", "torch").choose(device)
     if name in TABLES:
         from qstep_bench import tables
@@ -54,14 +54,14 @@ def load(name: str, device: str = "cpu") -> Benchmark:
 
 
 def find(form: str, device: str = "cpu") -> Form:
-    """Return a backend of any of :data:`PROFILED` by its name.
+    """Return a backend of the :data:`PROFILED` systems by name.
 
     Raises
     ------
     ToolMissingError
-        The backend, or a system that was searched for it, is absent here; the message says why.
+        The backend, or a system searched for it, is unavailable here; the message says why.
     TorchDeviceError
-        There is no such device here, or the backend does not use PyTorch and `device` is not ``cpu``.
+        This machine has no such device, or the backend does not use PyTorch and `device` is not ``cpu``.
     QStepError
         The name is unknown; the message lists all backends.
     """

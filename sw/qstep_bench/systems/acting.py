@@ -1,4 +1,4 @@
-"""Agents that act and learn next to the table: the compiled model, and the same loops in C."""
+"""Agents that act and learn, world included: the compiled model, and the same loops in C."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TASKS: tuple[tuple[str, str | IntegerWorld, int, str], ...] = (
 )
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
-"""Turns checked against the plain model, which makes only 50 thousand steps/s."""
+"""Turns checked against the plain model, which runs at only 50 thousand steps/s."""
 
 _Model = FastActingModel | FastTiledModel
 _Worked = _Model | ActingYardstick | VectorYardstick | TiledYardstick
@@ -48,12 +48,12 @@ _IN_C: dict[str, Callable[[Any], _Worked]] = {
 
 
 class ActingTask:
-    """Agents with own tables in a world; every turn of a form learns from the beginning.
+    """Agents with separate tables in a world; every turn of a form starts from scratch.
 
     Parameters
     ----------
     world : str or IntegerWorld
-        Name of a built-in world, id of a Gymnasium environment, or a world seen through tiles.
+        Name of a built-in world, id of a Gymnasium environment, or a tile-coded world.
     agents : int
     """
 
@@ -69,10 +69,10 @@ class ActingTask:
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
-        """Make about `amount` steps over all agents, and return how many.
+        """Run about `amount` steps over all agents; return the exact number.
 
-        `form` is ``model``, or in C ``c`` for one agent after the other, ``vector`` for several at
-        once, and ``tiled`` where the world is seen through tiles.
+        `form` is ``model``, or a loop in C: ``c`` for one agent at a time, ``vector`` for several at
+        once, ``tiled`` for a tile-coded world.
         """
         steps = max(1, amount // self._agents)
         begun = self._model(*self._what)
@@ -83,12 +83,12 @@ class ActingTask:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare C with the model after all its steps, and the model with the plain model as well.
+        """Compare a form with the model after all its steps; compare the model with the plain model too.
 
         Raises
         ------
         WrongTableError
-            They differ.
+            The results differ.
         """
         steps, worked = self._last[form]
         expected = self._model(*self._what)
@@ -106,7 +106,7 @@ class ActingTask:
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in the grid world and in Taxi, with 1 and 16 agents; none uses PyTorch."""
+    """Return Q-learning in table and tile-coded worlds, with 1 to 16 agents; none uses PyTorch."""
     forms = []
     for name, world, agents, in_c in _TASKS:
         planes = f", {world.tiles.planes} planes" if isinstance(world, IntegerWorld) else ""

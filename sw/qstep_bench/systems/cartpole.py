@@ -1,4 +1,4 @@
-"""CartPole learnt by networks, in usual and in fast code: steps per second while learning."""
+"""CartPole learned by networks, in plain and in fast code: steps per second while learning."""
 
 from __future__ import annotations
 

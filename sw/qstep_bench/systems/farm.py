@@ -1,4 +1,4 @@
-"""Many agents with own tables on all cores, for comparison with a farm of lanes."""
+"""Many agents with separate tables on all cores, for comparison with a farm of lanes."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _AGENTS = 16
 """Agents per core, the same as per lane."""
 
 _TOGETHER = 1024
-"""Agents of the vectorised forms."""
+"""Number of agents in the vectorised forms."""
 
 _LEAST_THREADED = 1 << 24
-"""Enough steps that starting the threads takes a negligible share of the time."""
+"""Enough steps to make the threads' start-up time negligible."""
 
 _LEAST = _TOGETHER << 10
-"""Steps after which the agents of the vectorised forms know the way."""
+"""Steps after which the agents of the vectorised forms have learned the way."""
 
 _MOST = _TOGETHER << 14
-"""Limit of a run, as JAX draws all its random numbers beforehand."""
+"""Maximum steps per run, because JAX draws all its random numbers beforehand."""
 
 _SAMPLE = 64
 _KNOWING = 0.9
-"""Least share of agents that know the way; exploring may have misled some at the end."""
+"""Minimum share of agents that know the way; exploration may have misled some at the end."""
 
 _Tables: TypeAlias = NDArray[np.float32]
 _Learn: TypeAlias = Callable[[int], _Tables]
-"""From the steps per agent to all tables."""
+"""Maps the steps per agent to all tables."""
 
 
 def benchmark(device: str) -> Benchmark:
@@ -78,7 +78,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Threads:
-    """One thread per core; neither C nor the compiled model holds Python's lock."""
+    """One thread per core; neither C nor the compiled model holds the GIL."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores

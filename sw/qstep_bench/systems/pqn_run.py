@@ -1,4 +1,4 @@
-"""Whole runs of PQN on CartPole, with evaluations: ours, and the authors' algorithm in JAX."""
+"""Complete runs of PQN on CartPole, with evaluations: ours, and the authors' algorithm in JAX."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _GAMES_SEED = 1 << 32
 _LEAST_SCORE = 200.0  # an untrained network scores 10 to 20
 
 _Learn: TypeAlias = Callable[[int], NDArray[np.float64]]
-"""From a seed to the scores of the last evaluation of a whole run."""
+"""Maps a seed to the scores of a complete run's last evaluation."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return runs with 128 and 256 hidden units; JAX is on the CPU whatever the device."""
+    """Return runs with 128 and 256 hidden units; JAX always runs on the CPU."""
     on = torch_device.choose(device)
     forms: list[Form] = []
     for units in _UNITS:
@@ -68,7 +68,7 @@ def _jax(config: PqnConfig) -> tuple[_Learn, str]:  # pragma: no cover: needs JA
 
 
 def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
-    """Return our own PQN, and an empty note."""
+    """Return our PQN and an empty note."""
 
     def learn(seed: int) -> NDArray[np.float64]:
         learner = Pqn(CartPoleVectorEnv(_NUM_ENVS), replace(config, seed=seed), device)
@@ -105,7 +105,7 @@ class _Runs:
         return Form(name, what, self._run, self._check, base, self._steps, self._steps)
 
     def _run(self, amount: int) -> int:
-        """Learn from the beginning, whatever the amount; return the steps."""
+        """Train a new network in a complete run, whatever the amount; return the steps."""
         learn, _ = self._made
         began = time.process_time()
         self._scores.append(float(learn(len(self._scores)).mean()))
@@ -113,7 +113,7 @@ class _Runs:
         return self._steps
 
     def _check(self) -> str:
-        """Check that the networks have learnt to balance."""
+        """Check that the networks have learned to balance."""
         mean = statistics.fmean(self._scores)
         if not mean >= _LEAST_SCORE:
             raise WrongTableError(

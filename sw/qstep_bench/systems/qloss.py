@@ -1,4 +1,4 @@
-"""The Q-loss: its three variants, in usual and in fast code."""
+"""The three variants of the Q-loss, in plain and in fast code."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ __all__ = ["benchmark"]
 _SIZES = (4, 64, 64, 2)
 _BATCH = 64
 _GAMMA = 0.99
-_TOLERANCE = 1e-5  # float32: sums over 64 terms are taken in another order, errors are up to 5
+_TOLERANCE = 1e-5  # float32: sums over 64 terms, in different orders, of errors up to 5
 _LEAST = 20
 
 
 def benchmark(device: str) -> Benchmark:
     """Return the Q-loss of CartPole's network on a device.
 
-    A call gives the loss and the TD errors of a batch that is already on the device. The plain form also
-    makes the loss a Python number, as the usual code does to log it after every call; the fast form
-    leaves it in memory.
+    A call computes the loss and the TD errors of a batch that is already on the device. The plain form
+    also converts the loss to a Python number, as typical code does to log it after every call; the fast
+    form leaves it in memory.
     """
     on = torch_device.choose(device)
     forms: list[Form] = []
     for variant in VARIANTS:
         pair = _Pair(variant, on)
-        passes = "three" if variant == "double" else "two"  # of one network each
+        passes = "three" if variant == "double" else "two"  # through one network each
         for gradient, suffix, more in ((False, "", ""), (True, "-grad", ", and the gradient")):
             plain = f"qloss-{variant}-plain{suffix}"
             forms += [

@@ -1,4 +1,4 @@
-"""The grid world with PyTorch: many agents share one table, in usual and in fast code."""
+"""The grid world with PyTorch: many agents share one table, in plain and in fast code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from qstep_bench.workloads import EPSILON, WORKLOADS
 __all__ = ["benchmark"]
 
 _LEAST = 1 << 16
-"""Steps after which every form knows the way."""
+"""Steps after which every form has learned the way."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return the shared table on a device."""
+    """Return the benchmark of the shared table on a device."""
     on, threads = torch_device.choose(device).type, torch.get_num_threads()
     graph = ("torch-graph", "the fast form as a CUDA graph, recorded anew in every turn")
     here: list[Form] = [
