@@ -1,12 +1,12 @@
-"""A LiteX SoC whose RISC-V learns a corridor in the lane, and then walks it by what the table says.
+"""A LiteX SoC whose RISC-V learns a corridor in the lane, then walks it as the table says.
 
 python examples/litex_soc.py build/litex
 
-writes ``soc.v`` and the sources below it. The program is in the ROM. In a corridor of 8 states action 1
-leads to the next state and action 0 to the one before; a step costs 1, the last state pays 4 and ends
-the walk. The processor draws 300 actions at random and gives the transitions to the lane. Then it reads
-the table, sends its entries out, follows the greedier action from state 0, and sends the number of its
-steps: 7.
+writes ``soc.v`` and the sources of its submodules. The program is in the ROM. In a corridor of 8 states,
+action 1 leads to the next state and action 0 to the previous one. A step costs 1; the last state pays 4
+and ends the walk. The processor draws 300 random actions and passes the transitions to the lane. Then it
+reads the table, sends out its entries, follows the greedy action from state 0, and sends the number of
+its steps: 7.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STATE, DRAW, LEFT, ACTION, NEXT, END, REWARD, T, U = range(4, 13)
 
 
 class Program:
-    """The few instructions of RV32I that the program is made of, as words."""
+    """An assembler for the few RV32I instructions that the program uses."""
 
     def __init__(self) -> None:
         self._words: list[int | tuple[int, int, int, str]] = []
@@ -63,13 +63,13 @@ class Program:
         self._words.append(high << 25 | source << 20 | base << 15 | 2 << 12 | low << 7 | 0x23)
 
     def constant(self, to: int, value: int) -> None:
-        """Set a register to a value, by ``lui`` and ``addi``."""
+        """Set a register to a value, with ``lui`` and ``addi``."""
         low = (value & 0xFFF) - (value & 0x800) * 2
         self._words.append((value - low & 0xFFFFF000) | to << 7 | 0x37)
         self.add(to, to, low)
 
     def branch(self, funct: int, a: int, b: int, label: str) -> None:
-        """0: equal, 1: not equal, 4: less, 5: not less."""
+        """Branch by `funct`: 0 if equal, 1 if not equal, 4 if less, 5 if not less."""
         self._words.append((funct, a, b, label))
 
     def words(self) -> list[int]:
@@ -85,7 +85,7 @@ class Program:
 
 
 def program(word_at: int, send_at: int) -> list[int]:
-    """Return the ROM of the SoC; the addresses are of the two registers."""
+    """Return the SoC's ROM, given the addresses of its two registers."""
     p = Program()
     for register, value in ((LANE_AT, LANE), (WORD_AT, word_at), (SEND_AT, send_at)):
         p.constant(register, value)
@@ -136,7 +136,7 @@ def program(word_at: int, send_at: int) -> list[int]:
     p.label("applied")
     p.load(U, LANE_AT, 0x80)
     p.branch(1, U, T, "applied")
-    p.store(ZERO, LANE_AT, 0x50)  # the table from its first entry on
+    p.store(ZERO, LANE_AT, 0x50)  # read the table from its first entry
     p.store(ZERO, LANE_AT, 0x54)
     p.add(LEFT, ZERO, CONFIG.states * CONFIG.actions)
     p.label("entry")
@@ -162,7 +162,7 @@ def program(word_at: int, send_at: int) -> list[int]:
     p.label("walked")
     p.add(STATE, NEXT, 0)
     p.add(T, ZERO, 100)
-    p.branch(0, LEFT, T, "send")  # a table that leads nowhere
+    p.branch(0, LEFT, T, "send")  # the table leads nowhere
     p.branch(1, STATE, END, "walk")
     p.label("send")
     p.store(LEFT, SEND_AT, 0)
@@ -205,7 +205,7 @@ def write(folder: Path) -> list[Path]:
     soc.rom.mem.init = program(regions["lane"], regions["main"])
     made = platform.get_verilog(soc, name="soc")
     text = made.main_source
-    for name, content in made.data_files.items():  # of memories, wherever the simulation runs
+    for name, content in made.data_files.items():  # memories, found from any folder
         (folder / name).write_text(content, encoding="utf-8")
         text = text.replace(f'"{name}"', f'"{(folder / name).resolve()}"')
     (folder / "soc.v").write_text(text, encoding="utf-8")

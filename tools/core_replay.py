@@ -1,4 +1,4 @@
-"""Write the input of the FuseSoC target ``sim``: transitions, and the golden model's table after them.
+"""Write the input of the FuseSoC target ``sim``: transitions, and the golden model's final table.
 
 python -m tools.core_replay
 """
@@ -19,7 +19,7 @@ TRANSITIONS = 1000
 
 
 def words() -> str:
-    """Return the file; ``rtl/bench/qs_replay.sv`` describes its words."""
+    """Return the file's text; ``rtl/bench/qs_replay.sv`` describes its words."""
     random = np.random.default_rng(1)
     model, hyper = Model(CONFIG), Hyperparameters(alpha=0.5, gamma=0.9)
     moves = Transitions.from_arrays(

@@ -1,10 +1,10 @@
-"""A farm's clock, and the time to place it: lanes copied, and the same netlist placed freely.
+"""Compare a farm's clock and placement time: copied lanes, and the same netlist placed freely.
 
     python -m tools.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
 
-BOARD is a farm on an ECP5. The netlists are those of `qstep build`, for each number of lanes, with the
-board's clocks. Times are the processor's, of everything after synthesis, and nothing is taken from the
-cache. A free placement, or a lane's, that takes more than the limit is ended.
+BOARD is a farm on an ECP5. The netlists are the same as in `qstep build`, for each number of lanes, with
+the board's clocks. Times are processor time for everything after synthesis, without the cache. A free
+placement, or the placement of a lane, is aborted when it exceeds the limit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LANE_SEEDS = range(1, 33)
 
 
 def _farm(board: Board, lanes: int) -> Config:
-    """Return the board's farm with another number of lanes, each with as many agents as before."""
+    """Return the board's farm with another number of lanes and the same number of agents per lane."""
     acting = board.config.acting
     if acting is None or acting.clock_hz is None or board.config.lanes == 1:
         raise click.UsageError(f"{board.name} is not a farm with a clock of its own")
@@ -56,7 +56,7 @@ def _copied(board: Board, config: Config, netlist: Path, seeds: range) -> list[P
 
 
 def _with_one_top(netlist: Path, folder: Path) -> Path:
-    """Return a copy of a netlist in which the lane's module is a part of the other."""
+    """Return a copy of a netlist in which the lane's module is no longer a top."""
     tree = json.loads(netlist.read_text(encoding="utf-8"))
     del tree["modules"][ISLAND]["attributes"]["top"]
     (whole := folder / netlist.name).write_text(json.dumps(tree), encoding="utf-8")
@@ -68,7 +68,7 @@ def _freely(design: Design, seed: int) -> list[Placement]:
 
 
 def _shown(how: str, place_all: Callable[[], list[Placement]]) -> None:
-    """Print the clocks of placements, and the processor time that they took."""
+    """Print the clocks of placements, and the processor time they took."""
     before = _processor_time()
     try:
         done = place_all()

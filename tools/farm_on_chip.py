@@ -1,10 +1,10 @@
-"""A farm against the compiled model, ten million steps of all agents: as a whole, then lane by lane.
+"""Compare a farm with the compiled model over ten million steps: as a whole, then lane by lane.
 
     python -m tools.farm_on_chip [LANES [STEPS]]
 
-The whole farm has four lanes on one simulated chip. A farm of LANES is too large for that, but its
-islands are identical and share only the chain, so a simulated chip with one lane plays each of them in
-turn, with the agents, settings and generators of that lane.
+The whole farm has four lanes on one simulated chip. A farm of LANES lanes is too large for that. But its
+islands are identical and share only the chain, so a simulated chip with one lane takes the role of each
+island in turn, with the lane's agents, settings and generators.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def lane_by_lane(lanes: int, steps: int) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare both and print one line each; return 1 if anything differs."""
+    """Run both comparisons and print one line each; return 1 if anything differs."""
     given = [int(word) for word in arguments]
     lanes, steps = [*given, *(LANES, STEPS)[len(given) :]]
     wrong: list[str] = []

@@ -1,4 +1,4 @@
-"""Write what is generated from one description and kept in the repository: python -m tools.generated."""
+"""Write the generated files that are kept in the repository: python -m tools.generated."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ package qs_map_pkg;
 
 
 def generated() -> dict[Path, Callable[[], str]]:
-    """Return what makes the whole text of each file that is generated, or has a part that is."""
+    """Return functions that build the full text of each file that is generated, in whole or in part."""
     return {
         _ROOT / "rtl/agents/qs_map_pkg.sv": _package,
         _ROOT / "docs/agents.md": lambda: _with_block("docs/agents.md", _map_tables()),
@@ -65,7 +65,7 @@ def _table(heads: str, rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def _map_tables() -> str:
-    """Return the tables of regions and of words."""
+    """Return the tables of regions and words."""
     regions = [(region.value, region.name, _listed(index)) for region, index in INDEX.items()]
     tiled = f"{Region.WORLD.name} seen through tiles"
     regions.insert(Region.WORLD + 1, (Region.WORLD.value, tiled, _listed(NUMBERS)))
@@ -129,7 +129,7 @@ def _members(kinds: Mapping[str, str]) -> str:
 
 
 def _struct(name: str, fields: Fields, bits: int) -> str:
-    """Return a packed struct, whose high bit comes first."""
+    """Return a packed struct, high bit first."""
     unused = bits - sum(fields.widths.values())
     widths = fields.widths | ({"unused": unused} if unused else {})
     kinds = {
@@ -170,7 +170,7 @@ def _package() -> str:
                 for kind, group in (("setting", SETTINGS), ("context", CONTEXT))
             ),
             _enum(
-                "counter",  # the lowest words
+                "counter",  # numbers of the lowest words
                 {f"Counter{_camel(name)}": n for name, n in zip(COUNTERS, firsts, strict=False)},
                 counter_bits,
             ),
@@ -184,7 +184,7 @@ def _package() -> str:
 
 
 def main() -> None:
-    """Write all of it."""
+    """Write all generated files."""
     for path, text in {path: text() for path, text in generated().items()}.items():
         path.write_text(text, encoding="utf-8")
 

@@ -1,7 +1,7 @@
-"""Transitions a second over a line that flips bits: `python -m tools.goodput --plot FILE`.
+"""Transitions per second over a line that flips bits: `python -m tools.goodput --plot FILE`.
 
-The driver, the reference device and a serial line made of time (:mod:`tb.sw.line`): nothing is measured
-on hardware. Each table that was learnt over the noise is compared with the model's.
+The driver and the reference device communicate over a line in simulated time (:mod:`tb.sw.line`);
+nothing is measured on hardware. Each table learned over the noisy line is compared with the model's.
 """
 
 import math
@@ -37,14 +37,14 @@ _MARKS = {512: "o", 2048: "s"}
 
 
 class Point(NamedTuple):
-    """What got through at one flipped bit in `period` bytes: lowest, median, highest of some seeds."""
+    """Goodput with one flipped bit per `period` bytes: lowest, median, highest over several seeds."""
 
     period: float
     rates: tuple[float, float, float]
 
 
 def goodput(config: Config, period: float, seed: int, count: int) -> float:
-    """Return transitions a second of the line's time, 0 if the driver gave up with its typed error.
+    """Return transitions per second of the line's time; 0 if the driver gave up with a typed error.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def goodput(config: Config, period: float, seed: int, count: int) -> float:
     line = SimulatedLine(config)
     port = line if math.isinf(period) else NoisyPort(line, seed, int(period))
     batch = transitions(count, seed, config)
-    # The driver's deadlines are those of the line's time.
+    # The driver's deadlines are in the line's time.
     clock = SimpleNamespace(monotonic=lambda: line.now)
     with patch("qstep.device.link.session.time", clock):
         try:
@@ -70,7 +70,7 @@ def goodput(config: Config, period: float, seed: int, count: int) -> float:
 
 
 def measure(config: Config) -> list[Point]:
-    """Return what gets through at each period, and without noise at last."""
+    """Return the goodput at each period, and finally without noise."""
     points = []
     for period in (*PERIODS, math.inf):
         rates = [goodput(config, period, seed, COUNT) for seed in SEEDS]
@@ -79,7 +79,7 @@ def measure(config: Config) -> list[Point]:
 
 
 def draw(found: dict[int, list[Point]]) -> Figure:
-    """Return a picture of the share of a clean line's rate, for each buffer of the device."""
+    """Plot the rate, as a share of a clean line's, against the period, one curve per buffer size."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     for buffer_bytes, (*points, clean) in found.items():

@@ -1,4 +1,4 @@
-"""Every algorithm on every kind of world, until its greedy policy equals value iteration's.
+"""Train every algorithm on every kind of world until its greedy policy equals value iteration's.
 
     python -m tools.learning
 
@@ -22,7 +22,7 @@ AGENTS = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A world, an algorithm, and its settings; `steps` are those of each agent."""
+    """A world, an algorithm, and its settings; `steps` is per agent."""
 
     world: str
     algorithm: Algorithm
@@ -40,13 +40,13 @@ def _falling(start: float, end: float, over: int) -> Epsilon:
 Q, SARSA, EXPECTED, DOUBLE = Algorithm
 
 CASES = (
-    # Slippery: a small alpha averages, and on-policy algorithms need a small, constant epsilon.
+    # Slippery: a small alpha averages, and on-policy algorithms need a small, constant final epsilon.
     *(
         Case("FrozenLake-v1", a, "Q2.18", 0.0098, 0.95, _falling(0.5, 0.003, 3_200_000), 8_000_000)
         for a in Algorithm
     ),
-    # A cliff: an on-policy algorithm walks along the edge only if it hardly ever explores. The table of
-    # zeros is optimistic here, so it explores by itself.
+    # A cliff: an on-policy algorithm walks along the edge only if it hardly ever explores. An all-zero
+    # table is optimistic here, which makes agents explore anyway.
     Case("CliffWalking-v1", Q, "Q9.7", 0.5, 0.9, _falling(1.0, 0.0, 160_000), 200_000),
     Case("CliffWalking-v1", SARSA, "Q9.7", 0.5, 0.9, Epsilon(0.0), 1_000_000),
     Case("CliffWalking-v1", EXPECTED, "Q9.7", 0.5, 0.9, Epsilon(0.001), 1_000_000),

@@ -1,7 +1,7 @@
 """Write a lesson as a Jupyter notebook: python -m tools.lesson_notebook [PAGE.md [FILE.ipynb]].
 
-Commands of the page become cells that run them in the repository root; their printed outputs are left
-out, because the cells print them anew. By default docs/lesson.md becomes build/lesson.ipynb.
+The page's commands become cells that run them in the repository root. Printed outputs are omitted,
+because the cells print them again. By default docs/lesson.md becomes build/lesson.ipynb.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OUTPUT = "text"
 
 
 def notebook(page: str) -> dict[str, Any]:
-    """Return the notebook of a page in Markdown, in the form of nbformat 4.5."""
+    """Return the notebook of a Markdown page, in nbformat 4.5."""
     cells: list[dict[str, Any]] = []
 
     def add(kind: str, text: str) -> None:
@@ -56,7 +56,7 @@ def notebook(page: str) -> dict[str, Any]:
 
 
 def main(page: str = "docs/lesson.md", file: str = "build/lesson.ipynb") -> None:
-    """Write the notebook and print where it is."""
+    """Write the notebook and print its path."""
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(notebook(Path(page).read_text(encoding="utf-8")), indent=1)

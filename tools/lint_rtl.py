@@ -1,4 +1,4 @@
-"""Check the RTL with Verilator's linter, with all warnings, at the corners of its parameters.
+"""Lint the RTL with Verilator, with all warnings, at the corners of its parameters.
 
 Verible checks style and formatting (``python -m tools.lint_rtl --format`` formats the files).
 """
@@ -113,7 +113,7 @@ AXI_AGENTS_CORNERS = [
     (8, Config(65536, 3, acting=Acting(world="pins"), planes=10)),
     (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
 ]
-"""Bytes per beat of `qs_axi_agents`, and its configuration: with a world outside, and inside."""
+"""Bytes per beat of `qs_axi_agents`, and its configuration, with an external and an internal world."""
 
 LEARNER_CORNERS = [
     {"Entries": 2, "KeyBits": 1, "Rows": 2, "Actions": 2, "Width": 8, "Groups": 1, "Planes": 1},
@@ -124,7 +124,7 @@ LEARNER_CORNERS = [
 """Parameters of `qs_learner`: each at its limits, with both errors."""
 
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
-"""Parameters of the example of a world."""
+"""Parameters of the example world."""
 
 _PLL = """module pll (
     input  logic clock_in,
@@ -139,7 +139,7 @@ endmodule
 _PACKAGES = ("map", "agents", "chain")
 
 _STYLE = "--rules=parameter-name-style=localparam_style:CamelCase|ALL_CAPS"
-"""Verible's own rules, and constants such as ``WEYL``."""
+"""Verible's default rules, but constants such as ``WEYL`` are allowed."""
 
 
 def lint(
@@ -149,7 +149,7 @@ def lint(
     sources: Sequence[Path] = (),
     options: Sequence[str] = (),
 ) -> str:
-    """Return Verilator's warnings for a module and all below it; empty if there are none.
+    """Return Verilator's warnings for a module and its submodules; empty if there are none.
 
     Parameters
     ----------
@@ -157,11 +157,11 @@ def lint(
         The module; its file is ``rtl/TOP.sv`` unless `sources` are given.
     parameters : mapping of str to int
     rtl : Path
-        Where modules are found by name.
+        Folder in which modules are found by name.
     sources : sequence of Path
-        Files of the module, and of those below it that are not in `rtl`.
+        Files of the module, and of its submodules that are not in `rtl`.
     options : sequence of str
-        Further options of Verilator, such as waivers.
+        Further Verilator options, such as waivers.
     """
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
     answer = subprocess.run(
@@ -192,8 +192,8 @@ def lint(
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
     """Lint ``qs_acting``, or another module of agents, as :func:`lint` does.
 
-    It uses only some of the constants in ``qs_pkg``, and its rotation starts as declared, since no
-    reset may restart it.
+    The module uses only some of the constants in ``qs_pkg``. Its rotation starts from a declared initial
+    value, because no reset may restart it.
     """
     packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
     options = ["-Wno-UNUSEDPARAM"]
@@ -201,13 +201,13 @@ def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_a
 
 
 def lint_learner(parameters: Mapping[str, int]) -> str:
-    """Lint ``qs_learner`` and all below it, with some of the constants of ``qs_pkg`` unused."""
+    """Lint ``qs_learner`` and its submodules, with some of the constants in ``qs_pkg`` unused."""
     packages = [source("qs_planes_pkg.sv"), source("qs_learner.sv")]
     return lint("qs_learner", parameters, sources=packages, options=["-Wno-UNUSEDPARAM"])
 
 
 def lint_lane_wrapper() -> str:
-    """Lint ``qs_lane_wrapper`` and the lane in it, both of which must have their default parameters."""
+    """Lint ``qs_lane_wrapper`` and its lane, both with their default parameters."""
     return lint("qs_lane_wrapper", {}, sources=[LANE_WRAPPER])
 
 
@@ -219,7 +219,7 @@ def lint_axi_lane(parameters: Mapping[str, int], rtl: Path = RTL) -> str:
 
 
 def lint_tile() -> str:
-    """Lint ``tt_um_qstep`` and the lane in it."""
+    """Lint ``tt_um_qstep`` and its lane."""
     return lint("tt_um_qstep", {}, sources=[_FPGA / "tt_um_qstep.sv"])
 
 
@@ -233,7 +233,7 @@ def lint_axi_agents(stream_bytes: int, config: Config) -> str:
 
 
 def lint_board(board: Board) -> str:
-    """Lint the module around a board's device, with the device and an ideal PLL in it."""
+    """Lint the wrapper around a board's device, including the device and an ideal PLL."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(board.config, folder)
@@ -258,12 +258,12 @@ def lint_clocks() -> str:
 
 
 def lint_world(parameters: Mapping[str, int]) -> str:
-    """Lint the example of a world that is a circuit; `qs_pkg` comes with it, unused."""
+    """Lint the example of a circuit world, with ``qs_pkg`` included but unused."""
     return lint(WORLD.stem, parameters, sources=[WORLD], options=["-Wno-UNUSEDPARAM"])
 
 
 def written_by_hand() -> list[Path]:
-    """Return every SystemVerilog file of the repository."""
+    """Return every hand-written SystemVerilog file of the repository."""
     folders = (
         *(path for path in RTL.iterdir() if path.is_dir()),
         _FPGA,
@@ -279,7 +279,7 @@ def _verible(tool: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def lint_style(path: Path) -> str:
-    """Return Verible's findings for a file, and whether it is unformatted; empty if all is well."""
+    """Return Verible's findings for a file, and a line if it is unformatted; empty if all is well."""
     answer = _verible("lint", _STYLE, path)
     formatted = _verible("format", path)
     text = answer.stdout + answer.stderr + formatted.stderr
@@ -289,7 +289,7 @@ def lint_style(path: Path) -> str:
 
 
 def format_files() -> None:
-    """Format every SystemVerilog file of the repository."""
+    """Format every hand-written SystemVerilog file of the repository."""
     _verible("format", "--inplace", *written_by_hand())
 
 

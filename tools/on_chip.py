@@ -1,8 +1,9 @@
-"""Agents on the simulated chip against both models: ten million steps per algorithm and world.
+"""Compare agents on the simulated chip with both models, ten million steps per algorithm and world.
 
     python -m tools.on_chip [STEPS]
 
-STEPS counts all agents together. The plain model, which is the definition, makes the first hundredth.
+STEPS counts all agents together. The plain model, which is the definition, runs only the first
+hundredth.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _PLAIN = 100
 
 
 def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPlan:
-    """Return a plan whose agents differ in every setting that agents may have of their own."""
+    """Return a plan whose agents differ in every per-agent setting."""
     settings = [
         AgentSettings(
             alpha=(1 + number % 32) / 32,
@@ -44,7 +45,7 @@ def plan_of(world: str, algorithm: Algorithm, agents: int = AGENTS) -> AgentsPla
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare all and print one line each; return 1 if anything differs."""
+    """Run all comparisons and print one line each; return 1 if anything differs."""
     steps = int(arguments[0]) if arguments else STEPS
     failed = False
     print(

@@ -1,4 +1,4 @@
-"""Replays drawn streams on every device and compares the files: model, byte link, UART, pty, TCP.
+"""Replay random streams on every device and compare the files: model, byte link, UART, pty, TCP.
 
     python -m tools.replay_everywhere --cases 5 --seed 1
 
@@ -24,7 +24,7 @@ import numpy as np
 __all__ = ["draw_case", "replay_case"]
 
 DEVICES = ("model", "sim", "sim:uart", "pty", "tcp")
-"""The devices for a replay; the last two are `qstep serve`, reached through pyserial."""
+"""The devices that replay; the last two are `qstep serve`, reached through pyserial."""
 
 
 def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, Any]]:
@@ -69,7 +69,7 @@ def _qstep(*words: str | Path) -> list[str]:
 
 @contextmanager
 def _device(name: str, options: list[str]) -> Iterator[str]:
-    """Yield the `--device` of a name; pty and TCP are served while it is used."""
+    """Yield the value of `--device` for a name; pty and TCP are served while it is in use."""
     if name not in ("pty", "tcp"):
         yield name
         return
@@ -84,7 +84,7 @@ def _device(name: str, options: list[str]) -> Iterator[str]:
 
 
 def replay_case(seed: int, transitions: int, folder: Path) -> dict[str, bytes]:
-    """Replay the case of a seed on every device and return the file from each."""
+    """Replay a seed's case on every device and return the file from each."""
     options, columns = draw_case(seed, transitions)
     stream = folder / "stream.npz"
     np.savez(stream, **columns)
@@ -105,7 +105,7 @@ def replay_case(seed: int, transitions: int, folder: Path) -> dict[str, bytes]:
     "--transitions", type=int, default=20_000, show_default=True, help="Length of a stream."
 )
 def main(cases: int, seed: int, transitions: int) -> None:
-    """Replay drawn streams on every device and compare the files."""
+    """Replay random streams on every device and compare the files."""
     for case in range(seed, seed + cases):
         options, _ = draw_case(case, transitions)
         click.echo(f"case {case}: {' '.join(options)}")

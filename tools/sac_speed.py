@@ -1,10 +1,10 @@
-"""SAC's steps per second beside Stable-Baselines3's: the same network, batch and updates, in turns.
+"""Compare SAC's steps per second with Stable-Baselines3's: same network, batch and updates, in turns.
 
     pip install stable-baselines3
     python -m tools.sac_speed [UNITS [THREADS [TURNS]]]
 
-It is not a form of `qstep bench`, since each needs a process of its own: how one frees memory changes
-how fast the other gets it.
+It is not a form of `qstep bench`, because each library needs a separate process: how one library frees
+memory changes how fast the other allocates it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _ours(units: int) -> Callable[[int], object]:
 
     run = NetworkRun("Pendulum-v1", "sac", hidden=(units, units), learning_starts=_START)
     run.open(None)
-    # Threads are those of the run as long as it is kept.
+    # The run's number of threads applies as long as the run is kept.
     return lambda steps: [run.learner.step() for _ in range(steps)]
 
 
@@ -42,11 +42,11 @@ _SYSTEMS = {"qstep": _ours, "stable-baselines3": _theirs}
 
 
 def _work(name: str, units: int, threads: int, pipe: Connection) -> None:
-    """Train for so many steps as each message says; answer with the seconds that it took."""
+    """Train for the number of steps in each message; answer with the seconds taken."""
     import torch
 
     torch.set_num_threads(threads)
-    train = _SYSTEMS[name](units)  # ours then keeps to one thread, if the network is small
+    train = _SYSTEMS[name](units)  # ours then uses one thread if the network is small
     train(_START + 50)
     pipe.send("ready")
     while True:
@@ -63,7 +63,7 @@ def main(units: int = 256, threads: int = 2, turns: int = 9) -> None:
     for name in _SYSTEMS:
         ours, its = spawn.Pipe()
         spawn.Process(target=_work, args=(name, units, threads, its), daemon=True).start()
-        its.close()  # then a process that dies ends this one
+        its.close()  # so that a process that dies ends this one
         ours.recv()
         pipes.append(ours)
     rounds = []

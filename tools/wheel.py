@@ -1,8 +1,8 @@
-"""Build the wheel and try it, and run README and quick start, each in a new environment.
+"""Build and test the wheel, and run README and quick start, each in a new environment.
 
-For the wheel, the packages that QStep needs come from this interpreter; QStep itself, its cache and the
-current folder are new. For the pages, everything is new: their commands run in order, in a copy of this
-checkout, in an environment into which only they install anything.
+For the wheel, QStep's dependencies come from this interpreter; QStep itself, its cache and the current
+folder are new. For the pages, everything is new: their commands run in order, in a copy of this
+checkout, in an environment where nothing else installs packages.
 
 python -m tools.wheel
 """
@@ -60,7 +60,7 @@ EXCLUDED = {
     "make test": "is a step of CI",
     "qstep train gridworld --act host --device serial:PORT": "needs a board",
 }
-"""Commands of the pages that are not carried out, by their beginnings, and why."""
+"""Commands of the pages that are not run, by their beginnings, and why."""
 
 BOUNDED = {
     "qstep live": 10,  # it never ends
@@ -73,10 +73,10 @@ BOUNDED = {
     "qstep sac": 15,
     "qstep train Acrobot-v1": 15,
 }
-"""Seconds after which a command of the pages, given by its beginning, is stopped at its work."""
+"""Time limit in seconds of long-running commands of the pages, by their beginnings."""
 
 _STOPPED = 143
-"""Status of a command that was stopped by SIGTERM."""
+"""Exit status of a command stopped by SIGTERM."""
 
 _WHERE = """import importlib, json, sys
 import qstep
@@ -87,24 +87,24 @@ print(json.dumps([*sys.path, *found, *map(str, qstep.rtl_files())]))
 
 
 class WheelError(AssertionError):
-    """The wheel lacks something, or a command fails where QStep is installed."""
+    """The wheel is incomplete, or a command fails where QStep is installed."""
 
 
 def commands() -> list[str]:
-    """Return the commands of README and quick start, in order, each once."""
+    """Return the commands of README and quick start, in order, without duplicates."""
     pages = (ROOT / name for name in ("README.md", "docs/start.md"))
     return [*dict.fromkeys(line for page in pages for line in written(page.read_text("utf-8")))]
 
 
 def written(page: str) -> list[str]:
-    """Return the commands of a page, in order, without remarks."""
+    """Return the commands of a page, in order, without comments."""
     shown = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     lines = [shlex.join(shlex.split(line, comments=True)) for line in "".join(shown).splitlines()]
     return [line for line in lines if line]
 
 
 def build(folder: Path) -> Path:
-    """Build the wheel into a folder, and return it."""
+    """Build the wheel into a folder, and return its path."""
     # setuptools would pack leftovers of an earlier build, including removed modules.
     shutil.rmtree(ROOT / "build/lib", ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -134,7 +134,7 @@ def _files() -> Iterator[Path]:
 
 
 def strangers(places: Sequence[str], environment: Path) -> list[str]:
-    """Return the places in this checkout that are neither in an environment nor in its packages."""
+    """Return the paths in this checkout that are neither in the environment nor in site-packages."""
     return [
         place
         for place in places
@@ -151,9 +151,9 @@ def run(
     status: int = 0,
     seconds: float | None = None,
 ) -> str:
-    """Run a command there and return its output; raise unless it ends with `status`.
+    """Run a command in `folder` and return its output; raise unless it exits with `status`.
 
-    After `seconds` it is stopped, and must say so by its status.
+    After `seconds` the command is stopped, and its exit status must show that.
     """
     start = time.perf_counter()
     words = shlex.split(command)
@@ -181,7 +181,7 @@ def run(
 
 
 def _install(wheel: Path, environment: Path) -> None:
-    """Make an environment with the wheel; its dependencies come from this interpreter."""
+    """Create an environment with the wheel; its dependencies come from this interpreter."""
     venv.create(environment, symlinks=True)
     python = environment / "bin/python"
     options = ["--quiet", "--no-deps", "--no-index", str(wheel)]
@@ -189,7 +189,7 @@ def _install(wheel: Path, environment: Path) -> None:
     subprocess.run(pip, check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     shared = [place for place in sys.path if Path(place).name == "site-packages"]
-    # Each line is a place to import from. The .pth files there are not read: one names our own checkout.
+    # Each line is an import path. The .pth files there are not read, because one names this checkout.
     (packages / "shared.pth").write_text("\n".join(shared) + "\n", encoding="utf-8")
     for program in Path(sys.executable).parent.iterdir():
         if not (ours := python.with_name(program.name)).exists():
@@ -197,7 +197,7 @@ def _install(wheel: Path, environment: Path) -> None:
 
 
 def _environment(folder: Path, programs: Path) -> dict[str, str]:
-    """Return the variables of a command in `folder`, with a cache there and `programs` first."""
+    """Return a command's environment variables, with a cache in `folder` and `programs` first."""
     given = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     given |= {"PATH": os.pathsep.join([str(programs), os.defpath]), "MPLBACKEND": "Agg"}
     given |= {"QSTEP_CACHE": str(folder / "cache"), "BROWSER": "true"}
@@ -225,7 +225,7 @@ def _try_pages() -> None:
 
 
 def _try_wheel(wheel: Path) -> None:
-    """Try commands of the wheel away from this checkout; raise WheelError if one fails."""
+    """Run commands of the wheel outside this checkout; raise WheelError if one fails."""
     with tempfile.TemporaryDirectory() as place:
         folder, programs = Path(place) / "elsewhere", Path(place) / "environment/bin"
         folder.mkdir()
@@ -247,7 +247,7 @@ def _try_wheel(wheel: Path) -> None:
 
 
 def main() -> int:
-    """Build the wheel, try it and the pages; return the exit status."""
+    """Build the wheel, test it and the pages; return the exit status."""
     wheel = build(ROOT / "build/wheel")
     missing = left_out(wheel)
     if missing:

@@ -1,4 +1,4 @@
-"""Timing in turns: every round runs each form of a system once, so that disturbances hit all alike.
+"""Timing in turns: every round runs each form of a system once, so that disturbances affect all equally.
 
 A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **form** is one way to do
 it. Every module of :mod:`qstep_bench.systems` describes a system as a :class:`Benchmark`; `compare`

@@ -43,9 +43,7 @@ _NATIVE = "-march=native", "-mcpu=native"
 
 _TABLE = ndpointer(np.float64, flags=("C_CONTIGUOUS", "WRITEABLE"))
 _REALS = ndpointer(np.float64, flags="C_CONTIGUOUS")
-_INDICES = ndpointer(
-    np.int32, flags="C_CONTIGUOUS"
-)  # never negative, so C reads them as unsigned
+_INDICES = ndpointer(np.int32, flags="C_CONTIGUOUS")  # never negative, so C reads them as unsigned
 _BOOLS = ndpointer(np.bool_, flags="C_CONTIGUOUS")
 _LEARN = (_TABLE, _INDICES, _REALS, _BOOLS, c_uint32, c_int64, *(c_double,) * 2, *(c_uint64,) * 2)
 _REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_double,) * 2)

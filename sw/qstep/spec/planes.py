@@ -154,9 +154,7 @@ class PlanesConfig:
                 f"start is {shown(self.start)}; it must be from {low} to {high}, as {self.format} holds"
             )
         assign(self, start=float(self.start), constants=self._checked_constants())
-        coefficients(
-            self.alpha, self.gamma, self.coefficient_bits
-        )  # raises if alpha does not fit
+        coefficients(self.alpha, self.gamma, self.coefficient_bits)  # raises if alpha does not fit
 
     def _checked_constants(self) -> tuple[int, ...]:
         found = tuple(
