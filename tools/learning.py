@@ -1,4 +1,4 @@
-"""Train every algorithm on every kind of world until its greedy policy equals value iteration's.
+"""Train every algorithm on every kind of world; compare its greedy policy with value iteration's.
 
     python -m tools.learning
 

@@ -190,11 +190,7 @@ def lint(
 
 
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
-    """Lint ``qs_acting``, or another module of agents, as :func:`lint` does.
-
-    The module uses only some of the constants in ``qs_pkg``. Its rotation starts from a declared initial
-    value, because no reset may restart it.
-    """
+    """Lint ``qs_acting``, or another module of agents, with some of the constants of ``qs_pkg`` unused."""
     packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
     options = ["-Wno-UNUSEDPARAM"]
     return lint(top, parameters, rtl, [*packages, source(f"{top}.sv", rtl)], options)

@@ -63,7 +63,7 @@ _THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A learner, its steps per second (of processor time on this machine), and its group."""
+    """A learner, its steps per second (of processor time, for software), and its group."""
 
     name: str
     rate: float

@@ -97,8 +97,8 @@ def integer(
 ) -> int:
     """Return an integer in a range (int, NumPy integer, anything usable as an index) as an int.
 
-    Raises ConfigError otherwise, also for a bool. `legal` words the range if `low` to `high` would not
-    read well; `why` ends the message with the reason for the range.
+    Raises ConfigError otherwise, also for a bool. `legal` describes the range if `low` to `high` would
+    not read well; `why` ends the message with the reason for the range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]

@@ -222,7 +222,7 @@ class Config:
             )
 
     def _check_lanes(self) -> None:
-        """Raise ConfigError if the lanes cannot share the agents evenly."""
+        """Raise ConfigError if the agents cannot be distributed over the lanes."""
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
             raise ConfigError(f"{lanes}; it must be 1 where there are no agents")

@@ -71,7 +71,7 @@ def nearest_gamma(
 def least_bits(alpha: float, gamma: float) -> int | None:
     """Return the fewest fractional bits with which `alpha`, above 0, learns gamma to 1 % of 1 - gamma.
 
-    None if no number of bits does, or if `alpha` does not fit in it.
+    None if no number of bits both does so and represents `alpha`.
     """
     for bits in range(COEFFICIENT_BITS, MOST_COEFFICIENT_BITS + 1):
         fits = 0.5 <= alpha * (1 << bits) < greatest_coefficient(bits) + 0.5

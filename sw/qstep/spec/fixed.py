@@ -46,7 +46,7 @@ class Rounding(StrEnum):
     """How an update rounds off the fractional bits of its coefficients.
 
     ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform random
-    number of the same width and floors (see ``qstep.spec.random``).
+    number with as many bits and floors (see ``qstep.spec.random``).
     """
 
     NEAREST = "nearest"
@@ -59,7 +59,7 @@ class Rounding(StrEnum):
         return list(Rounding).index(self)
 
     def bias(self, bits: int) -> int | None:
-        """Return the constant added before a shift by `bits`: half a unit or 0; None if it is drawn."""
+        """Return the number added before a shift by `bits`: half a unit or 0; None if it is drawn."""
         if self is Rounding.STOCHASTIC:
             return None
         return 1 << bits - 1 if self is Rounding.NEAREST else 0

@@ -1,7 +1,7 @@
 """The host's memory map of a lane with agents: regions, the fields of their indexes, and words.
 
-It defines ``rtl/agents/qs_map_pkg.sv`` and the tables of ``docs/agents.md`` (both by ``python -m
-tools.generated``), the driver's accesses, and the index bits that a farm's head sends.
+It defines ``rtl/agents/qs_map_pkg.sv`` and the tables of ``docs/agents.md`` (both written by
+``python -m tools.generated``), the driver's accesses, and the index bits that a farm's head sends.
 """
 
 from __future__ import annotations
