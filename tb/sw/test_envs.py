@@ -90,8 +90,9 @@ def test_limit_of_an_environment_is_kept() -> None:
     [
         (
             "CartPole-v1",
-            r"CartPole-v1: the observation space is Box\(.*: qstep train --tiles 8, or",
+            r"CartPole-v1: the observation space is Box\(.*; use cartpole$",
         ),
+        ("Acrobot-v1", r"Acrobot-v1: the observation space is Box\(.*: qstep train --tiles 8, or"),
         ("Pendulum-v1", r"Pendulum-v1: the observation space is Box\(.*: qstep sac Pendulum-v1$"),
         ("Nothing-v0", "Nothing-v0: no such environment. Give .* one of gridworld, "),
         ("no id!", "no id!: no such environment"),

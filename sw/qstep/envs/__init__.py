@@ -99,6 +99,8 @@ def make(
             other = ""
             if isinstance(env.action_space, Box):
                 other = f"; a network learns it: qstep sac {env_id}"
+            elif record is not None and record.table is None and record.networks:
+                other = f"; use {', '.join(record.networks)}"
             elif what == "observation" and isinstance(space, Box) and len(space.shape) == 1:
                 other = (
                     "; agents see a Box of one axis through tiles: qstep train --tiles 8, or tiles=8 in "
