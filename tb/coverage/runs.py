@@ -33,6 +33,9 @@ _TOOLS = (TB / "bench.py", TB / "toggle_counts.py")
 
 _TRANSITIONS = 20_000
 
+_AXI_AGENTS = ("acting", "crowd", "reset", "planes", "sensors")
+"""Tests of agents on AXI, each with a geometry of its own."""
+
 
 def all_runs() -> list[Run]:
     """Return the runs of ``make sim`` and of the buses, none longer than coverage needs.
@@ -50,7 +53,7 @@ def all_runs() -> list[Run]:
         *(chain_run(config) for config in FARMS),
         *(axi_run(parameters) for parameters in (*AXI_LANES, MORE_AXI_LANES[0], MOST_ACTIONS)),
         *(axi_agents_run("axi_agents_tests", stream_bytes=size) for size in (4, 8, 16)),
-        *(axi_agents_run(f"axi_{tests}_tests") for tests in ("acting", "crowd", "reset")),
+        *(axi_agents_run(f"axi_{tests}_tests") for tests in _AXI_AGENTS),
     ]
 
 
