@@ -1,4 +1,4 @@
-"""The registers around the lane in a netlist of the lane alone; they do not count as part of it."""
+"""Counts the wrapper's cells in a netlist of the lane alone; they are not part of the lane."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _identity_of(
 
 
 def copies_lanes(board: Board, config: Config) -> bool:
-    """Return whether the lanes are copies of one placed lane: if there are several on an ECP5."""
+    """Return whether the lanes are copies of one placed lane, as several lanes on an ECP5 are."""
     return config.lanes > 1 and board.family == "ecp5"
 
 

@@ -1,7 +1,7 @@
 """Executes BAUD: sets the line rate after the answer has left at the old rate.
 
 Function    Sets the clocks per bit: the host's number, or the configured one after a break.
-Latency     The divisor is compared in one clock; it is set when the line is quiet.
+Latency     The divisor is checked in one clock, and takes effect once the line is quiet.
 Throughput  One request at a time.
 Reset       The divisor is the configured one.
 Hazards     `quiet` is one clock old.

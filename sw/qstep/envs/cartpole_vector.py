@@ -21,7 +21,7 @@ class CartPoleVectorEnv(CompiledVectorEnv):
     angular velocity in this order, each 0.05 * (``below(2^31)`` / 2^30 - 1). A step that terminates is
     never truncated, not even the 500th, so a learner need not decide which flag counts.
 
-    Action 0 pushes left, 1 pushes right. Every step pays 1, including the last.
+    Action 0 pushes left, 1 pushes right. Every step has reward 1, including the last.
 
     Environment i starts with generator ``seed + i`` and keeps it across episodes. Autoreset and memory
     work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.

@@ -34,8 +34,8 @@ def steps_per_clock(config: Config) -> float:
     """Return the steps per clock of all agents of a device, from 1/26 to 1 per lane.
 
     Each agent has one clock in its lane's rotation, which is as long as an update takes in ``qs_agents``
-    (``qs_agents_pkg``: `slots`), but at least 16 clocks. Agents that share a table make at most this
-    many steps, and fewer if they wait for each other.
+    (``qs_agents_pkg``: `slots`), but at least 16 clocks. Agents that share a table take at most this
+    many steps per clock, and fewer if they wait for each other.
     """
     acting = config.acting
     if acting is None:

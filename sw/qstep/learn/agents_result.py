@@ -107,7 +107,7 @@ def measured(
 ) -> Point:
     r"""Return the point from the counters at the previous evaluation, and now.
 
-    Without a known `world`, values are unknown. `discounts` are the agents' learned discounts; `table`
+    Without a `world` the point has no values. `discounts` are the agents' learned discounts; `table`
     has raw values of shape (\*Acting.tables, S, A).
     """
     resolution = config.format.resolution

@@ -100,8 +100,9 @@ class Plan:
 class HostRun:
     """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
 
-    Between two episodes of one environment, and after every step of many, :attr:`latest` holds
-    everything that the rest of the run depends on. A run interrupted anywhere, even inside an episode or
+    With one environment, :attr:`latest` is taken between episodes; with several, after every step. It
+    holds everything that the rest of the run depends on. A run interrupted anywhere, even inside an
+    episode or
     a device call, resumes from it and ends with the same table and history. A finished run that is given
     more episodes ends as if they had been planned from the beginning.
 

@@ -126,7 +126,7 @@ class Band(NamedTuple):
 def draw_agents(
     title: str, evaluations: Mapping[str, NDArray[Any]], optimum: float | None
 ) -> Figure:
-    """Plot the return of exploring episodes and the exact value of greedy policies.
+    """Plot the return of episodes with exploration, and the exact value of greedy policies.
 
     If no episode of the run ended, the reward per step is drawn instead of the return. Lines are
     medians over the agents; bands span the worst to the best. `evaluations` are the columns of

@@ -34,7 +34,7 @@ Done = Future[View]
 class Controller(Closing):
     """Steers a run at 0 to 1,000,000 steps per second per agent; 0 is full speed.
 
-    Commands return at once and are executed in order, between device calls. From now on, only this
+    Commands return at once and are executed in order, between device calls. After construction, only the
     controller's thread may use the run. A run starts paused, and its result does not depend on the speed
     or on pauses.
 

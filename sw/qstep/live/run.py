@@ -64,7 +64,7 @@ class View:
 
 
 class Watched(ABC):
-    """An open run, advanced in pieces of any length, which do not affect its result.
+    """An open run, advanced any number of steps at a time; how it is divided does not affect its result.
 
     `settings` are the initial settings, one per agent. `world` is None without a known table; the
     optimum is then unknown too.
@@ -94,7 +94,7 @@ class Watched(ABC):
     def configure(self, **values: float) -> None:
         """Change `alpha`, `gamma` or a constant `epsilon`.
 
-        Raises ConfigError if a value is illegal; nothing is then changed.
+        Raises ConfigError and changes nothing if a value is illegal.
         """
         fields: dict[str, Any] = dict(values)
         if "alpha" in values and self.config.planes > 1:

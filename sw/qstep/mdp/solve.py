@@ -130,7 +130,8 @@ class Solution:
 def solve(world: World, gamma: float) -> Solution:
     """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
 
-    It ends when no action improves on these by more than 1e-10 of the largest value. The time
+    It stops when no action improves on these values by more than 1e-10 of the largest, or 1e-10 if that
+    is below 1. The time
     depends on how far rewards propagate, not on gamma: sweeps alone would take 20 million iterations if
     episodes need not end and gamma is 0.999999.
 

@@ -96,7 +96,8 @@ class World:
     ) -> Self:
         """Make a world from outcomes, one per row, in any order.
 
-        Equal outcomes of a pair are merged. Probabilities then become weights by largest remainder, with
+        Duplicate outcomes of a state-action pair are merged. Probabilities then become weights by
+        largest remainder, with
         ties to the lowest row in the world's order, so each error is below 2^-16. A probability
         that would become 0 is rejected.
 

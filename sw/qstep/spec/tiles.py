@@ -288,7 +288,8 @@ class Tiles:
 
 
 def hashed(word: _Word, constant: _Word | int, rows: int) -> _Word:
-    """Return the row of a feature word, 0..2^63-1, in a plane of `rows` rows, a power of two.
+    """Return the row that a feature word (0..2^63-1) hashes to in a plane of `rows` rows, a power of
+    two.
 
     The word's upper half and the plane's constant are XORed into its lower half. Its 32 bits are then
     mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9; k += k << 10;

@@ -87,7 +87,7 @@ class _Nets:
 
 
 def remove_inverters(module: Cell) -> int:
-    """Make flip-flops store complements if that saves inverting tables; return how many it saves.
+    """Make flip-flops store the complement if that removes inverters (LUTs); return how many it removes.
 
     Such a flip-flop is driven by a table with no other load, which then computes the complement, or is
     removed if it only inverts. It drives only tables and carry-chain operands. Its initial value and its
