@@ -190,10 +190,9 @@ def lint(
 
 
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
-    """Lint ``qs_acting``, or another module of agents, with some of the constants of ``qs_pkg`` unused."""
-    packages = [source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES]
-    options = ["-Wno-UNUSEDPARAM"]
-    return lint(top, parameters, rtl, [*packages, source(f"{top}.sv", rtl)], options)
+    """Lint ``qs_acting``, or another module of agents, with some constants of ``qs_pkg`` unused."""
+    files = [*(source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES), source(f"{top}.sv", rtl)]
+    return lint(top, parameters, rtl, files, ["-Wno-UNUSEDPARAM"])
 
 
 def lint_learner(parameters: Mapping[str, int]) -> str:
