@@ -18,7 +18,7 @@ __all__ = ["Estimate", "estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Place-and-route figures, without the registers around the block.
+    """Place-and-route figures, without the wrapper around the block.
 
     Attributes
     ----------

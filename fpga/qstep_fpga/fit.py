@@ -53,7 +53,7 @@ def needs(board: Board, netlist: Path) -> dict[str, int]:
 
 
 def needs_around_lane(board: Board, netlist: Path) -> dict[str, int]:
-    """Return the resources of the registers around the lane, in a netlist of the lane alone."""
+    """Return the resources of the wrapper in a netlist of the lane alone."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, wrapper_cells(module))
 

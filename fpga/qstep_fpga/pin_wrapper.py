@@ -45,7 +45,7 @@ DEVICE = "top.design."
 
 LANE_WRAPPER = "u_wrapper."
 LANE = "u_wrapper.u_lane."
-"""Prefixes of names around the lane and inside it, in a netlist of the lane alone."""
+"""Prefixes of names in the wrapper and in the lane, in a netlist of the lane alone."""
 
 _Ports = dict[str, Signal | IOPort]
 """The ports of the module by name."""

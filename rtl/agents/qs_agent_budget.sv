@@ -4,7 +4,7 @@
 // Function    run_i gives every agent run_steps_i steps and replaces earlier budgets; 0 stops all agents. Each agent
 //             has a credit of up to 63 steps. When all credits are below 32, each is raised by 32 from the remaining
 //             steps. So no agent gets more than 63 steps ahead, and the slowest never waits. The remaining steps are
-//             decremented bit-serially in 43 clocks, during which an agent makes three steps.
+//             decremented bit-serially in 43 clocks, during which an agent takes three steps.
 // Timing      One slot per clock: row_stepped_i is a step of the agent in RowStage; tree_more_o is 1 in TreeStage if
 //             the agent has steps left. A run begins at the next rotation: begins_o is 1 for one rotation, in which
 //             each agent is in RowStage once.

@@ -7,9 +7,9 @@
 // Reset       none: contents and outputs are undefined until written and read.
 // Hazards     A read in the same clock as a write to the same entry is undefined (see qs_ram).
 // Invariants  WriteInRange_A
-// Resources   One memory of rows with a write enable per entry; on chips whose block RAM has byte enables, it uses a
-//             block's full width. qs_table, with a bank per action and a second copy, takes three times as much on
-//             ECP5.
+// Resources   One row-wide memory with a write enable per entry; where block RAM has byte enables, it uses a block's
+//             full width. qs_table, with a bank per action and a second copy, takes three times as much block RAM
+//             on ECP5.
 // Reference   as in qs_table
 
 `include "qs_assert.svh"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interleaved lane: up to 16 agents that act in a world and learn, with separate tables or a shared one.
 //
-// Function    A slot starts every clock, and agent n has slot n of each rotation. In one slot an agent makes one
+// Function    A slot starts every clock, and agent n has slot n of each rotation. In one slot an agent takes one
 //             complete step of docs/acting.md: it draws, sends a request to the world, reads a row, chooses, and
 //             updates. After n steps of each agent, tables, contexts and counters match the golden model bit for bit:
 //             ActingModel in qstep.golden.agents.
 //             Four events take an extra slot: choosing the first start state; choosing the action after a truncation,
 //             with the same draw, from a row read before the step's write; reading Q[state, action] at the start of a
 //             run; and a late world.
-// Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent makes one step per Slots
+// Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent takes one step per Slots
 //             clocks. docs/agents.md has the table of stages.
 // Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1 for one clock, when bus_data_o is the word read.
 //             One access at a time. While busy_o is 1, only counters may be read.
-//             run_i is a one-clock pulse, only while busy_o is 0: each agent makes run_steps_i steps. stop_i is a
+//             run_i is a one-clock pulse, only while busy_o is 0: each agent takes run_steps_i steps. stop_i is a
 //             one-clock pulse at any time: agents finish their current step. busy_o falls when all steps are done and
 //             all counters are complete.
 //             World: world_valid_o marks a request. Exactly AnswerStage - RequestStage clocks later the answer is

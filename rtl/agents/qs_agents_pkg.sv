@@ -61,7 +61,7 @@ package qs_agents_pkg;
     logic asks;
   } plan_t;
 
-  // A slot's result: only `late` if the world is late.
+  // A slot's result. If the world is late, only `late` is set.
   typedef struct packed {
     logic step;
     logic terminated;

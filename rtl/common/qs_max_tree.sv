@@ -49,8 +49,8 @@ module qs_max_tree #(
             value[n] <= FLIP ^ (mask_i[n] ? LEAST : values_i[n]);
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
-        // The right node wins only if it is greater: a tie goes to the left node, which has the lower action. As a
-        // difference minus 1 this is one carry chain without logic before it; a signed compare might not be.
+        // The right node wins only if it is greater: a tie goes to the left node, which has the lower action.
+        // Computed as right - left - 1 >= 0, it is one carry chain with no logic before it; right > left might not be.
         logic signed [Width-1:0] not_left, right;
         logic signed [Width:0] lead;
         assign not_left = gen_level[level-1].value[2*n];

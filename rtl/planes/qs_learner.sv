@@ -2,9 +2,9 @@
 // The learner of a microarchitecture: feature hash, planes, and the evaluation queue for delayed rewards.
 //
 // Function    A choose request gives one feature word per group; plane t of a group uses the row to which constant t
-//             hashes the word (qs_feature_hash). The answer repeats the rows, so that the action's insert can pass
-//             them to the queue (qs_evaluation_queue). qs_planes learns the entries that the queue evicts. Golden
-//             model: PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
+//             hashes the word (qs_feature_hash). The answer returns these rows too, so that they can be inserted
+//             into the queue with the action (qs_evaluation_queue). qs_planes learns from the entries that the queue
+//             evicts. Golden model: PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
 // Timing      One choose request, one insert, and one demand or fill per clock, except during holds. An answer is
 //             valid HashStages clocks later than in qs_planes.
 // Handshake   As in qs_planes and qs_evaluation_queue. Choose and learn requests are ordered separately: a choice

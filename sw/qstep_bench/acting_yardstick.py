@@ -62,7 +62,7 @@ class ActingYardstick:
     Parameters
     ----------
     model : FastActingModel
-        It must have made at least one step. C supports only what the benchmark needs: Q-learning with
+        It must have taken at least one step. C supports only what the benchmark needs: Q-learning with
         separate tables, rounding to nearest, constant epsilon, and a world with a step limit whose only
         randomness is in its start states.
 

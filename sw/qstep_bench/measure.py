@@ -40,12 +40,12 @@ __all__ = [
 
 
 def number(value: float) -> str:
-    """Return a positive value with three significant digits, without an exponent."""
+    """Format a positive value to three significant digits, without an exponent."""
     return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
 def short(value: float) -> str:
-    """Return a positive value with three significant digits, thousands as k, millions as M."""
+    """Format a positive value to three significant digits: thousands as k, millions as M."""
     for power, letter in ((1e6, " M"), (1e3, " k")):
         if value >= power:
             return number(value / power) + letter

@@ -23,9 +23,8 @@ def draw(report: BenchReport) -> Figure:
     """Plot everything that was timed, one row per system.
 
     The left panel shows the rates of the system's forms; an absent form keeps a row without a bar. The
-    right panel shows
-    each form's speed relative to its base. If hardware is included, the right panel instead ranks forms,
-    board cores and serial lines by speed.
+    right panel shows each form's speed relative to its base. If hardware is included, the right panel
+    instead ranks forms, board cores and serial lines by speed.
     """
     systems = report.systems
     heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]

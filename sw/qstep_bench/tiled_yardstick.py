@@ -32,7 +32,7 @@ class TiledYardstick:
     Parameters
     ----------
     model : FastTiledModel
-        It must have made at least one step. C supports only what the benchmark needs: Q-learning with
+        It must have taken at least one step. C supports only what the benchmark needs: Q-learning with
         separate weights of at most 16 bits, rounding to nearest, and constant epsilon.
 
     Attributes

@@ -34,7 +34,7 @@ class Result:
     fmax_mhz : dict
         Highest clock by placement seed.
     resources : dict
-        Used and available amount by name; for the lane alone, without the registers around it.
+        Used and available amount by name; for the lane alone, without the wrapper.
     critical_path : str
         For the seed with the highest clock.
     independent, walker : float

@@ -43,7 +43,7 @@ __all__ = ["command"]
 @json_option("all trials")
 @plot_option("Picture of the outcomes of all formats", "build/advise.png")
 def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any) -> None:
-    """Learn WORLD in every number format on the compiled model; name the narrowest that suffices.
+    """Train agents on WORLD in every format on the compiled model; name the narrowest that suffices.
 
     A format suffices if its greedy policy is worth as much as value iteration's in the start states
     (within 1 % in a stochastic world), and all formats with more fraction bits suffice too. WORLD is a

@@ -1,4 +1,4 @@
-"""``qstep sweep``: which settings learn a world best."""
+"""``qstep sweep``: find the best settings for a world."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
     scheduler: str | None,
     **typed: Any,
 ) -> None:
-    """Learn WORLD with every combination of settings, and rank them.
+    """Train agents on WORLD with every combination of settings, and rank the combinations.
 
     A point is one combination of settings; one agent per seed learns with it. Points are ranked by the
     exact return of the greedy policy, and ties by how soon the policy came within 1 % of the optimum and

@@ -148,12 +148,12 @@ class LinkAgents(Driver, Agents):
         Raises
         ------
         DeadlineError
-            The agents have stopped making steps.
+            The agents have stopped taking steps.
         WorldSilentError
             A world that is a circuit did not answer in time, which ended the job.
         SessionLostError
             The device was reset, which ended the job, or another host has taken it over. After
-            :meth:`reconnect`, :attr:`counters` tells how many steps were made.
+            :meth:`reconnect`, :attr:`counters` tells how many steps were taken.
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:

@@ -139,7 +139,7 @@ ENVIRONMENTS = (
     Environment(
         id="FrozenLake-v1",
         # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
-        # The device makes so many steps per second that a small alpha averages well. With alpha 0.03,
+        # The device takes so many steps per second that a small alpha averages well. With alpha 0.03,
         # the learned discount would be 0.98983.
         device={"alpha": 0.0305, "gamma": 0.99, "episodes": 20_000},
         host={"alpha": 0.1, "gamma": 0.99, "episodes": 5000},

@@ -74,7 +74,7 @@ class GridWorld(gym.Env[Any, Any]):
     **Actions.** ``Discrete(4)``: 0 up, 1 down, 2 left, 3 right. A step off the map or into a wall
     leaves the walker in place. Moves are deterministic.
 
-    **Reward**, paid on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
+    **Reward**, given on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
     staying in place). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where a
     hole at -5 would cost less than the way to the goal.
 
@@ -175,8 +175,8 @@ class GridWorld(gym.Env[Any, Any]):
     def deterministic_model(self) -> DeterministicModel:
         """Return a copy of the model.
 
-        A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself, pays 0 and
-        terminates.
+        A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself with reward 0
+        and terminates.
         """
         next_state, reward, terminated, start = self._model
         return DeterministicModel(next_state.copy(), reward.copy(), terminated.copy(), start)

@@ -82,7 +82,7 @@ class Snake(gym.Env[Any, Any]):
 
     **Reward.** Food +10, death -10, any other step 0.
 
-    **End.** Moving into the border or the body is death: it terminates the episode and leaves the grid
+    **End.** Moving into the border or the body kills the snake: the episode terminates and the grid is
     unchanged. Eating the last food (the snake covers the grid) also terminates the episode, with +10:
     the game is won. An episode is truncated after 100 steps without food per body cell.
 

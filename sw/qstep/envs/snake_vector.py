@@ -31,8 +31,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
     Rules, rewards and observations are as in `Snake`; action 0 goes straight, 1 turns right, 2 turns
     left. Environment i matches, move for move, a `Snake` that is reset with ``seed + i`` at first and
     without a seed after each episode. ``score`` in the info is the food eaten in the episode. Autoreset
-    and memory
-    work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
+    and memory work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters
     ----------

@@ -129,15 +129,16 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-N; from now on, environment i draws from generator ``seed + i``. Without a seed,
-            all keep their generators; if no seed was ever given, the operating system provides one.
+            0..2^64-N; from this call on, environment i draws from generator ``seed + i``. Without a
+            seed, all keep their generators; if no seed was ever given, the operating system provides
+            one.
         options : dict, optional
             Not used.
 
         Raises
         ------
         ConfigError
-            The seed is out of range; nothing is changed.
+            The seed is out of range; the call changes nothing.
         """
         if seed is None and not self._begun:
             seed = int(np.random.default_rng().integers(1 << 63))
@@ -171,7 +172,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Raises
         ------
         EnvironmentSpaceError
-            The shape, the type or a value of the actions is wrong; nothing is changed.
+            The shape, the type or a value of the actions is wrong; the call changes nothing.
         EpisodeError
             No episode has begun.
         """

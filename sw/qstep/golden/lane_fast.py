@@ -1,7 +1,7 @@
 """The compiled golden model: bit for bit equal to :mod:`qstep.golden.lane`, 100 million updates/s.
 
-One loop is compiled per number of actions, so the maximum over a row unrolls; the rounding mode is
-a run-time value. The machine code is cached on disk (:mod:`qstep._io.compiled`).
+A loop is compiled for each number of actions, so that the maximum over a row is unrolled; the rounding
+mode is a run-time value. The machine code is cached on disk (:mod:`qstep._io.compiled`).
 """
 
 from __future__ import annotations

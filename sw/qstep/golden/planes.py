@@ -120,7 +120,7 @@ class PlanesModel:
         reward : int
             Raw, in the configuration's format.
         terminated : bool
-            True if the episode ends; `next_rows` and `next_action` are then ignored, but must be legal.
+            If True, the episode ends: `next_rows` and `next_action` are ignored, but must be legal.
 
         Raises
         ------

@@ -173,7 +173,7 @@ class VectorActor(Actor):
         self._limit = max_episode_steps
         self._envs = self._kernels.ARRAYS.empty(num_envs)
         self._turns = Turns.empty(num_envs)
-        # These calls make no steps: they load the machine code, or compile it the first time, before
+        # These calls take no steps: they load the machine code, or compile it the first time, before
         # the run.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
         play(self._kernels.ARRAYS.empty(0), np.zeros((1, 1), np.int32), self._limit, Ends.empty(0))

@@ -35,7 +35,7 @@ HORIZON = "epsilon_horizon"
 """Name of the part of the identity that epsilon's share refers to."""
 
 _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
-"""A run is stuck if an agent ended no episode in this many steps and this share of the run."""
+"""A run is stuck if an agent has finished no episode in this many steps and this share of the run."""
 
 _MASK64 = (1 << 64) - 1
 _SLICE = 1 << 22

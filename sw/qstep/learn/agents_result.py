@@ -164,7 +164,7 @@ class AgentsResult(TableResult):
 
     @property
     def steps_per_second(self) -> float | None:
-        """Rate of all agents together; None if this process made no steps."""
+        """Rate of all agents together; None if this process took no steps."""
         return self.steps / self.seconds if self.steps else None
 
     @property

@@ -102,9 +102,8 @@ class HostRun:
 
     With one environment, :attr:`latest` is taken between episodes; with several, after every step. It
     holds everything that the rest of the run depends on. A run interrupted anywhere, even inside an
-    episode or
-    a device call, resumes from it and ends with the same table and history. A finished run that is given
-    more episodes ends as if they had been planned from the beginning.
+    episode or a device call, resumes from it and ends with the same table and history. A finished run
+    that is given more episodes ends as if they had been planned from the beginning.
 
     :attr:`final` is the latest checkpoint; after the last episode it has all transitions applied and the
     table evaluated. :attr:`table` is the table on which the actor acts, as last read from the device:

@@ -47,7 +47,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class TableCheckpoint:
-    """The state of a run between two episodes of one environment, or two steps of many.
+    """The state of a run between two episodes of a single environment, or between two steps of several.
 
     `table` (raw, shape (S, A)) and `noise` are as last read from the device, which has not received the
     batches of `pending`. `generators` are the states of the PCG64 generators for acting and for

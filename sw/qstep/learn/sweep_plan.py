@@ -91,7 +91,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """A checked plan of a sweep, in which each agent makes `steps` steps.
+    """A checked plan of a sweep, in which each agent takes `steps` steps.
 
     `world` is None if the result was loaded from a folder; `digest` is its :attr:`qstep.World.digest`.
     `config` is the configuration of an existing device. `planes` is the number of tables whose rows are

@@ -51,12 +51,12 @@ class SweepResult(Result):
         little-endian int32.
     history : History
         Evaluations: ``steps``, and two arrays of shape (evaluations, points, seeds). ``episode_return``
-        is the mean return of exploring episodes since the previous evaluation, NaN if none ended.
+        is the mean return of episodes with exploration since the previous evaluation, NaN if none ended.
         ``greedy_value`` is the exact discounted value of the greedy policy, NaN if it is unknown.
     seconds : float
         Time in this process, including worker start-up and evaluations.
     steps : int
-        Steps of all agents, made in this process.
+        Steps of all agents, taken in this process.
     env_kwargs : dict
         Arguments of the environment.
     """

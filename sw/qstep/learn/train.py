@@ -1,4 +1,4 @@
-"""`qstep.train`: learn a world in one call; the engine is chosen as on the command line."""
+"""`qstep.train`: train on a world in one call; the engine is chosen as on the command line."""
 
 from __future__ import annotations
 

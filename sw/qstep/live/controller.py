@@ -174,7 +174,7 @@ class Controller(Closing):
     def _carry_out(self, command: Callable[[Done], None], done: Done) -> None:
         try:
             command(done)
-        except ConfigError as error:  # nothing is changed
+        except ConfigError as error:  # the command changed nothing
             done.set_exception(error)
         except Exception as error:
             done.set_exception(error)

@@ -105,8 +105,8 @@ def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple
     """Return the numbers of states and actions, and the rows of a world, from given columns.
 
     `given` has five columns, and ``weight`` or ``probability`` unless each pair has one outcome. The
-    resulting rows are ordered and have weights; equal rows are merged, impossible rows omitted. If
-    `states` and `actions` are given, as for an environment, the columns are already in range.
+    resulting rows are ordered and have weights; duplicate rows are merged, and impossible rows omitted.
+    If `states` and `actions` are given, as for an environment, the columns are already in range.
     """
     state = integers("state", given["state"], MOST_STATES, WorldError)
     action = integers("action", given["action"], MOST_ACTIONS, WorldError)

@@ -38,7 +38,7 @@ def reachable(world: World) -> NDArray[np.bool_]:
 
 
 def endless(world: World) -> NDArray[np.intp]:
-    """Return the reachable states from which no episode can terminate."""
+    """Return the reachable states from which the episode cannot terminate."""
     goes_on = ~world.terminated
     ending = np.unique(world.state[world.terminated])
     ends = reached(world.states, world.next_state[goes_on], world.state[goes_on], ending)
@@ -70,8 +70,8 @@ def doubts(world: World) -> list[str]:
 
     - A state that no agent can reach, although the world says how to leave it: an outcome or a
       start state is missing.
-    - A state that an agent cannot leave, in which all actions have the same reward and no episode ends:
-      usually `terminated` is missing.
+    - A state that an agent cannot leave, in which all actions have the same reward and none can end the
+      episode: usually `terminated` is missing.
     """
     acts = reachable(world)
     gets_to = acts.copy()
@@ -131,9 +131,8 @@ def solve(world: World, gamma: float) -> Solution:
     """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
 
     It stops when no action improves on these values by more than 1e-10 of the largest, or 1e-10 if that
-    is below 1. The time
-    depends on how far rewards propagate, not on gamma: sweeps alone would take 20 million iterations if
-    episodes need not end and gamma is 0.999999.
+    is below 1. The time depends on how far rewards propagate, not on gamma: sweeps alone would take 20
+    million iterations if episodes need not end and gamma is 0.999999.
 
     Raises ConfigError unless 0 <= gamma < 1, for which every policy has a value, or if the world is
     stochastic with more than 4096 states.

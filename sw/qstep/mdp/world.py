@@ -97,9 +97,8 @@ class World:
         """Make a world from outcomes, one per row, in any order.
 
         Duplicate outcomes of a state-action pair are merged. Probabilities then become weights by
-        largest remainder, with
-        ties to the lowest row in the world's order, so each error is below 2^-16. A probability
-        that would become 0 is rejected.
+        largest remainder, with ties to the lowest row in the world's order, so each error is below
+        2^-16. A probability that would become 0 is rejected.
 
         Parameters
         ----------

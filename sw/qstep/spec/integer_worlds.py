@@ -53,8 +53,8 @@ class IntegerWorld:
     observe : function of a state
         Returns the learner's observation: the state's numbers shifted to signed 16-bit numbers.
     tiles : Tiles
-        Tile coding of the observation, in the world's units; by default the tiles with which
-        docs/features.md learns the world.
+        Tile coding of the observation, in the world's units; by default the tiles that
+        docs/features.md uses for the world.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival for hardware.
 
 It runs the algorithm of :mod:`qstep_bench.baselines.dictionary`, including environment and exploration,
-in one compiled loop over flat arrays. One loop is compiled per number of actions, so that the maximum
-over a row unrolls. The random number is splitmix64 of a counter, so no step waits for the previous
-random number.
+in one compiled loop over flat arrays. A loop is compiled for each number of actions, so that the
+maximum over a row is unrolled. The random number is splitmix64 of a counter, so no step waits for the
+previous random number.
 
 Indices are unsigned: Numba compares signed indices with 0, to count negative ones from the end, and this
 comparison would be on the critical path from one state to the next. So all states and actions given to a

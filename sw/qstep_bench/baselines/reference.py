@@ -4,9 +4,9 @@ It reproduces every habit of the public program ronanmmurphy/Q-Learning-Algorith
 the same moves and the same table. These habits differ from the textbook form in
 :mod:`qstep_bench.baselines.dictionary`:
 
-- The reward belongs to the state that is *left*, so every move pays -1. A hole or the goal pays one
-  iteration later, and that iteration is not a move: it sets all four values of the state to its reward
-  and ends the episode.
+- The reward belongs to the state that is *left*, so every move has reward -1. The reward of a hole or
+  the goal comes one iteration later, and that iteration is not a move: it sets all four values of the
+  state to its reward and ends the episode.
 - A terminal next state is therefore not masked: its value is its reward.
 - Ties go to the highest action.
 - Every value is rounded to three decimals, so learning stops short of the exact values.

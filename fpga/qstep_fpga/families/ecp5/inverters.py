@@ -63,7 +63,7 @@ class _Nets:
             self.loads[new].append(pin)
 
     def may_go(self, net: object) -> bool:
-        """Return whether a flip-flop, instead of a table, may drive a net: PFUMX accepts only tables."""
+        """Return whether a flip-flop may drive a net instead of a LUT; PFUMX accepts only LUTs."""
         kinds = {self.cells[pin.cell]["type"] for pin in self.loads[net]}
         return net not in self.outside and "PFUMX" not in kinds
 
@@ -89,8 +89,8 @@ class _Nets:
 def remove_inverters(module: Cell) -> int:
     """Make flip-flops store the complement if that removes inverters (LUTs); return how many it removes.
 
-    Such a flip-flop is driven by a table with no other load, which then computes the complement, or is
-    removed if it only inverts. It drives only tables and carry-chain operands. Its initial value and its
+    Such a flip-flop is driven by a LUT with no other load, which then computes the complement, or is
+    removed if it only inverts. It drives only LUTs and carry-chain operands. Its initial value and its
     reset value are also inverted.
 
     Parameters

@@ -105,7 +105,7 @@ class Window:
     def acknowledge(self, answer: Frame) -> Progress:
         """Process one answer; it is late if it expects a number up to half the sequence behind.
 
-        A refusal halts the session and raises RefusedError; `applied` is then exact.
+        A refusal halts the session and raises RefusedError; after that, `applied` is exact.
         """
         # The answer to HELLO says nothing about requests: it is the same in a halted session.
         if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
