@@ -67,7 +67,11 @@ def with_finders(finders: Iterable[str]) -> list[object]:
     CI plants the first one of each finder, a release all of them.
     """
     return [
-        pytest.param(finder, fault, marks=pytest.mark.release if number else ())
+        pytest.param(
+            *(finder, fault),
+            marks=pytest.mark.release if number else (),
+            id=f"{finder}-{fault.name}",
+        )
         for finder in finders
         for number, fault in enumerate(faults(finder))
     ]

@@ -189,7 +189,7 @@ def _install(wheel: Path, environment: Path) -> None:
     subprocess.run(pip, check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     shared = [place for place in sys.path if Path(place).name == "site-packages"]
-    # Each line is an import path. The .pth files there are not read, because one names this checkout.
+    # Each line adds an import path. Python skips .pth files in such paths; one would add this checkout.
     (packages / "shared.pth").write_text("\n".join(shared) + "\n", encoding="utf-8")
     for program in Path(sys.executable).parent.iterdir():
         if not (ours := python.with_name(program.name)).exists():

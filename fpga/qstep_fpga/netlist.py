@@ -132,8 +132,7 @@ def versions(board: Board) -> dict[str, str]:
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:
-    """Return the netlist of the lane alone with registers at all ports, otherwise like
-    :func:`synthesise`."""
+    """Return the netlist of the lane alone, with registers at all ports, as :func:`synthesise` does."""
     files = [*sources.rtl_files(), *sources.includes(), _LANE_WRAPPER]
 
     def prepare(folder: Path) -> None:
@@ -220,9 +219,8 @@ def refinement_sources(steps: Sequence[Refinement]) -> list[Path]:
 def parameter_options(values: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
 
-    def literal(
-        value: object,
-    ) -> object:  # slang takes a number without a width as signed, in 32 bits
+    def literal(value: object) -> object:
+        # slang takes a number without a width as signed, in 32 bits.
         return f"32'd{value}" if isinstance(value, int) and value >= 1 << 31 else value
 
     return " ".join(f"-G {name}={literal(value)}" for name, value in values.items())

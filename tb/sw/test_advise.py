@@ -11,8 +11,9 @@ from tb.sw.command_line import ran, refused, told
 
 from qstep.errors import ConfigError, FileFormatError, WorldError
 from qstep.golden.lane import exact_value
-from qstep.learn.advise import AGENTS, Outcome, Trial, advise, dead_zone, format_of, judged
+from qstep.learn.advise import AGENTS, Outcome, Trial, advise, format_of, judged
 from qstep.learn.advise_views import render, sentence
+from qstep.learn.plan import dead_zone
 from qstep.mdp.world import World
 from qstep.spec.fixed import QFormat, Rounding, coefficients
 from qstep.spec.integer_worlds import CART_POLE, IntegerWorld

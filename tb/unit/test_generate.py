@@ -281,3 +281,21 @@ def test_flat_files_are_plain_verilog_that_other_tools_read(
         tools.yosys(f"read_verilog {file.name}; hierarchy -check -top {top}; proc; check", tmp_path)
         if shutil.which("iverilog"):
             subprocess.run(["iverilog", "-g2005", "-t", "null", "-s", top, file], check=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "tops"),
+    [
+        ("--states 4 --actions 2", ["qstep_device", "qstep_top"]),
+        ("--states 4 --actions 2 --bus axi", ["qstep_axi"]),
+        ("--preset pythia", ["qstep_learner"]),
+    ],
+)
+def test_a_flat_file_of_an_earlier_configuration_is_removed(
+    options: str, tops: list[str], tmp_path: Path
+) -> None:
+    for top in tops:
+        (tmp_path / f"{top}_flat.v").touch()
+    result = CliRunner().invoke(command, [*options.split(), "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert not list(tmp_path.glob("*_flat.v"))

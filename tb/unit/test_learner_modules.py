@@ -28,7 +28,6 @@ UNITS["qs_planes_shared"] = next(
             "qs_learner",
         )
     ),
-    ids=lambda given: given if isinstance(given, str) else given.name,
 )
 def test_a_bench_of_the_learner_finds_the_planted_fault(
     finder: str, fault: Fault, tmp_path: Path

@@ -28,11 +28,7 @@ SUITES: dict[str, Callable[[], Run]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("finder", "fault"),
-    with_finders(SUITES),
-    ids=lambda given: given if isinstance(given, str) else given.name,
-)
+@pytest.mark.parametrize(("finder", "fault"), with_finders(SUITES))
 def test_bench_finds_the_planted_fault(finder: str, fault: Fault, tmp_path: Path) -> None:
     suite = SUITES[finder]()
     rtl = plant_all(tmp_path, [fault], suite.sources or [TB / f"uvm/{suite.top}.sv"])

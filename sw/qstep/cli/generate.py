@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -15,6 +16,9 @@ from qstep.golden.planes_bench import bench_data
 from qstep.spec.planes import CPP_HEADER, PRESETS, config_header
 
 __all__ = ["command"]
+
+_Flat: TypeAlias = Callable[[str, Sequence[Path]], str]
+"""Makes one file of a top module and its sources."""
 
 
 @click.command("generate", short_help="Write the Verilog of a configuration.")
@@ -80,7 +84,7 @@ def command(
     from qstep_rtl.generate import MANIFEST_NAME, generate
 
     cache.lend()
-    flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog if flat else None
+    flat_verilog = _flat_verilog() if flat else None
     if bus is None:
         manifest = generate(config, folder)
         for path in (*sources.rtl_files(config), *sources.includes()):
@@ -90,12 +94,8 @@ def command(
         manifest = bus_generate.generate_axi(config, folder, int(stream_bytes))
     said: dict[str, str] = {}
     for name, top in manifest.tops.items():
-        path = folder / f"{name}_flat.v"
-        path.unlink(missing_ok=True)  # an older one may be of another configuration
-        if flat_verilog is not None:
-            files = [folder / source for source in (*manifest.sources, top["file"])]
-            write_atomically(path, flat_verilog(name, files).encode())
-            said[path.name] = f"module {name}, with all that it needs"
+        files = [folder / source for source in (*manifest.sources, top["file"])]
+        said |= _write_flat(folder, name, files, flat_verilog)
     said |= {top["file"]: f"module {name}" for name, top in manifest.tops.items()}
     said |= dict.fromkeys(manifest.sources, "a source of it, in compile order")
     said |= {path.name: "included by the sources" for path in sources.includes()}
@@ -112,18 +112,35 @@ def command(
         click.echo(f"{folder / name}  {what}")
 
 
+def _flat_verilog() -> _Flat:
+    """Return the function that makes a flat file, before anything is written."""
+    found: _Flat = extras.load("qstep_fpga.flat", "fpga").flat_verilog
+    return found
+
+
+def _write_flat(
+    folder: Path, top: str, files: Sequence[Path], flat_verilog: _Flat | None
+) -> dict[str, str]:
+    """Write the flat file of a top, or remove an earlier one; return its name and what it is."""
+    path = folder / f"{top}_flat.v"
+    if flat_verilog is None:
+        path.unlink(missing_ok=True)  # it may be of another configuration
+        return {}
+    write_atomically(path, flat_verilog(top, files).encode())
+    return {path.name: f"module {top}, with all that it needs"}
+
+
 def _write_learner(preset: str, folder: Path, flat: bool) -> None:
     """Write the hardware of a preset."""
     from qstep_rtl.learner import BENCH, TOP, generate_learner
 
     cache.lend()
+    flat_verilog = _flat_verilog() if flat else None
     files = generate_learner(PRESETS[preset], folder)
     for name, content in bench_data(PRESETS[preset]).items():
         write_atomically(folder / name, content)
-    if flat:
-        flat_verilog = extras.load("qstep_fpga.flat", "fpga").flat_verilog
-        write_atomically(folder / f"{TOP}_flat.v", flat_verilog(TOP, files).encode())
-        click.echo(f"{folder / TOP}_flat.v  module {TOP}, with all that it needs")
+    for name, what in _write_flat(folder, TOP, files, flat_verilog).items():
+        click.echo(f"{folder / name}  {what}")
     click.echo(f"{files[-1]}  module {TOP}, the learner {preset}")
     click.echo(f"{folder / TOP}.f  its sources in compile order")
     click.echo(f"{folder / BENCH}  a bench, to run beside them")

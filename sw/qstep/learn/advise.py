@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from qstep.envs.catalogue import defaults, record_of
 from qstep.errors import ConfigError
 from qstep.golden.agents_fast import FastActingModel
 from qstep.golden.tiled_fast import FastTiledModel
-from qstep.learn.plan import AgentsWorld, Budget, planned, usual_settings
+from qstep.learn.plan import AgentsWorld, Budget, dead_zone, planned, usual_settings
 from qstep.mdp.solve import solve, start_value
 from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
@@ -41,7 +40,6 @@ __all__ = [
     "Outcome",
     "Trial",
     "advise",
-    "dead_zone",
     "format_of",
     "judged",
     "usual_steps",
@@ -121,20 +119,6 @@ def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
             lasting.insert(0, trial)
     narrowest = min(lasting, key=order, default=None)
     return {**settings, "narrowest": narrowest, "trials": trials}
-
-
-def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
-    """Return the range of TD errors, low and high in real units, that change nothing.
-
-    With nearest rounding, it extends 2^-F / (2 alpha) in both directions. With rounding down, it extends
-    twice as far upwards and not at all downwards. Stochastic rounding has no dead zone.
-    """
-    half = number_format.resolution / (2 * alpha) if alpha else math.inf
-    return {
-        Rounding.NEAREST: (-half, half),
-        Rounding.FLOOR: (0.0, 2 * half),
-        Rounding.STOCHASTIC: (0.0, 0.0),
-    }[rounding]
 
 
 def usual_steps(world: AgentsWorld) -> int:

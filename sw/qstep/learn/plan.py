@@ -33,6 +33,7 @@ __all__ = [
     "AgentsPlan",
     "AgentsWorld",
     "Budget",
+    "dead_zone",
     "fitting_format",
     "planned",
     "usual_bits",
@@ -231,13 +232,27 @@ def fitting_format(
     return chosen
 
 
+def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
+    """Return the range of TD errors, low and high in real units, that change nothing.
+
+    With nearest rounding, it extends 2^-F / (2 alpha) in both directions. With rounding down, it extends
+    twice as far upwards and not at all downwards. Stochastic rounding has no dead zone.
+    """
+    half = number_format.resolution / (2 * alpha) if alpha else math.inf
+    return {
+        Rounding.NEAREST: (-half, half),
+        Rounding.FLOOR: (0.0, 2 * half),
+        Rounding.STOCHASTIC: (0.0, 0.0),
+    }[rounding]
+
+
 def warn_of_lost_updates(
     world: AgentsWorld | None, rounding: Rounding, pairs: Iterable[tuple[float, QFormat]]
 ) -> None:
     """Warn if nearest rounding loses updates for errors of half the largest reward.
 
-    Each of `pairs` is an alpha and a format. An update is lost if alpha times the error is below half of
-    the format's resolution. Worlds without a transition table are not checked.
+    Each of `pairs` is an alpha and a format. An update is lost if the error is in the
+    :func:`dead_zone`. Worlds without a transition table are not checked.
     """
     if rounding is not Rounding.NEAREST or not isinstance(world, World):
         return
@@ -245,7 +260,7 @@ def warn_of_lost_updates(
     lost = [
         (alpha, number, error)
         for alpha, number in dict.fromkeys(pairs)
-        if alpha and (error := number.resolution / 2 / alpha) > _LOST * largest > 0
+        if alpha and (error := dead_zone(number, rounding, alpha)[1]) > _LOST * largest > 0
     ]
     if lost:
         alpha, number, error = max(lost, key=lambda own: own[2])

@@ -143,7 +143,7 @@ def _usable(room: Need, fill: float) -> dict[str, int]:
 
 
 def _why(tiles: Mapping[Tile, Names], lane: Need, rest: Need, lanes: int, most: int) -> str:
-    """Return which resources are short or, if none are, that there are too few sites."""
+    """Explain why the lanes do not fit: the resources that run out, otherwise the number of sites."""
     usable = _usable(room_of(tiles.values()), FILLS[-1])
     needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
     short = [
