@@ -83,8 +83,8 @@ def test_outcomes_count_until_hardware_or_bench_change(
     source = block.read_text(encoding="utf-8")
     block.write_text(f"// A comment.\n{source}", encoding="utf-8")
     assert made(rtl, tmp_path / "kept")[1] == before
-    assert source.count(" >= 0") == 1
-    block.write_text(source.replace(" >= 0", " > 0"), encoding="utf-8")
+    assert source.count("(lead >= 0)") == 1
+    block.write_text(source.replace("(lead >= 0)", "(lead > 0)"), encoding="utf-8")
     assert outcomes(*made(rtl, tmp_path / "kept")) != kept
 
     planted = tmp_path / "tb/unit/rtl_max_tree.py"
