@@ -111,9 +111,12 @@ module qs_evaluation_queue
   logic free, take, full_q;
   logic [IndexBits-1:0] place_q;
   logic [HoldBits-1:0] hold, hold_q;
+  logic [31:0] holds_q, unknown_q;
   logic [$clog2(Room):0] leaving_q;  // evictions in flight, and evicted entries until taken
 
   assign free = hold_q == '0;
+  assign holds_o = holds_q;
+  assign unknown_o = unknown_q;
   assign demand_ready_o = free;
   assign fill_ready_o = free && !demand_valid_i;
   assign insert_ready_o = free && !leaving_q[$clog2(Room)];
@@ -165,7 +168,7 @@ module qs_evaluation_queue
       full_q  <= full_q || &place_q;
     end
     leaving_q <= leaving_q + ($clog2(Room) + 1)'(request.insert.leaves) - ($clog2(Room) + 1)'(take);
-    holds_o <= holds_o + 32'(!free);
+    holds_q <= holds_q + 32'(!free);
     if (rst_i) begin
       for (int unsigned k = 0; k <= Leave; k++) begin
         request_q[k].search.demand <= 1'b0;
@@ -173,7 +176,7 @@ module qs_evaluation_queue
         request_q[k].insert.valid  <= 1'b0;
         request_q[k].insert.leaves <= 1'b0;
       end
-      {hold_q, place_q, full_q, leaving_q, holds_o} <= '0;
+      {hold_q, place_q, full_q, leaving_q, holds_q} <= '0;
     end
   end
 
@@ -237,8 +240,8 @@ module qs_evaluation_queue
       rewarded_q[effect.insert.place] <= effect.insert.rewarded;
       filled_q[effect.insert.place]   <= 1'b0;
     end
-    unknown_o <= unknown_o + 32'((effect.search.demand || effect.search.fill) && !hit);
-    if (rst_i) unknown_o <= '0;
+    unknown_q <= unknown_q + 32'((effect.search.demand || effect.search.fill) && !hit);
+    if (rst_i) unknown_q <= '0;
   end
 
   // --- Leave: the old entry is read one stage after the effect of the same clock's demand, then replaced ---

@@ -129,6 +129,7 @@ module qs_planes
   choose_t choose_q;
   logic clearing_q, free, room, choose_accept, learn_accept, choose_valid_q, learn_valid_q, issue;
   logic [HoldBits-1:0] hold, hold_q;
+  logic [31:0] holds_q;
   logic [$clog2(Answers):0] pending_q;  // choose requests with a pending answer
   logic [Tables-1:0][Distance-2:0] depends;
   logic [Distance-2:0] ahead_entry, ahead_next, waits;
@@ -150,6 +151,7 @@ module qs_planes
   assign room = !pending_q[$clog2(Answers)];
   assign choose_ready_o = free && room;
   assign learn_ready_o = free && (room || !choose_valid_i);
+  assign holds_o = holds_q;
   assign choose_accept = choose_valid_i && choose_ready_o;
   assign learn_accept = learn_valid_i && learn_ready_o;
 
@@ -189,12 +191,12 @@ module qs_planes
     ) + 1)'(choose_accept) - ($clog2(
         Answers
     ) + 1)'(answer_valid_o && answer_ready_i);
-    holds_o <= holds_o + 32'(hold_q != '0);
+    holds_q <= holds_q + 32'(hold_q != '0);
     if (rst_i) begin
       {choose_valid_q, learn_valid_q} <= '0;
       hold_q <= '0;
       pending_q <= '0;
-      holds_o <= '0;
+      holds_q <= '0;
     end
   end
 

@@ -180,11 +180,12 @@ async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any
 @cocotb.test()
 async def a_start_row_that_is_not_there_stands_for_0_and_a_plane_for_none(dut: Any) -> None:
     port = await PlanesPort.started(dut)
-    await port.start_in((1,) * port.config.planes)
+    last = port.config.states - 1
+    await port.start_in((last,) * port.config.planes)
     await port.write("start_state", value=port.config.states, plane=1)
     if port.config.planes < 16:
         await port.write("start_state", value=2, plane=port.config.planes)
-    port.start_rows = (1, 0, *port.start_rows[2:])
+    port.start_rows = (last, 0, *port.start_rows[2:])
     for agent in range(port.agents):
         port.live.begin(port.start_rows, agent)
     cocotb.start_soon(port.world())

@@ -94,7 +94,10 @@ async def agents_begin_with_the_first_observation_whatever_was_answered_before(d
         await port.source.send(port.packed(Answer(0, bound, 0)))  # nobody waits for it
     await port.clocks(20)
     cocotb.start_soon(port.world())
-    await port.run(3)
+    await port.begin(20)
+    for row in range(port.config.states):
+        await port.write("start_state", value=row)  # has no effect
+    await port.idle()
     await port.check(port.live)
     assert await port.read("refused") == 2
 

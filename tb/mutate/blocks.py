@@ -67,11 +67,13 @@ def _plain(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
     return tuple((run, Contract()) for run in runs)
 
 
+def _whole(runs: Sequence[Run], **others: int) -> list[Run]:
+    """Give runs the parameters that benches read: a netlist has no others."""
+    return [replace(run, parameters={**others, **run.parameters}) for run in runs]
+
+
 def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
-    # The netlist has no parameters of its own, and the bench reads those that are not given as well.
-    others = {"SharedTable": 0, "Outcomes": 2, "Starts": 2}
-    whole = [replace(run, parameters={**others, **run.parameters}) for run in runs]
-    return _with(agent_contracts.agents, whole)
+    return _with(agent_contracts.agents, _whole(runs, SharedTable=0, Outcomes=2, Starts=2))
 
 
 def _beside_slots(
@@ -129,7 +131,10 @@ BLOCKS = {
         Block(
             "agent-update",
             ("qs_agent_update.sv", "qs_agent_product.sv"),
-            _with(agent_contracts.agent_update, _units("qs_agent_update")),
+            _with(
+                agent_contracts.agent_update,
+                _whole(_units("qs_agent_update")[:3], CoeffFraction=15, Planes=1),
+            ),
         ),
         Block(
             "world",

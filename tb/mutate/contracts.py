@@ -85,7 +85,7 @@ def hazard(run: Run) -> Contract:
 
 def tree(run: Run) -> Contract:
     width = run.parameters["Width"]
-    clocks = [1 + (actions - 1).bit_length() for actions in (2, 3, 4, 5, 6, 7, 8, 64)][::-1]
+    clocks = [1 + (actions - 1).bit_length() for actions in (2, 3, 4, 5, 6, 7, 8, 16, 64)][::-1]
 
     def masked(name: str, bits: int) -> str:
         return f"raw_{name} & {{{', '.join(f'{{{bits}{{past[{k - 1}]}}}}' for k in clocks)}}}"

@@ -15,18 +15,18 @@ module qs_max_tree_bench #(
     input logic [63:0][Width-1:0] values_i,
     input logic [63:0]            mask_i,
 
-    output logic [7:0][Width-1:0] value_o,
-    output logic [7:0][      5:0] index_o
+    output logic [8:0][Width-1:0] value_o,
+    output logic [8:0][      5:0] index_o
 );
 
-  localparam int unsigned Actions[8] = '{2, 3, 4, 5, 6, 7, 8, 64};
+  localparam int unsigned Actions[9] = '{2, 3, 4, 5, 6, 7, 8, 16, 64};
 
   logic [6:0] valid;
   logic [5:0] valid_q;
   assign valid = {valid_q, valid_i};
   always_ff @(posedge clk_i) valid_q <= valid[5:0];
 
-  for (genvar k = 0; k < 8; k++) begin : gen_tree
+  for (genvar k = 0; k < 9; k++) begin : gen_tree
     localparam int unsigned IndexBits = $clog2(Actions[k]);
     logic signed [Width-1:0] value;
     logic [IndexBits-1:0] index;

@@ -14,12 +14,13 @@ from qstep.device import registers
 from qstep.golden.agents_fast import FastActingModel
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import greatest_coefficient
-from qstep.spec.memory_map import Region
+from qstep.spec.memory_map import INDEX, SETTINGS, Region
 from qstep.spec.protocol import MOST_STEPS
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
 
 _ROUNDS = 16
 _MOST_LIMIT = (1 << 16) - 1
+_NO_SETTINGS = sorted(set(range(8)) - {word.number for word in SETTINGS})
 
 
 class _Agents(AgentsPort):
@@ -99,9 +100,12 @@ async def agents_that_begin_anywhere_are_the_models_afterwards(dut: Any) -> None
         await lane.load(model)
         for steps in (1, random.randrange(2, 20)):
             await lane.begin(steps)
-            # Where nothing is stored a read is answered too, and changes nothing.
+            # Where nothing is stored an access is answered too, and changes nothing.
             await lane.idle()
             await lane.access(Region.WORLD, random.getrandbits(30))
+            place = {"word": random.choice(_NO_SETTINGS), "agent": random.randrange(16)}
+            index = INDEX[Region.SETTINGS].pack(**place)
+            await lane.access(Region.SETTINGS, index, random.getrandbits(32))
             model.run(steps)
         parts = [await lane.parts(agent) for agent in range(lane.acting.agents)]
         right = list(zip(model.states, model.counters, strict=True))

@@ -10,7 +10,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-_ACTIONS = (2, 3, 4, 5, 6, 7, 8, 64)
+_ACTIONS = (2, 3, 4, 5, 6, 7, 8, 16, 64)
 _ALL = 64
 
 

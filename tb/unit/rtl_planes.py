@@ -1,7 +1,9 @@
 """cocotb tests of ``qs_agents`` with planes: agents in continuous worlds are the model's afterwards."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import cocotb
@@ -14,6 +16,7 @@ from qstep.device import registers
 from qstep.golden.agents import ActingModel
 from qstep.mdp.tiled import TiledWorld
 from qstep.spec.epsilon import Epsilon
+from qstep.spec.fixed import greatest_coefficient
 from qstep.spec.integer_worlds import CART_POLE, MOUNTAIN_CAR, State
 from qstep.spec.memory_map import INDEX, PLACE, Region
 from qstep.spec.settings import AgentCounters, AgentSettings, AgentState
@@ -93,8 +96,20 @@ class _Agents(AgentsPort):
                 self.states[agent] = after
 
 
+def _anywhere(limits: Sequence[tuple[int, int]], draw: int) -> State:
+    """Return a legal state for a draw: numbers of all magnitudes, up to their limits."""
+    drawn = random.Random(draw)
+    return tuple(
+        drawn.choice([*bounds, *(drawn.randint(*bounds) >> shift for shift in (0, 2, 4, 6))])
+        for bounds in limits
+    )
+
+
 def _world(config: Config, limit: int) -> TiledWorld:
-    """Return the world with as many actions, through tiles that make the planes."""
+    """Return the world with as many actions, through tiles that make the planes.
+
+    Its episodes start where they usually do, or in any state.
+    """
     side = int(config.states**0.5) - 1
     world = replace(
         CART_POLE if config.actions == CART_POLE.actions else MOUNTAIN_CAR, max_episode_steps=limit
@@ -110,6 +125,8 @@ def _world(config: Config, limit: int) -> TiledWorld:
         )
     else:
         tiles = Tiles([-1.2, -0.07], [0.6, 0.07], side, config.planes, units=world.units)
+    if random.random() < 0.5:
+        world = replace(world, start=partial(_anywhere, world.limits))
     return TiledWorld(replace(world, tiles=tiles), config)
 
 
@@ -120,10 +137,9 @@ def _model(config: Config, number: int, limit: int) -> ActingModel:
     settings, states = [], []
     for _ in range(acting.agents):
         epsilon = Epsilon(random.choice([0.0, 0.3, 1.0]))
-        most = min(0.1, 0.99 * 2.0 ** (16 - config.coefficient_bits))
-        own = AgentSettings(
-            most * random.random(), random.random(), epsilon, random.getrandbits(64)
-        )
+        alpha, gamma = (random.choice([1.0, random.random()]) for _ in range(2))
+        alpha *= greatest_coefficient(config.coefficient_bits) / (1 << config.coefficient_bits)
+        own = AgentSettings(alpha, gamma, epsilon, random.getrandbits(64))
         settings.append(own)
         states.append(
             AgentState(
@@ -131,9 +147,7 @@ def _model(config: Config, number: int, limit: int) -> ActingModel:
                 epsilon=own.epsilon.code.start,
                 epsilon_count=0,
                 begun=random.random() < 0.9,
-                state=tuple(
-                    random.randint(low // 4, high // 4) for low, high in world.world.limits
-                ),
+                state=_anywhere(world.world.limits, random.getrandbits(32)),
                 action=random.randrange(config.actions),
                 explored=random.random() < 0.5,
                 episode_steps=0,

@@ -42,6 +42,7 @@ class _Port:
             alpha=0.0,
             start=(start - (1 << 32) * (start >> 31)) / (1 << _FRACTION),
         )
+        self.most_alpha = min(1.0, 65535 / (1 << self.config.coefficient_bits))
         self.tables = self.config.all_planes
         self.row_bits = (self.config.rows - 1).bit_length()
         self.answers: deque[Choice] = deque()
@@ -159,29 +160,29 @@ async def _started(dut: Any) -> _Port:
 @cocotb.test()
 async def answers_are_those_of_the_requests_one_by_one(dut: Any) -> None:
     port = await _started(dut)
-    most = min(1.0, 65535 / (1 << port.config.coefficient_bits))
+    most = port.most_alpha
     for alpha, gamma, epsilon in (
         (most, 1.0, 0.0),
         (most / 2, 0.5, 0.3),
         (most * random.random(), random.random(), 1.0),
+        (most * random.random(), random.random(), random.random()),
     ):
         await port.reset(alpha, gamma, epsilon)
         for rates in ((1, 1, 1), (1, 0.5, 1), (0.6, 1, 0.7), (1, 1, 0.3)):
-            await port.run(_REQUESTS // 12, rates, repeats=random.choice([0.3, 0.7, 1.0]))
+            await port.run(_REQUESTS // 16, rates, repeats=random.choice([0.3, 0.7, 1.0]))
     assert port.taken > _REQUESTS // 4
 
 
 @cocotb.test()
 async def a_reset_drops_requests_and_answers_and_clears_the_tables(dut: Any) -> None:
     port = await _started(dut)
-    most = min(1.0, 65535 / (1 << port.config.coefficient_bits))
-    await port.reset(most, 0.9, 0.1)
+    await port.reset(port.most_alpha, 0.9, 0.1)
     for _ in range(2):
         run = cocotb.start_soon(port.run(1000, (1, 1, 0.5), repeats=0.5))
         for _ in range(random.randint(20, 60)):
             await FallingEdge(dut.clk_i)
         run.cancel()
-        await port.reset(most, 0.9, 0.1)
+        await port.reset(port.most_alpha, 0.9, random.random())
         await port.run(150, (1, 1, 1), repeats=0.9)
 
 
@@ -189,7 +190,8 @@ async def a_reset_drops_requests_and_answers_and_clears_the_tables(dut: Any) -> 
 async def only_dependent_requests_are_held(dut: Any) -> None:
     port = await _started(dut)
     await port.reset(0.0, 0.0, 0.0)
-    held = 0
+    holds = (1 << 32) - 5
+    dut.holds_q.value = holds
     dut.choose_explore_i.value = 0
     dut.answer_ready_i.value = 1
     for clock in range(80):
@@ -206,11 +208,24 @@ async def only_dependent_requests_are_held(dut: Any) -> None:
         assert dut.learn_ready_o.value
         await FallingEdge(dut.clk_i)
         if reads:
-            held += 1
+            holds += 1
             dut.choose_valid_i.value = dut.learn_valid_i.value = 0
             assert not dut.choose_ready_o.value
             await FallingEdge(dut.clk_i)
-    assert int(dut.holds_o.value) == held
+    assert int(dut.holds_o.value) == holds - (1 << 32)
+
+
+@cocotb.test()
+async def answers_that_nobody_takes_hold_the_choices(dut: Any) -> None:
+    port = await _started(dut)
+    await port.reset(port.most_alpha, 0.9, 0.3)
+    room = 1 << answer_clocks(port.config).bit_length()
+    run = cocotb.start_soon(port.run(2 * room, (1, 0, 0), repeats=0.5))
+    for _ in range(3 * room):
+        await FallingEdge(dut.clk_i)
+    assert len(port.answers) == room
+    run.cancel()
+    await port.run(2 * room, (1, 0.5, 1), repeats=0.5)
 
 
 @cocotb.test()
