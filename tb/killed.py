@@ -1,6 +1,6 @@
 """Work in a process of its own that dies in front of one of its system calls.
 
-Between two system calls a process changes nothing that another one can see. So work that is killed in
+Between system calls, a process changes nothing that another one can see. So work that is killed in
 front of its first, its second, ... and its last system call has been killed everywhere. This needs
 ptrace as Linux has it. Only the calls of the thread that works are counted; all threads die.
 """

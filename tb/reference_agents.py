@@ -27,7 +27,7 @@ class ReferenceAgents(ReferenceDevice):
     config : Config
         With ``config.acting``.
     pace : int
-        Steps of every agent between two answers; 0 for a stuck device.
+        Steps of every agent between answers; 0 for a stuck device.
 
     Attributes
     ----------

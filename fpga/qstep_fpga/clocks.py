@@ -27,8 +27,8 @@ def highest_clocks(report: dict[str, Any]) -> tuple[float, float | None]:
 def check_crossing(report: dict[str, Any]) -> None:
     """Raise BuildError if data between the two clocks arrive later than the bit that announces them.
 
-    The bit takes STAGES clocks of its destination. The first clock is not counted, because the bit's
-    path may be shorter than the data's.
+    The bit takes STAGES periods of the destination clock. The first period is not counted, because the
+    bit's path may be shorter than the data's, so data may take STAGES - 1.
     """
     for path in report["critical_paths"]:
         ends = path["from"], path["to"]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The world at a board's pins: a handshake that needs no common clock.
 //
-// Function    An action stays at the pins, with pin_action_valid_o, until it is answered. The answer is taken when
+// Function    An action is held at the pins, with pin_action_valid_o, until it is answered. The answer is taken when
 //             pin_answer_valid_i rises; then pin_action_valid_o falls. It rises for the next action after
 //             pin_answer_valid_i has fallen.
 // Timing      Inputs pass two registers and outputs one: an answer reaches the device two clocks after the first edge
 //             that sees it, and an action reaches the pins a clock after it leaves the device.
-// Handshake   Four phases, as above. pin_answer_i must be valid a clock before pin_answer_valid_i and stay until
+// Handshake   Four phases, as above. pin_answer_i must be valid a clock before pin_answer_valid_i and be held until
 //             pin_action_valid_o has fallen.
 // Reset       No action waits.
 // Hazards     All inputs are asynchronous; only pin_answer_valid_i may change at any time.

@@ -7,8 +7,8 @@
 //             during its sweep. Words 1 to 15 are read from that copy, so all words are from the same moment. Golden
 //             model: AgentCounters in qstep.spec.settings.
 // Timing      The sweep of an agent takes Slots clocks. The next agent's sweep begins one clock later, in its slot,
-//             so a whole sweep takes Slots * (Slots + 1) clocks. Between two sweeps, the small counters collect the
-//             events.
+//             so a whole sweep takes Slots * (Slots + 1) clocks. Between sweeps, events are counted in the small
+//             counters.
 // Handshake   read_i or write_i stays 1 until done_o, which is 1 for one clock.
 // Reset       Restarts the sweep; words are undefined until written.
 // Hazards     A write while its agent is stepping may lose the counts that the sweep adds.

@@ -10,8 +10,8 @@
 //             run; and a late world.
 // Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent takes one step per Slots
 //             clocks. docs/agents.md has the table of stages.
-// Handshake   Bus: bus_valid_i and bus_i stay until bus_done_o is 1 for one clock, when bus_data_o is the word read.
-//             One access at a time. While busy_o is 1, only counters may be read.
+// Handshake   Bus: bus_valid_i and bus_i are held until bus_done_o is 1 for one clock, when bus_data_o is the word
+//             read. One access at a time. While busy_o is 1, only counters may be read.
 //             run_i is a one-clock pulse, only while busy_o is 0: each agent takes run_steps_i steps. stop_i is a
 //             one-clock pulse at any time: agents finish their current step. busy_o falls when all steps are done and
 //             all counters are complete.

@@ -6,7 +6,7 @@
 //             output.
 // Timing      A record is valid one clock after its last beat. One beat per clock. tready_o depends combinationally
 //             on ready_i.
-// Handshake   In: AXI4-Stream; a beat is taken when tvalid_i and tready_o are 1. Out: a record stays until ready_i.
+// Handshake   In: AXI4-Stream; a beat is taken when tvalid_i and tready_o are 1. Out: a record is held until ready_i.
 // Reset       Drops the record in progress; tready_o is 0 during reset.
 // Hazards     none
 // Invariants  RecordIsStable_A

@@ -3,7 +3,7 @@
 //
 // Function    Words leave in order of arrival.
 // Timing      A word can be taken one clock after it is put. One put and one take per clock.
-// Handshake   put_i may be 1 only while room_o is 1, take_i only while valid_o is 1. valid_o stays until take_i.
+// Handshake   put_i may be 1 only while room_o is 1, take_i only while valid_o is 1. valid_o stays 1 until take_i.
 // Reset       Empties the queue.
 // Hazards     none
 // Invariants  PutHasRoom_A, TakeIsThere_A

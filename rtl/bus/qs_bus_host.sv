@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bus requests to the lane between two transitions: new settings, a cleared table, an entry.
+// Bus requests to the lane between transitions: new settings, a cleared table, an entry.
 //
 // Function    Keeps the current settings. Each request waits until the lane is idle; settings come before a clear,
 //             and a clear before an access. Out-of-range settings are rejected as a whole. An out-of-range entry

@@ -10,7 +10,7 @@
 //             if it is cut off, or if no sent action of its agent awaits an answer.
 // Timing      An answer reaches the agent one clock after its record; an action can be taken one clock after it is
 //             made. One of each per clock.
-// Handshake   Answers are always accepted. Actions stay until they are taken. forget_i is a one-clock pulse when a
+// Handshake   Answers are always accepted. Actions are held until taken. forget_i is a one-clock pulse when a
 //             job begins: it drops pending actions and answers, except an action that has been sent.
 // Reset       As forget_i.
 // Hazards     none

@@ -9,7 +9,7 @@
 //             are then 0).
 // Timing      WriteStage + 3 clocks from an input record to its output record, if the lane does not hold. One record
 //             per clock.
-// Handshake   Records stay until they are taken. A transition is offered only if there is room for its result, as the
+// Handshake   Records are held until taken. A transition is offered only if there is room for its result, as the
 //             lane's results cannot be stalled. While pause_i is 1 no new offer begins; idle_o is 1 while no
 //             transition is offered.
 // Reset       Drops all transitions and results.

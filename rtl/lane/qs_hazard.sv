@@ -17,7 +17,7 @@
 //             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
 //             per clock.
 // Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while hold_o is 1 it
-//             must stay. While hold_o is 0, offer_* must be the issue register's content in the next clock.
+//             must be held. While hold_o is 0, offer_* must be the issue register's content in the next clock.
 // Reset       Empties the slots; their states and actions are undefined.
 // Hazards     this module resolves them
 // Invariants  OneReplaces_A, LoopIsClosed_A

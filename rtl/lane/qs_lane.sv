@@ -10,8 +10,8 @@
 // Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the result.
 //             LoopDepth 1: one transition per clock for any stream. LoopDepth n: a transition that depends on the one
 //             d < n clocks ahead waits n - d clocks.
-// Handshake   A transition is accepted when tr_valid_i and tr_ready_o are both 1, and must stay until then. res_*
-//             cannot be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write,
+// Handshake   A transition is accepted when tr_valid_i and tr_ready_o are both 1, and must be held stable until then.
+//             res_* cannot be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write,
 //             alpha_i, kappa_i and rounding_i change, and noise be loaded.
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
 //             Data registers are enabled by the valid bit of their stage and are not reset.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluation queue: choices wait for their rewards, and are evicted in pairs to be learnt.
+// The evaluation queue: choices wait for their rewards, and are evicted in pairs to be learned.
 //
 // Function    The queue has Entries choices, the oldest at the head. An insert appends one, with its reward if
 //             insert_rewarded_i is 1; if the queue is full, the head is evicted. A fill marks the oldest entry with

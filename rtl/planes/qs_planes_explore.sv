@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exploration of choose requests: forced by the request, or drawn.
+// Exploration for choose requests: forced by the request, or random.
 //
 // Function    Each choose request advances the word of one generator (xorshift 13, 7, 17), from which four keyless
 //             rounds of Simon yield a draw. A request may force exploration, with a given action. Any other explores

@@ -10,7 +10,7 @@ Reset       All totals are 0: the first pass after a reset starts from 0 instead
             contents.
 Hazards     No pass runs while the totals are sent. So they must be taken within 140 clocks, in which no
             low byte can overflow twice.
-Invariants  A low byte never overflows twice between two visits: a pass takes at most 113 clocks, and
+Invariants  A low byte never overflows twice between visits: a pass takes at most 113 clocks, and
             the next one starts 128 clocks later, or immediately after the totals have been sent.
 """
 
@@ -31,7 +31,7 @@ COUNTER_BYTES = 8
 _SLOTS = 8
 _PASS = _SLOTS * COUNTER_BYTES
 _CHUNK = 16
-_REST = 128  # clocks between two passes
+_REST = 128  # clocks between passes
 _MOST_SENDING = 140  # clocks
 
 

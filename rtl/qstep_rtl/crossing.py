@@ -7,8 +7,9 @@ Function    Orders (an access, a run, a stop) cross one at a time. A bit that to
 Latency     An order takes six lane clocks, and its acknowledgement five link clocks.
 Throughput  One order at a time.
 Reset       Resets the lanes, and sends nothing until they acknowledge the reset. `busy` is 1 meanwhile.
-Hazards     The bit passes through enough registers for the data to arrive before it: a path between
-            the domains may take up to STAGES clocks of the receiving side.
+Hazards     The bit passes through enough registers for the data to arrive before it: a path between the
+            domains may take up to STAGES periods of the receiving clock. The check after place and route
+            (``qstep_fpga.clocks``) allows one period less.
 Invariants  A run is requested only while nothing is in progress.
 """
 

@@ -7,9 +7,9 @@ Throughput  One byte per clock as long as transitions are taken as fast as recor
             transition every two clocks.
 Reset       The decoder is empty; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards` may be written only while `busy` is 0.
-Invariants  A transition on `transitions` is legal and stays until it is taken; its payload stays for one
-            more clock. After an illegal record, `illegal` is 1 and no transition follows until `start`;
-            bytes are discarded meanwhile.
+Invariants  A transition on `transitions` is legal and held until taken; its payload is held for one more
+            clock. After an illegal record, `illegal` is 1 and no transition follows until `start`; bytes
+            are discarded meanwhile.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _WORD = re.compile(r"\w+")
 
 
 def fileset(*names: str) -> list[Path]:
-    """Return the SystemVerilog of filesets of ``rtl/qstep.core`` in compile order.
+    """Return the SystemVerilog files of the named filesets in ``rtl/qstep.core``, in compile order.
 
     That file is the only list of sources.
     """
@@ -67,7 +67,7 @@ def folders(rtl: Path) -> list[Path]:
 
 
 def rtl_files(config: Config | None = None) -> list[Path]:
-    """Return the hand-written SystemVerilog in compile order: packages before their users, the top last.
+    """Return the hand-written SystemVerilog files in compile order: packages before users, the top last.
 
     Also available as ``qstep.rtl_files``. The files belong to the installed package, so do not change
     them there. The first file's folder also contains the files of :func:`includes`: it is the include

@@ -82,8 +82,8 @@ class TiledWorldCircuit(Component):
         Five clocks after the request: the agent's episode continues after the step; another begins.
     index, write, data : In(6), In(1), In(32)
         The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. Writing the
-        last number moves that agent to the state given by the latest writes of all numbers. `index`
-        stays stable for one more clock, and no agent sends a request meanwhile.
+        last number moves that agent to the state given by the latest writes of all numbers. `index` is
+        held for one more clock, and no agent sends a request meanwhile.
     read : Out(32)
         That number, two clocks after its index.
     """

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from qstep.mdp.solve import value_range as value_range
     from qstep_rtl.sources import rtl_files as rtl_files
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 logging.getLogger("qstep").addHandler(logging.NullHandler())  # silent without a user's handler
 

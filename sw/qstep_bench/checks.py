@@ -122,14 +122,14 @@ def fresh_model(workload: Workload) -> FastModel:
 
 
 def model_table(workload: Workload, updates: int) -> Table:
-    """Return the golden model's table after recorded transitions."""
+    """Return the golden model's table after it has applied the recorded transitions."""
     golden = fresh_model(workload)
     golden.apply(transitions(workload, updates))
     return workload.config.format.to_float(golden.table)
 
 
 def float_table(workload: Workload, updates: int) -> Table:
-    """Return the float64 table of compiled Q-learning after recorded transitions."""
+    """Return the float64 table that compiled Q-learning computes from the recorded transitions."""
     table = np.zeros((workload.config.states, workload.config.actions))
     hyper = workload.hyper
     numba_table.replay(table, workload.record(updates), alpha=hyper.alpha, gamma=hyper.gamma)
@@ -137,7 +137,7 @@ def float_table(workload: Workload, updates: int) -> Table:
 
 
 def batched_table(workload: Workload, updates: int, batch: int = 512) -> Table:
-    """Return the float64 table of PyTorch's batch rule after recorded transitions.
+    """Return the float64 table that PyTorch's batched update rule computes from recorded transitions.
 
     The table is read once per batch; an entry moves by alpha times the mean of its TD errors.
     """

@@ -163,9 +163,9 @@ class Timed:
         all threads, but no accelerator. None if the processor time did not advance in a turn, because
         some operating-system kernels count it in steps of 10 ms.
     kernel_rate : Spread or None
-        Units per second of the phase :data:`KERNEL`, None without one.
+        Units per second of the phase :data:`KERNEL`, None if that phase was not timed.
     ratio, processor_ratio : Spread or None
-        Speed relative to `base`, paired round by round; None without a base, or without rates.
+        Speed relative to `base`, paired round by round; None if there is no base or no rates.
     checked : str
         The verified result.
     turns : tuple of Turn
@@ -185,7 +185,7 @@ class Timed:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Share of each phase, 0..1, of the time of all phases in all turns; empty without phases."""
+        """Share of each phase, 0..1, of the time of all phases in all turns; empty if there are none."""
         spent = {
             name: sum(turn.phases[name] for turn in self.turns) for name in self.turns[0].phases
         }

@@ -28,11 +28,11 @@ _KERNEL = (
     "read back, with encoding and transfers."
 )
 _ORDER = (
-    "In order of speed: forms end to end. Mbaud: a serial line (8 data bits, no parity, 1 stop bit) of "
-    "that rate carries as many transitions. Lines, and how much of the time they are busy: by formula, "
-    "for rewards that the device knows and frames of full length. Cores, with no line to wait for: "
-    "estimated post-route (nextpnr), not measured on hardware; the median, over placement seeds, of the "
-    "highest clock, times the updates/clock of the lane on this stream."
+    "In order of speed: forms end to end. Mbaud: a serial line (8 data bits, no parity, 1 stop bit) at "
+    "that rate carries this many transitions. Lines, and how much of the time they are busy: by "
+    "formula, for rewards that the device knows and frames of full length. Cores, with no line to wait "
+    "for: estimated post-route (nextpnr), not measured on hardware; the median, over placement seeds, "
+    "of the highest clock, times the updates/clock of the lane on this stream."
 )
 _NO_BOARDS = (
     "No boards: their reports are in fpga/reports of the repository, or come from qstep build; name "

@@ -4,9 +4,9 @@
 // Function    The agent may be any of 16. The reference adds at once: steps, terminations, truncations, returns and
 //             saturations. In every clock its sums are those of the agent's words when they were swept last, plus
 //             the small counts since. A copy has all 16 words of one sweep; a write sets its word and no other.
-// Assumed     A request stays until it is done, names its word a clock before, and has a clock of pause behind it. What is
-//             written has nothing pending: the device refuses it with BUSY while agents step. Power-up is the only
-//             reset. Slots rotate (`slots`).
+// Assumed     A request is held until it is done, names its word a clock before, and has a clock of pause behind it.
+//             What is written has nothing pending: the device refuses it with BUSY while agents step. Power-up is the
+//             only reset. Slots rotate (`slots`).
 
 module counters_proof
   import qs_agents_pkg::*;

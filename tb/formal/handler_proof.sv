@@ -7,7 +7,7 @@
 //             ends one. The verdict comes within two clocks, and from then on the handler waits only for a byte of the
 //             payload, for an access, or for the answer to be taken.
 // Assumed     What its signature requires of the reader of requests (qstep_rtl.handler): a request begins when nothing of
-//             the last one is left to do, and its type and arguments stay until the next one does. A STORE has a
+//             the last one is left to do, and its type and arguments are held until the next one begins. A STORE has a
 //             payload (the reader refuses others), and bytes come only as long as some are left. Power-up is a reset.
 
 module handler_proof (
@@ -44,7 +44,7 @@ module handler_proof (
     logic [7:0]  region;
   } walk_t;
 
-  // The request, which stays until the next one begins.
+  // The request, which is held until the next one begins.
   logic [4:0] type_q, request__type;
   logic [103:0] arguments_q, request__fields;
   logic [10:0] left_q, request__left;

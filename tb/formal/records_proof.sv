@@ -4,11 +4,12 @@
 // Function    Each whole record is decoded at once, as docs/link.md says, and what it stands for is queued. The decoder
 //             offers the queue's transitions one by one until the first record that is out of range or has no state, and
 //             none behind it. While it is empty, it says whether there was one, and whether bytes of a record are left
-//             over. A reward code stands for the value that was written last, or 0. A transition on offer stays until it
-//             is taken, and for a clock more. The decoder waits only for a byte, or for its transition to be taken.
+//             over. A reward code stands for the value that was written last, or 0. A transition on offer is held until
+//             it is taken, and for one more clock. The decoder waits only for a byte, or for its transition to be
+//             taken.
 // Assumed     What commands_lane_proof states of the commands: a start comes while the decoder is empty and gets no byte,
-//             the kind of records stays until the next one, and rewards are written while no record is inside. Power-up is
-//             a reset; another may come at any time.
+//             the kind of records is held until the next start, and rewards are written while no record is inside.
+//             Power-up is a reset; another may come at any time.
 
 module records_proof #(
     parameter int unsigned States  = 12,

@@ -124,7 +124,7 @@ def made(netlist: dict[str, Any]) -> Made:
 
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
-    """They have the same places and routes, so the same paths; the logic around them has room."""
+    """They have the same BELs and routes, so the same paths; the logic around them has room."""
     assert len(made.lanes) == LANES
     assert len(made.farm.lanes) == 2
     assert not made.problems()

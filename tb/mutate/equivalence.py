@@ -119,7 +119,7 @@ def _always(pair: Pair, differing: set[int], facts: Sequence[Fact]) -> list[Fact
     """Return which facts are true, given which registers can differ, from the second clock on.
 
     All that may be true is assumed of a clock, and what can be false in the next one is dropped, until
-    nothing is. One solver is asked again and again, so it keeps what it has learnt.
+    nothing is. One solver is asked again and again, so it keeps what it has learned.
     """
     facts = begun(pair, facts)
     clocks = pair.start(differing)

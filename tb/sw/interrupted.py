@@ -35,7 +35,7 @@ def run(typed: str, folder: Path, number: int = 0, seconds: float = 0.0) -> tupl
 
 
 def learnt(folder: Path) -> dict[str, Any]:
-    """Return what a run learnt and what happened meanwhile, without the times that it took."""
+    """Return what a run learned and what happened meanwhile, without the times that it took."""
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     for name in ("learning_s", "peak_mib"):
         history["evaluations"].pop(name, None)

@@ -103,7 +103,7 @@ def config(**fields: Any) -> Config:
         (lambda: config(lanes=129, acting=Acting(129)),
          "lanes is 129; it must be an integer from 1 to 128"),
         (lambda: config(lanes=2, acting=None),
-         "lanes is 2; it must be 1 where there are no agents"),
+         "lanes is 2; it must be 1 without agents"),
         (lambda: config(lanes=2, acting=Acting(3)),
          "acting.agents is 3; it must be a multiple of lanes, 2"),
         (lambda: config(lanes=2, acting=Acting(2, shared_table=True)),

@@ -59,7 +59,7 @@ def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
 def run(
     trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., Result]:
-    """Return the command, which gets what the simulated device and the agents on the chip learnt."""
+    """Return the command, which gets what the simulated device and the agents on the chip learned."""
 
     def shown(
         simulated: demo.Trained = trained,

@@ -1,4 +1,4 @@
-"""Snake learnt by DQN: both forms, the summary of a long run, and exact resuming."""
+"""Snake learned by DQN: both forms, the summary of a long run, and exact resuming."""
 
 import gc
 import weakref

@@ -136,7 +136,7 @@ def test_page_says_the_learned_discount_and_refuses_a_value(
 
 
 def assert_table(page: Shown, q: Any) -> None:
-    """The picture of the table has its values, and leaves out states where nothing is learnt."""
+    """The picture of the table has its values, and leaves out states where nothing is learned."""
     drawn = page.source("table", "Image")["image"][0]
     learnt = np.ptp(q, axis=1) > 0
     assert np.array_equal(drawn[:, learnt], q[learnt].T)
@@ -421,7 +421,7 @@ def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
     click("step")
     frozen = table()
     soon(lambda: tile("steps of each agent") != after)
-    assert table() == frozen  # alpha is 0: nothing is learnt
+    assert table() == frozen  # alpha is 0: nothing is learned
 
     here = "return Bokeh.documents[0].get_model_by_name('here').data_source.data.x.length"
     assert browser.execute_script(here) == 0
@@ -437,7 +437,7 @@ def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
     soon(lambda: tile("steps of each agent") == "0")
     assert any(frozen)
     soon(lambda: model("alpha", "value") == 0.5)
-    assert table() == [None] * 100  # nothing is learnt
+    assert table() == [None] * 100  # nothing is learned
     assert requested_hosts(browser) == {"127.0.0.1"}
     complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
     assert complaints == []
@@ -471,7 +471,7 @@ _PAGE = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).m
 def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
     soon(lambda: deep(browser, ".bk-Figure", "canvas"))
     text = browser.execute_script("return document.body.innerText")
-    for part in ("agents", "agent whose table is shown", "not learnt", "hole", "median"):
+    for part in ("agents", "agent whose table is shown", "not learned", "hole", "median"):
         assert part in text
     assert "wall" not in text  # this map has none
     for width in (1400, 480, 390):

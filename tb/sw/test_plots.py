@@ -1,4 +1,4 @@
-"""Pictures: written as PNG, with something on them that depends on what was learnt."""
+"""Pictures: written as PNG, with something on them that depends on what was learned."""
 
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_a_cell_is_pale_until_its_best_action_was_tried() -> None:
     shown = PolicyMap.of(grid_map(GridWorld("S..\n.HG")), np.vstack([q, q[-1]]))
     assert shown.learnt.tolist() == [[False, True, False], [True, False, False]]
     assert shown.values.compressed().tolist() == [-1, 0.5]
-    assert shown.legend == "S start, G goal, H hole, pale: not learnt"
+    assert shown.legend == "S start, G goal, H hole, pale: not learned"
     axes = draw_policy("map", grid_map(GridWorld("S..\n.HG")), np.vstack([q, q[-1]])).axes[0]
     assert arrows_of(axes).XY.tolist() == [[1, 0], [0, 1]]
     assert axes.get_xlabel() == f"column\n{shown.legend}"

@@ -112,7 +112,7 @@ def learnt(tree: Any) -> Any:
 
 
 def outcome(report: Any) -> Any:
-    """Return what a run learnt by its report; steps are those since a resumption."""
+    """Return what a run learned by its report; steps are those since a resumption."""
     return learnt({**report, "steps": None})
 
 

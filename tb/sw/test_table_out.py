@@ -126,7 +126,7 @@ def old() -> Path:
         ("play run/table.npz --agent 2", TableError,
          "^--agent is 2; run/table.npz has the tables 0 to 1$"),
         ("play old.npz", TableError,
-         "^old.npz: names no world; give the one in which it was learnt: qstep play old.npz WORLD$"),
+         "^old.npz: names no world; give the one in which it was learned: qstep play old.npz WORLD$"),
         ("play old.npz CliffWalking-v1", EnvironmentSpaceError,
          "old.npz is a table of 32 states and 4 actions"),  # this world has more states
         ("play old.npz FrozenLake-v1", EnvironmentSpaceError,
@@ -220,7 +220,7 @@ def test_play_refuses_a_world_that_is_not_the_one_of_the_table() -> None:
     ran("play run/table.npz")  # a limit of steps makes no other world
     board.write_text("S.H\n..G\n", encoding="utf-8")
     changed = (
-        "^run/table.npz: own.txt has changed since the table was learnt in it; train it again$"
+        "^run/table.npz: own.txt has changed since the table was learned in it; train it again$"
     )
     refused("play run/table.npz", TableError, changed)
     refused("play run/table.npz own.txt", TableError, changed)
@@ -228,7 +228,7 @@ def test_play_refuses_a_world_that_is_not_the_one_of_the_table() -> None:
     refused(
         "play run/table.npz other.txt",
         TableError,
-        "^run/table.npz: the table was learnt in own.txt; other.txt is another world of the same size: "
+        "^run/table.npz: the table was learned in own.txt; other.txt is another world of the same size: "
         "train a table in it$",
     )
     assert ran("play run/table.npz copy.txt").stdout.startswith("copy.txt: 100 greedy episodes")
@@ -242,7 +242,7 @@ def test_play_compares_the_arguments_of_the_environment() -> None:
     refused(
         "play run/table.npz --env-kwargs is_slippery=true",
         TableError,
-        "the table was learnt in FrozenLake-v1 is_slippery=False; FrozenLake-v1 is_slippery=True is "
+        "the table was learned in FrozenLake-v1 is_slippery=False; FrozenLake-v1 is_slippery=True is "
         "another world of the same size",
     )
 

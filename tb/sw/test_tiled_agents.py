@@ -217,7 +217,7 @@ ONE_PLANE = replace(MOUNTAIN_CAR, tiles=car_tiles(tilings=1))
     [
         (lambda: Config(16, 2, planes=17, acting=Acting()),
          "planes is 17; it must be an integer from 1 to 16"),
-        (lambda: Config(16, 2, planes=2), "planes is 2; it must be 1 where there are no agents"),
+        (lambda: Config(16, 2, planes=2), "planes is 2; it must be 1 without agents"),
         (lambda: Config(16, 2, planes=2, acting=Acting(algorithm="double-q")),
          "planes is 2; it must be 1 where acting.algorithm is 'double-q'"),
         (lambda: replace(CART_POLE, tiles=Tiles([0.0] * 4, [1.0] * 4)),

@@ -117,7 +117,7 @@ def test_learning_shows_as_it_goes(learn: LearnTogether) -> None:
     _, told = reports(learn, board(), 400_000, AgentsLearning(seed=3), every=1 << 15)
     assert told[0].win_rate < told[-1].win_rate
     # 8 moves, each of which may explore: 0.85 to 0.88, depending on which of the shortest ways was
-    # learnt.
+    # learned.
     assert 0.75 < told[-1].win_rate < 0.95
     assert [t.updates for t in told] == sorted({t.updates for t in told})
     assert len(told) > 8

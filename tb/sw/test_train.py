@@ -288,7 +288,7 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
     record_property("cuts", episodes)
 
 
-@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and between two
+@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and between evaluations
 def test_run_that_goes_on_for_longer_is_the_longer_run(tmp_path: Path, first: int) -> None:
     plan = replace(SHORT, episodes=33, evaluate_every=4, sync_steps=17, epsilon_episodes=40)
     whole, short = trained(plan), trained(replace(plan, episodes=first))

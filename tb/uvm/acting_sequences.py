@@ -68,7 +68,7 @@ class Jobs(ItemSequence):
                 after = int(rng.integers(200, 900))
                 yield Job("one step", 1)
                 yield Job("a stopped run", _MANY, stop_after=after)
-                # A stop may happen to come between two turns of a shared table.
+                # A stop may happen to come between turns of a shared table.
                 for stop in range(4 if acting.shared_table else 1):
                     late_after = after + 16 * stop
                     steps = _MANY ^ (1 << 48) - 1

@@ -15,7 +15,7 @@ __all__ = ["DeviceScoreboard"]
 _FRAME_END = b"\0"
 _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 _LEAST_CLOCKS = 2
-"""Least clocks between two offers, also of records that waited while registers were read."""
+"""Minimum clocks between offers, also of records that waited while registers were read."""
 
 
 class DeviceScoreboard(Scoreboard):

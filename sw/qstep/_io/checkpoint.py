@@ -43,7 +43,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state of a run between two steps.
+    """The state of a run between steps.
 
     Attributes
     ----------

@@ -156,7 +156,7 @@ def locked(path: Path, wait: bool = False) -> Iterator[bool]:
 
 
 def _lock(descriptor: int, wait: bool = False) -> bool | None:
-    """Lock an open, writable file until it is closed; return whether it was free, None without locks."""
+    """Lock an open file until it is closed; return whether it was free, or None if locking failed."""
     try:
         return lock_descriptor(descriptor, blocking=wait)
     except OSError:

@@ -40,7 +40,7 @@ WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
 
 
 def picture_format(path: Path) -> str:
-    """Return the picture format of a path's suffix; PNG without a suffix.
+    """Return the picture format for a path's suffix, or PNG if it has none.
 
     Raises
     ------

@@ -38,7 +38,7 @@ _SAVE_SHARE = 20
 """Saving checkpoints takes at most 1 / this of the time."""
 
 MakeRun = Callable[[Mapping[str, Any]], Run]
-"""Creates a run from the identity of the checkpoint to resume, empty without one."""
+"""Creates a run from the identity of the checkpoint to resume, empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _in_finaliser(frame: FrameType | None) -> bool:
 def held_back() -> Iterator[Callable[[], bool]]:
     """Defer a signal until this context ends, then raise it; a second signal is not deferred.
 
-    For work whose state is consistent only between two steps. The yielded function returns whether to
+    For work whose state is consistent only between steps. The yielded function returns whether to
     stop.
     """
     came: list[int] = []

@@ -15,7 +15,7 @@ from qstep.cli._output import JsonOutput, json_option, room_for, task_progress
 __all__ = ["command"]
 
 
-@click.command(short_help="Find the narrowest number format that learns a world.")
+@click.command(short_help="Find the narrowest number format that suffices to learn a world.")
 @click.argument("world")
 @option(
     "--alpha",

@@ -1,4 +1,4 @@
-"""``qstep dqn``: learn an environment with a network, in plain or fast code."""
+"""``qstep dqn``: train a network on an environment, in plain or fast code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 @click.command(
     "dqn",
-    short_help="Learn an environment with a network (DQN).",
+    short_help="Train a network on an environment (DQN).",
     epilog=networks_in_words("dqn"),
 )
 @network_options("dqn")
@@ -28,7 +28,7 @@ __all__ = ["command"]
 )
 @hyperparameter_options(DqnConfig)
 def command(code: str, **options: Any) -> None:
-    """Learn an environment with a deep Q-network.
+    """Train a deep Q-network (DQN) on an environment.
 
     WORLD is one of the worlds named below, a grid world by its name or map (.txt), a world file (.npz),
     or a Gymnasium id (module:id if a module registers it, which may be in the current folder). Its

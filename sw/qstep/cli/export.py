@@ -181,8 +181,9 @@ def command(source: Path, name: str, out: Path, agent: int) -> None:
 
     The first line of a table's file gives its size and number format. A C header contains the array
     qstep_table[state][action] of the narrowest integers that fit the format. A memory image has one
-    word per line in two's complement, at word state * actions + action. With several planes, these come
-    first, and the C header also has qstep_rows and qstep_action.
+    word per line in two's complement, at word state * actions + action. With several planes, the plane
+    comes first: qstep_table[plane][state][action], or word (plane * states + state) * actions + action.
+    The C header then also has qstep_rows and qstep_action.
 
     A network is given by its run's FOLDER. The ONNX model maps a batch of Gymnasium's observations to
     action values. It needs neither QStep nor PyTorch.

@@ -1,4 +1,4 @@
-"""``qstep play``: watch a learnt table or network act, and score it."""
+"""``qstep play``: watch a learned table or network act, and score it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _gif(_: click.Context, __: click.Parameter, path: Path | None) -> Path | Non
     return path
 
 
-@click.command(short_help="Watch a learnt table or network act, and score it.")
+@click.command(short_help="Watch a learned table or network act, and score it.")
 @click.argument("source", metavar="TABLE.npz|FOLDER", type=FILE)
 @click.argument("world_name", metavar="[WORLD]", required=False)
 @option("--episodes", "Greedy episodes to score.", type=click.IntRange(1, 1_000_000), default=100)
@@ -92,14 +92,14 @@ def command(
     gif_file: Path | None,
     json_output: JsonOutput,
 ) -> None:
-    """Act greedily on a learnt table or network: show an episode step by step, then score many.
+    """Act greedily on a learned table or network: show an episode step by step, then score many.
 
     A network is given by its run's FOLDER. The table's file, or the folder's report, names the world in
-    which it was learnt; a map or world file must still be in the same place. Give WORLD if the table's
+    which it was learned; a map or world file must still be in the same place. Give WORLD if the table's
     file names none, or if the world has moved: gridworld, gridworld-8x8, snake, cartpole, a map (.txt),
     a world file (.npz) or a Gymnasium id (module:id if a module registers it, which may be in the
     current folder). A world is rejected if its states, transitions or rewards differ from the table's,
-    or its sizes from the network's. The learnt values do not change, and no action is random.
+    or its sizes from the network's. The learned values do not change, and no action is random.
 
     \b
     Examples:
@@ -142,7 +142,7 @@ def command(
 def _table(
     table_file: Path, world_name: str | None, env_kwargs: dict[str, Any], agent: int, seed: int
 ) -> _Game:
-    """Return a table's game; EnvironmentSpaceError or TableError if it was learnt in another world."""
+    """Return a table's game; EnvironmentSpaceError or TableError if it was learned in another world."""
     from qstep.envs import make, make_any, table_size
     from qstep.learn.evaluate import chooser
 
@@ -156,7 +156,7 @@ def _table(
             env_kwargs = dict(learnt_in.env_kwargs)
     elif name is None:
         raise TableError(
-            f"{table_file}: names no world; give the one in which it was learnt: "
+            f"{table_file}: names no world; give the one in which it was learned: "
             f"qstep play {table_file} WORLD"
         )
     tiles = None if saved.config.acting is None else saved.config.acting.tiles
@@ -198,7 +198,7 @@ def _world_of(env: Env[Any, Any]) -> World | None:
 def _check_world(
     world: TableWorld, learnt_in: TableWorld | None, q: NDArray[np.int64], table_file: Path
 ) -> None:
-    """Raise an error unless a world is the one in which a table was learnt.
+    """Raise an error unless a world is the one in which a table was learned.
 
     If the file names no world, only the size is compared. The table may then have extra rows of zeros,
     because the device may have been built for more states.
@@ -211,7 +211,7 @@ def _check_world(
         rows, columns = learnt_in.states, learnt_in.actions
     elif world != learnt_in:
         raise TableError(
-            f"{table_file}: {world.name} has changed since the table was learnt in it; train it again"
+            f"{table_file}: {world.name} has changed since the table was learned in it; train it again"
         )
     else:
         return
@@ -222,7 +222,7 @@ def _check_world(
         )
     if learnt_in is not None and world.digest != learnt_in.digest:
         raise TableError(
-            f"{table_file}: the table was learnt in {_with_arguments(learnt_in)}; "
+            f"{table_file}: the table was learned in {_with_arguments(learnt_in)}; "
             f"{_with_arguments(world)} is another world of the same size: train a table in it"
         )
 

@@ -1,4 +1,4 @@
-"""``qstep pqn``: learn an environment with a network, online, without replay."""
+"""``qstep pqn``: train a network on an environment, online, without replay."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["command"]
 
 @click.command(
     "pqn",
-    short_help="Learn an environment with a network, without replay (PQN).",
+    short_help="Train a network on an environment, without replay (PQN).",
     epilog=networks_in_words("pqn"),
 )
 @network_options("pqn")
 @hyperparameter_options(PqnConfig)
 def command(**options: Any) -> None:
-    """Learn an environment with parallelised Q-learning.
+    """Train a network on an environment with parallelised Q-learning (PQN).
 
     WORLD is as in `qstep dqn`. PQN uses many environments at once, a network with layer normalisation
     and lambda returns, but no replay memory and no target network. The hyperparameter defaults are

@@ -1,4 +1,4 @@
-"""``qstep sac``: learn an environment with continuous actions."""
+"""``qstep sac``: train a network on an environment with continuous actions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["command"]
 
 @click.command(
     "sac",
-    short_help="Learn an environment with continuous actions (SAC).",
+    short_help="Train a network on an environment with continuous actions (SAC).",
     epilog=networks_in_words("sac"),
 )
 @network_options("sac")
 @hyperparameter_options(SacConfig)
 def command(**options: Any) -> None:
-    """Learn an environment with soft actor-critic.
+    """Train a policy on an environment with soft actor-critic.
 
     WORLD is a Gymnasium id (module:id if a module registers it, which may be in the current folder).
     Its observations must be a Box of floats or a Discrete, its actions a Box of floats with finite

@@ -41,7 +41,7 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
     return option(flag, help, name, type=kind, metavar=f"{metavar},...")
 
 
-@click.command(short_help="Find the settings that learn a world best.")
+@click.command(short_help="Find the best settings for learning a world.")
 @click.argument("world")
 @_axis("--alpha", "alphas", "A", "Learning rates, 0..1.  [default: 0.01,0.03,0.1,0.3,1]")
 @_axis("--gamma", "gammas", "G", "Discounts, 0..1.  [default: 0.8,0.9,0.95,0.99,0.999]")

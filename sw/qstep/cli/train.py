@@ -1,4 +1,4 @@
-"""`qstep train`: learn an environment on a device."""
+"""`qstep train`: train agents on a device."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TrainOptions(ActingOptions):
 @run_options("runs/WORLD", "the summary", metrics_option)
 @click.pass_context
 def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any) -> None:
-    """Learn the Q-table of a world on a device.
+    """Train the Q-table of a world on a device.
 
     WORLD is one of the worlds named below, a map (.txt), a world file (.npz), a circuit in the device of
     --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions (module:id if a

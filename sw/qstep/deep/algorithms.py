@@ -1,4 +1,4 @@
-"""The algorithms by name, and how each learns an environment.
+"""The algorithms by name, and how each is trained on an environment.
 
 A new algorithm is a configuration, a learner, a command, and a line in :data:`ALGORITHMS`.
 """
@@ -29,7 +29,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an algorithm learns an environment.
+    """How an algorithm is trained on an environment.
 
     `config` is of the algorithm's class; its seed is replaced. `num_envs` environments are stepped at
     once, with an evaluation every `evaluate_every` training episodes. Plain DQN steps one environment,

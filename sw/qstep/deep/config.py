@@ -140,7 +140,7 @@ class DqnConfig(ValueConfig):
     learning_starts : int
         Steps before the first update, at least `batch_size`.
     target_update_interval : int
-        Steps of all environments between two updates of the target network, 1 or more.
+        Steps of all environments between updates of the target network, 1 or more.
     tau : float
         How far the target moves towards the online network: 1 copies it, less is a moving average.
     prioritised : bool
@@ -229,10 +229,10 @@ class SacConfig(NetworkConfig):
     tau : float
         How far the target critics move towards the critics at each update, 0..1.
     policy_frequency : int
-        Critic updates between updates of the policy and the temperature, which then take as many steps
+        Critic updates between updates of the policy and the temperature, which then take that many steps
         on one batch; 1 or more.
     temperature : float
-        Weight of the entropy, or its initial value if it is learnt; above 0.
+        Weight of the entropy, or its initial value if it is learned; above 0.
     learn_temperature : bool
         Learn the temperature; the target entropy is minus the number of an action's dimensions.
     """

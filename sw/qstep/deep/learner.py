@@ -124,14 +124,14 @@ class Learner(ABC):
         return self.config.learning_rate_at(self.steps)
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of everything that the rest of the run depends on; call it between two steps.
+        """Return copies of everything that the rest of the run depends on; call it between steps.
 
         Raises ConfigError if the learner is not :attr:`resumable`.
         """
         raise ConfigError(_STATELESS)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a :meth:`checkpoint` of a run with equal environments and configuration.
+        """Continue from a :meth:`checkpoint` of a run with the same environments and configuration.
 
         On the CPU, with the same version of PyTorch, the rest of the run is bit-identical to an
         uninterrupted one. If a part is missing, or has another type or shape, CheckpointError is raised

@@ -105,7 +105,7 @@ class Spaces:
             )
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """Return N observations as float32, shape (N, inputs); no copy if already in this form."""
+        """Return N observations as float32, shape (N, inputs); no copy if they are already that."""
         if not self._is_discrete:
             return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
         numbers = np.zeros((len(observations), self.inputs), np.float32)

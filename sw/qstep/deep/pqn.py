@@ -10,7 +10,7 @@ Differences from the paper (Algorithm 1, the appendix and the authors' code):
 - A truncated episode continues with the value of its last observation; the authors' code treats it as
   terminated.
 - The values of next observations for the returns are computed together after the H steps. Nothing is
-  learnt in between, so the numbers are the same.
+  learned in between, so the numbers are the same.
 - Linear layers are initialised as in PyTorch, not as in Flax.
 
 The loss and the gradient clipping are the authors'. The loss is half the mean squared error, so its

@@ -7,8 +7,8 @@ are copied to the network's device.
 Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
 compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
 Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of
-their batch. Here the highest priority is taken over the rows in memory that have had an error, so
-it rises and falls with the errors. Public implementations keep the highest ever seen, starting at 1.
+their batch. Here the highest priority is taken over the rows that have been replayed, so it follows the
+TD errors. Public implementations keep the highest ever seen, starting at 1.
 
 References
 ----------
@@ -89,7 +89,7 @@ class Replay:
     ) -> NDArray[np.int64]:
         """Store N transitions, at most the capacity, over the oldest ones; return their rows.
 
-        `discount` is the factor of the next value: gamma, or 0 if the transition terminated.
+        `discount` multiplies the next state's value: gamma, or 0 if the episode terminated.
         """
         count, done = len(action), 0
         first = self._next
@@ -161,7 +161,7 @@ class Priorities:
         # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the second half. In float64, sums
         # that were updated a million times still equal the sum of their parts to 1e-9.
         self._tree = np.zeros(2 * self._leaves)
-        # The same tree for the maximum; a leaf is 0 until its row has had an error.
+        # The same tree for the maximum; a leaf is 0 until its row has been replayed.
         self._highest = np.zeros(2 * self._leaves)
 
     @property
@@ -174,7 +174,7 @@ class Priorities:
         return self._tree[self._leaves + rows]
 
     def add(self, rows: NDArray[np.int64]) -> None:
-        """Give new rows the highest priority that came from an error, or 1 if none has yet."""
+        """Give new rows the highest priority among the rows replayed so far, or 1 if there are none."""
         priority = np.full(len(rows), self._highest[1] or 1.0)
         _store(self._tree, self._highest, self._leaves, rows, priority, measured=False)
 

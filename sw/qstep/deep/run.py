@@ -193,9 +193,10 @@ class NetworkRun:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The run's settings as plain values. A checkpoint fits only a run with the same identity.
+        """The run's settings as plain values.
 
-        It includes the version of PyTorch, because another version may compute different sums.
+        A checkpoint can be restored only into a run with the same identity. It includes the version of
+        PyTorch, because another version may compute different sums.
         """
         return {
             "version": self.learner.VERSION,
@@ -417,7 +418,7 @@ def dqn(
     metrics: Metrics | None = None,
     **settings: Any,
 ) -> NetworkResult:
-    """Learn an environment with DQN, as ``qstep dqn`` does.
+    """Train a network on an environment with DQN, as ``qstep dqn`` does.
 
     Parameters
     ----------
@@ -453,7 +454,10 @@ def pqn(
     metrics: Metrics | None = None,
     **settings: Any,
 ) -> NetworkResult:
-    """Learn an environment with PQN, as ``qstep pqn`` does; like :func:`dqn`, but with `PqnConfig`."""
+    """Train a network on an environment with PQN, as ``qstep pqn`` does.
+
+    Like :func:`dqn`, but with `PqnConfig`.
+    """
     return _learned(NetworkRun(env, "pqn", torch_device, **settings), progress, metrics)
 
 
@@ -465,7 +469,7 @@ def sac(
     metrics: Metrics | None = None,
     **settings: Any,
 ) -> NetworkResult:
-    """Learn an environment whose actions are a bounded Box with SAC, as ``qstep sac`` does.
+    """Train a network with SAC on an environment whose actions are a bounded Box, as ``qstep sac`` does.
 
     Like :func:`dqn`, but with `SacConfig`.
     """

@@ -3,7 +3,7 @@
 Two critics estimate the soft value of an action: the discounted rewards after it, plus the entropy of
 the later actions times a *temperature*. The policy, a Gaussian squashed by tanh, maximises the lower
 of the two estimates plus its own entropy. The temperature rises while the policy's entropy is below its
-target, -|A|. This is the second version of the algorithm, without a value network and with a learnt
+target, -|A|. This is the second version of the algorithm, without a value network and with a learned
 temperature, as in CleanRL's ``sac_continuous_action.py`` and Stable-Baselines3.
 
 In this module actions are scaled to -1..1, and log-probabilities refer to these units; bounded

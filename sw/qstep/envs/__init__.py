@@ -98,7 +98,7 @@ def make(
             env.close()
             other = ""
             if isinstance(env.action_space, Box):
-                other = f"; a network learns it: qstep sac {env_id}"
+                other = f"; train a network on it: qstep sac {env_id}"
             elif record is not None and record.table is None and record.networks:
                 other = f"; use {', '.join(record.networks)}"
             elif what == "observation" and isinstance(space, Box) and len(space.shape) == 1:

@@ -90,7 +90,7 @@ def rendered(render_mode: str | None, rows: Sequence[str]) -> str | NDArray[np.u
     -------
     str, or ndarray of uint8 of shape (12 * rows, 12 * columns, 3), or None
         The rows, each with a line break; an image of them, with white lines one pixel wide between
-        cells; or None without a mode.
+        cells; or None if `render_mode` is None.
     """
     if render_mode is None:
         return None

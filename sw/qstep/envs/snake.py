@@ -83,8 +83,8 @@ class Snake(gym.Env[Any, Any]):
     **Reward.** Food +10, death -10, any other step 0.
 
     **End.** Moving into the border or the body kills the snake: the episode terminates and the grid is
-    unchanged. Eating the last food (the snake covers the grid) also terminates the episode, with +10:
-    the game is won. An episode is truncated after 100 steps without food per body cell.
+    unchanged. If eating food leaves no free cell, the episode also terminates, with +10: the game is
+    won. An episode is truncated after 100 steps without food per body cell.
 
     **Start.** A straight snake of length 3. Its direction is uniform, and so is its head position, at
     least 3 free cells from every border. Food is uniform over the free cells.

@@ -27,7 +27,11 @@ __all__ = [
 
 
 class Outcome(NamedTuple):
-    """Results of a step of N environments: next observations in all forms, and arrays of shape (N,)."""
+    """Results of one step of N environments.
+
+    `next_shown` has the next observations in each form that the kernels write; `reward`, `terminated`
+    and `truncated` have shape (N,).
+    """
 
     next_shown: tuple[NDArray[Any], ...]
     reward: NDArray[np.float32]

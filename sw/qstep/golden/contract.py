@@ -38,7 +38,7 @@ class Closing(ABC):
 
 
 class Agents(Closing):
-    """Agents in a world, with separate tables or a shared one: a model, a simulation or a board.
+    """Agents in a world, with separate tables or a shared one, run by a model, a simulation or a board.
 
     Raises ConfigError if `config` has no agents, lacks schedules or a step limit that `settings` or
     `world` need, if `world` does not fit, or if `settings` has the wrong length.
@@ -232,7 +232,7 @@ def _checked_counters(acting: Acting, agent: int, own: AgentCounters) -> AgentCo
 
 
 def _checked_fields(agent: int, part: _Part, ranges: dict[str, _Range]) -> _Part:
-    """Return a copy with checked fields: integers in their ranges, and flags for those without one."""
+    """Return a copy with checked fields: integers within `ranges`, and booleans in all other fields."""
     checked: dict[str, Any] = {}
     for field in fields(part):
         what, value = f"{field.name} of agent {agent}", getattr(part, field.name)

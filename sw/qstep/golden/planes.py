@@ -109,7 +109,7 @@ class PlanesModel:
         next_action: int,
         terminated: bool = False,
     ) -> None:
-        """Update the weight of an action in every plane by SARSA.
+        """Apply a SARSA update to the action's weight in every plane.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class Actor(ABC):
         """Play episodes greedily, without affecting the unfinished ones of :meth:`act`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the state between two stretches, for :meth:`restore`."""
+        """Return copies of the state between stretches, for :meth:`restore`."""
         return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
@@ -206,7 +206,7 @@ class VectorActor(Actor):
         return evaluation_of(done, self._ended(ends, episodes))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of everything that the environments and their turns depend on."""
+        """Return copies of the state of the environments and of the round-robin (:class:`Turns`)."""
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -39,7 +39,7 @@ _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
 
 _MASK64 = (1 << 64) - 1
 _SLICE = 1 << 22
-"""Steps of all agents between two chances to interrupt a run: a tenth of a second on the model."""
+"""Steps of all agents between chances to interrupt a run: a tenth of a second on the model."""
 
 
 class AgentsRun:

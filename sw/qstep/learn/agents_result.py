@@ -1,4 +1,4 @@
-"""The result of a run of agents, and evaluations during the run, compared with the optimum."""
+"""The result of a run of agents, and its evaluations, compared with the optimum."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Point:
         Episodes of each agent so far.
     mean_return : tuple of float
         Undiscounted reward since the previous evaluation per episode that ended since then, by agent;
-        NaN without any. It differs from the mean return of these episodes by rewards of an episode in
+        NaN if none ended. It differs from the mean return of these episodes by rewards of an episode in
         progress at either evaluation, because the device counts rewards, not returns.
     value : tuple of float
         Exact discounted start value of each agent's greedy policy; NaN if the policy has none (gamma is
-        1) or it takes too long to compute. Empty if the world has no known table, or no agent has a
-        value.
+        1) or it takes too long to compute. Empty if the world's transition table is unknown, or no agent
+        has a value.
     mean_reward : tuple of float
         Reward per step since the previous evaluation, by agent: the learning curve if no episode ends.
     """
@@ -314,7 +314,7 @@ class AgentsResult(TableResult):
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    """Return the median of the known values; None without any."""
+    """Return the median of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None
 

@@ -47,7 +47,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class TableCheckpoint:
-    """The state of a run between two episodes of a single environment, or between two steps of several.
+    """The state of a run between episodes of a single environment, or between steps of several.
 
     `table` (raw, shape (S, A)) and `noise` are as last read from the device, which has not received the
     batches of `pending`. `generators` are the states of the PCG64 generators for acting and for
@@ -88,7 +88,7 @@ class TableCheckpoint:
 
     @classmethod
     def unpacked(cls, checkpoint: Checkpoint, config: Config) -> TableCheckpoint:
-        """Return the checkpoint from the result of :meth:`packed`, for a table of `config`.
+        """Rebuild a checkpoint from the result of :meth:`packed`; its table must fit `config`.
 
         Raises CheckpointError if a part is missing or wrong.
         """

@@ -112,7 +112,7 @@ class TensorBoardMetrics:
 
 @contextmanager
 def write_metrics(target: Path | None, after: int | None = None) -> Iterator[Metrics | None]:
-    """Yield a writer to a ``.csv`` file or to a TensorBoard folder; None without a target.
+    """Yield a writer to a ``.csv`` file or to a TensorBoard folder; None if `target` is None.
 
     `after` is as for :class:`CsvMetrics`. If writing fails later, for example because the disk is full,
     the run continues without metrics, and the error is raised at the end of the context.

@@ -124,8 +124,8 @@ class Budget:
 class AgentsPlan:
     """The plan of a run of agents, with settings for each; ``config.acting`` is not None.
 
-    `world` is None if it is a circuit without a known table. With planes, alpha in `settings` is that of
-    one plane.
+    `world` is None if it is a circuit whose transition table is unknown. With planes, alpha in
+    `settings` is that of one plane.
     """
 
     world: AgentsWorld | None

@@ -48,7 +48,7 @@ LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
 
 _MANY = 10
-"""Minimum episodes between two evaluations, as a median over agents, to draw their mean return."""
+"""Minimum episodes between evaluations, as a median over agents, to draw their mean return."""
 
 _SIDE = 101
 """Points along each side of a plot of planes."""
@@ -99,7 +99,7 @@ class PolicyMap:
         """Meaning of the letters and plain colours that occur on the map."""
         seen = [text for kind, text in _MEANING.items() if (self.cells == kind).any()]
         blank = ~self.learnt & ~np.isin(self.cells, tuple(COLOURS))
-        return ", ".join([*seen, *(["pale: not learnt"] if blank.any() else [])])
+        return ", ".join([*seen, *(["pale: not learned"] if blank.any() else [])])
 
 
 class Band(NamedTuple):
@@ -130,7 +130,7 @@ def draw_agents(
 
     If no episode of the run ended, the reward per step is drawn instead of the return. Lines are
     medians over the agents; bands span the worst to the best. `evaluations` are the columns of
-    :attr:`qstep.AgentsResult.history`; `optimum` is the optimal value, None if values are not known.
+    :attr:`qstep.AgentsResult.history`; `optimum` is the optimal value, None if values are unknown.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter

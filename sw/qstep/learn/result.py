@@ -58,11 +58,12 @@ def hint(
     gamma: float,
     longer: str,
 ) -> str | None:
-    """Return a sentence about a run that did not learn its world; None for any other run.
+    """Return a sentence about a run that failed to learn its world; None for any other run.
 
-    `world` is None if its table is not known; `success` is the share of greedy episodes that reach the
-    goal, None without a goal. `optimal` says whether the greedy policy is optimal for gamma, and `far`
-    whether it is far below the optimum. `longer` is the option that makes the run longer.
+    `world` is None if its transition table is unknown; `success` is the share of greedy episodes that
+    reach the goal, None if the world has no goal. `optimal` says whether the greedy policy is optimal
+    for gamma, and `far` whether it is far below the optimum. `longer` is the option that makes the run
+    longer.
     """
     sweep = (
         f"; qstep sweep {name} compares alphas and gammas"
@@ -111,7 +112,7 @@ class Result(ABC):
 
     @property
     def saturated(self) -> str | None:
-        """A sentence about the updates that did not fit the number format; None without any."""
+        """A sentence about the updates that did not fit the number format; None if every update fit."""
         return None
 
     @abstractmethod

@@ -47,7 +47,7 @@ class Run(Protocol):
 
     @property
     def atomic(self) -> bool:
-        """Whether :attr:`checkpoint` is consistent only between two iterations."""
+        """Whether :attr:`checkpoint` is consistent only between iterations."""
 
     @property
     def identity(self) -> dict[str, Any]:

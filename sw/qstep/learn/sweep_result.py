@@ -156,7 +156,7 @@ class SweepResult(Result):
 
     @property
     def saturated(self) -> str | None:
-        """A sentence about the point with the most saturations; None without any."""
+        """A sentence about the point with the most saturations; None if no point saturated."""
         worst = max(self.points, key=itemgetter("saturations"))
         if not worst["saturations"]:
             return None

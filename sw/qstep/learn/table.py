@@ -64,7 +64,7 @@ class TableWorld:
         world: World | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Describe a world of this size; `world` is None if its table is not known."""
+        """Describe a world of this size; `world` is None if its transition table is unknown."""
         digest = None if world is None else world.limited(0).digest
         return cls(name, *size, digest, dict(env_kwargs or {}))
 
@@ -78,9 +78,9 @@ def save_table(
 ) -> None:
     """Write a table; an existing file is replaced completely or not at all.
 
-    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if it
-    is not known, as after ``qstep replay``. Raises TableError if the values do not form a table of
-    `config`, and FileFormatError if the file cannot be written.
+    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if
+    unknown, as after ``qstep replay``. Raises TableError if the values do not form a table of `config`,
+    and FileFormatError if the file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
     tree: dict[str, Any] = {"config": config.to_dict()}

@@ -109,7 +109,7 @@ class TableResult(Result):
 
     @property
     def saturated(self) -> str | None:
-        """A sentence about the updates that did not fit the format; None without any."""
+        """A sentence about the updates that did not fit the format; None if every update fit."""
         if not self.saturations:
             return None
         return saturated_in_words(self.saturations, self.updates, self.config.format)

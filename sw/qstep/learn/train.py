@@ -56,7 +56,7 @@ def train(
     progress: Callable[[Progress], object] | None = None,
     metrics: Metrics | None = None,
 ) -> TableResult:
-    """Learn the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
+    """Train the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
 
     If the world has a transition table, agents act on the device, next to their tables. They also act
     there in ``CartPole-v1`` and ``MountainCar-v0``, by tile coding (docs/features.md). Otherwise the

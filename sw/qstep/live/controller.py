@@ -21,9 +21,9 @@ MOST_SPEED = 1_000_000
 """Maximum speed in steps per second per agent."""
 
 _CHUNK_SECONDS = 0.03  # approximate length of a device call, for which a command may wait
-_VIEW_SECONDS = 0.1  # between two views of a playing run
+_VIEW_SECONDS = 0.1  # between views of a playing run
 _VIEW_SHARE = 4  # pause after a view, in multiples of its time: a board's serial line is slow
-_SAMPLE_SECONDS = 1.0  # between two recent points of a playing run
+_SAMPLE_SECONDS = 1.0  # between recent points of a playing run
 _RATE_VIEWS = 10  # views over which the rate is averaged
 _LATE_SECONDS = 0.5  # a device too slow for the speed does not catch up on longer delays
 

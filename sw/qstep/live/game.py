@@ -69,7 +69,7 @@ class Game:
         return None
 
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
-        """Take a step, or start the next episode a while after the last one.
+        """Take a step; after an episode ends, keep its last picture for a few calls, then start another.
 
         `q` is a table, shape (S, A), or planes, shape (T, S, A). An environment that fails is no longer
         shown; its picture gives the reason.

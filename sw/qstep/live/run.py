@@ -66,8 +66,8 @@ class View:
 class Watched(ABC):
     """An open run, advanced any number of steps at a time; how it is divided does not affect its result.
 
-    `settings` are the initial settings, one per agent. Without a known table, `world` is
-    None and the optimum is unknown.
+    `settings` are the initial settings, one per agent. If the world's transition table is unknown,
+    `world` is None and the optimum is unknown.
     """
 
     def __init__(

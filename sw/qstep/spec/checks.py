@@ -95,10 +95,11 @@ def integer(
     legal: str = "",
     why: str = "",
 ) -> int:
-    """Return an integer in a range (int, NumPy integer, anything usable as an index) as an int.
+    """Check that `value` is an integer in a range; return it as an int.
 
-    Raises ConfigError otherwise, also for a bool. `legal` describes the range if `low` to `high` would
-    not read well; `why` ends the message with the reason for the range.
+    It may be an int, a NumPy integer or anything usable as an index. Raises ConfigError otherwise, also
+    for a bool. `legal` describes the range if `low` to `high` would not read well; `why` ends the
+    message with the reason for the range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -117,7 +118,7 @@ def integer(
 
 
 def power_of_two(name: str, value: object, low: int, high: int) -> int:
-    """Return a power of two in a range as an int; raise ConfigError for anything else."""
+    """Check that `value` is a power of two in a range; return it as an int, or raise ConfigError."""
     number = integer(name, value, low, high)
     if number & (number - 1):
         raise ConfigError(f"{name} is {number}; it must be a power of two from {low} to {high}")
@@ -125,7 +126,7 @@ def power_of_two(name: str, value: object, low: int, high: int) -> int:
 
 
 def real(name: str, value: object, low: int = 0, high: int = 1) -> float:
-    """Return any real number in a range as a float; raise ConfigError for anything else."""
+    """Check that `value` is a real number in a range; return it as a float, or raise ConfigError."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ConfigError(f"{name} is {shown(value)}; it must be a number from {low} to {high}")
     if not low <= cast(float, value) <= high:

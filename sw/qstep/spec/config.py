@@ -199,7 +199,7 @@ class Config:
         """Raise ConfigError if no model supports this many planes."""
         acting, planes = self.acting, f"planes is {self.planes}"
         if acting is None:
-            raise ConfigError(f"{planes}; it must be 1 where there are no agents")
+            raise ConfigError(f"{planes}; it must be 1 without agents")
         if acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
             raise ConfigError(f"{planes}; it must be 1 where acting.algorithm is 'double-q'")
 
@@ -225,7 +225,7 @@ class Config:
         """Raise ConfigError if the agents cannot be distributed over the lanes."""
         acting, lanes = self.acting, f"lanes is {self.lanes}"
         if acting is None:
-            raise ConfigError(f"{lanes}; it must be 1 where there are no agents")
+            raise ConfigError(f"{lanes}; it must be 1 without agents")
         if not (acting.is_table or acting.is_tiled):
             raise ConfigError(f"{lanes}; it must be 1 where acting.world is {acting.world!r}")
         if acting.shared_table:
@@ -249,7 +249,7 @@ class Config:
 
     @property
     def lane_agents(self) -> int:
-        """Agents per lane, 0 without agents; lane 0 has the first ones."""
+        """Agents per lane, 0 if there are none; lane 0 has the first ones."""
         return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property

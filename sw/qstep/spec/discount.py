@@ -32,7 +32,7 @@ _WITHIN = 0.01
 
 
 def learned_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> float:
-    """Return the discount that an update learns: alpha gamma, rounded, over alpha, rounded.
+    """Return the learned discount: rounded alpha gamma, divided by rounded alpha.
 
     Examples
     --------

@@ -171,7 +171,7 @@ class AgentState:
     explored : bool
         Whether `action` was drawn at random.
     episode_steps : int
-        Steps of the episode so far, less than the step limit; stays 0 without a limit.
+        Steps of the episode so far, less than the step limit; 0 if there is none.
     """
 
     word: int

@@ -70,7 +70,7 @@ LEARNING, AGENTS = Learning(), AgentsLearning()
 
 
 PROGRESS_EVERY = 1 << 20
-"""Default number of updates between two reports."""
+"""Default number of updates between reports."""
 
 
 class AgentsProgress(NamedTuple):
@@ -95,7 +95,7 @@ class AgentsProgress(NamedTuple):
 
     @property
     def win_rate(self) -> float:
-        """Fraction of episodes that reached the goal while exploring; 0 without any."""
+        """Fraction of episodes that reached the goal while exploring; 0 if no episode ended."""
         return self.wins / self.episodes if self.episodes else 0.0
 
 

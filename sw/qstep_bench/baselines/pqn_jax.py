@@ -4,7 +4,7 @@ A run is a function of its seed. XLA compiles it as a whole, including loops, so
 never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where the
 authors' program does. A truncated episode counts as terminated, and the values of next observations are
 the ones used to choose actions. Layers are initialised as in Flax, the learning rate falls with every
-update, and each exploring environment has separate draws.
+update, and each training environment has separate draws.
 
 References
 ----------

@@ -64,7 +64,7 @@ def _introduce(console: Console) -> None:
     from qstep_bench import demo
 
     console.print(
-        "QStep learns by Q-learning, in hardware. Here the hardware is simulated on\n"
+        "QStep learns with Q-learning, in hardware. Here the hardware is simulated on\n"
         "this computer, clock by clock, from the source that an FPGA would get.\n\n"
         "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
         "the walk, G pays 1. Nobody tells it the way:\n"
@@ -109,7 +109,7 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
 def _show_policy(console: Console, trained: Trained) -> None:
     from qstep_bench import demo
 
-    console.print("\nWhat it learnt (the move that it now thinks best, place by place):\n")
+    console.print("\nWhat it learned (the move that it now thinks best, place by place):\n")
     for row in demo.arrows(demo.world(), trained.result.table):
         console.print(f"    {row}")
     last = trained.result.evaluations[-1]

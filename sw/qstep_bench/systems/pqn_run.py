@@ -117,8 +117,8 @@ class _Runs:
         mean = statistics.fmean(self._scores)
         if not mean >= _LEAST_SCORE:
             raise WrongTableError(
-                f"the last networks of {len(self._scores)} runs score {mean:.1f}; whoever has learnt to "
-                f"balance scores {_LEAST_SCORE:g} or more"
+                f"the last networks of {len(self._scores)} runs score {mean:.1f}; whoever has learned "
+                f"to balance scores {_LEAST_SCORE:g} or more"
             )
         return (
             f"the last networks of {len(self._scores)} runs score {mean:.1f} (the worst "

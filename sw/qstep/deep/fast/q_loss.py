@@ -34,8 +34,8 @@ class QLoss:
         loss  = sum over weight * slope * (error - slope / 2)      (smooth L1)
         back[action] = -weight * slope, 0 for the other actions    (its gradient)
 
-    `loss`, float32 of shape (K,), and `td_error`, shape (K, B), are set by each batch's last
-    :meth:`forward`, and `gradient` by the last :meth:`backward`. An unknown variant raises ConfigError.
+    ``forward(k)`` sets entry k of `loss`, float32 of shape (K,), and row k of `td_error`, shape (K, B);
+    :meth:`backward` sets `gradient`. An unknown variant raises ConfigError.
     """
 
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:

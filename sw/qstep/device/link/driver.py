@@ -1,4 +1,4 @@
-"""The base of all drivers: a port, a session over it, and the check of the device's identity."""
+"""The base class of all drivers: a port, a session over it, and a check of the device's identity."""
 
 from __future__ import annotations
 

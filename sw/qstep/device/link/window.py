@@ -103,7 +103,10 @@ class Window:
         return DELIMITER + (frame or b"".join(request.frame for request in self.pending))
 
     def acknowledge(self, answer: Frame) -> Progress:
-        """Process one answer; it is late if it expects a number up to half the sequence behind.
+        """Process one answer.
+
+        It is ignored as late if the sequence number expected next is behind the oldest pending
+        request's, by up to half the sequence space.
 
         A refusal halts the session and raises RefusedError; after that, `applied` is exact.
         """

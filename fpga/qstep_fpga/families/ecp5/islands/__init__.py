@@ -1,1 +1,1 @@
-"""Place one lane of a farm, copy it to the equal sites of an ECP5, and check the result."""
+"""Place one lane of a farm, copy it to identical sites of an ECP5, and check the result."""

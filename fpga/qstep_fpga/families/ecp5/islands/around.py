@@ -1,7 +1,8 @@
 """Places everything but the lanes: their sites are blocked, and stand-ins mark their ports.
 
-The lanes' block RAMs and multipliers are included, but without their wires. The bitstream settings of
-their unused inputs are lost when a packed netlist is read again, so they are taken from this placement.
+The placement includes the lanes' block RAMs and multipliers, without their connections. The bitstream
+settings of their unused inputs are lost when a packed netlist is read again, so they are taken from this
+placement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bands of equal, adjacent sites: each site has the same cells in the same positions."""
+"""Bands of identical, adjacent sites: each site has the same cells in the same positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Band", "bands", "widths"]
 
 @dataclass(frozen=True)
 class Band:
-    """Equal sites side by side.
+    """Identical, adjacent sites.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Half a row of a site: a number that equal halves share, and its resources."""
+    """Half a row of a site: a number that identical halves share, and its resources."""
 
     kind: int
     room: Room
@@ -147,7 +147,7 @@ class _Growth:
         self._kinds: dict[tuple[Names, ...], _Line] = {}
 
     def band(self, left: int, right: int, leaves: int) -> tuple[_Rows, Band] | None:
-        """Return the largest band of equal sites that start at these rows of both halves, or None.
+        """Return the largest band of identical sites that start at these rows of both halves, or None.
 
         The sites leave the row `leaves`, and in the left half everything above it. `left` is such a row
         if it is below `right`.
@@ -171,7 +171,7 @@ class _Growth:
     def _site(
         self, column: int, left: int, right: int, leaves: int
     ) -> tuple[tuple[int, ...], _Rows, Room] | None:
-        """Return the kinds of a site's half rows, its rows, and its resources; None without room."""
+        """Return a site's kinds of half rows, its rows and its resources; None if it does not fit."""
         kinds: list[int] = []
         room: Counter[str] = Counter()
         own: tuple[list[int], list[int]] = [], []

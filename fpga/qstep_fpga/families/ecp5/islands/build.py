@@ -1,4 +1,4 @@
-"""Builds a routed farm from a netlist with equal lanes: places a lane, copies it, checks the result."""
+"""Builds a routed farm from a netlist of identical lanes: places one, copies it, checks the result."""
 
 from __future__ import annotations
 

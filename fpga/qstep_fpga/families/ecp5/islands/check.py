@@ -1,4 +1,4 @@
-"""Checks that the tools no longer make once lanes are copied: places, wires, connections, netlist.
+"""Checks that the tools no longer make once lanes are copied: BELs, wires, connections, netlist.
 
 The checks do not depend on how a farm was made: they read the final output of place and route, and
 compare it with the parts.
@@ -51,7 +51,7 @@ def problems(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> 
 
 
 def _places(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
-    """Check that each place has one cell, and that a site contains only its lane's cells."""
+    """Check that each BEL has at most one cell, and that a site contains only its lane's cells."""
     owner: dict[str, str] = {}
     sites = {tile: lane.name for lane in lanes for tile in lane.site}
     for name, cell in farm["cells"].items():
@@ -128,7 +128,7 @@ def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def pin_wire(bel: str, port: str) -> str | None:
-    """Return the wire at a port of the cell at a place, in nextpnr's names; None if unknown."""
+    """Return the wire at a port of a cell at a BEL, in nextpnr's names; None if unknown."""
     try:
         where = parse(bel)
     except ValueError:

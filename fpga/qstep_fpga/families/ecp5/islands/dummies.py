@@ -1,4 +1,4 @@
-"""Cells that only block places, so that the placer puts nothing else there."""
+"""Cells that only occupy BELs, so that the placer puts nothing else there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REGISTER |= {"REGSET": "RESET", "SRMODE": "LSR_OVER_CE"}
 
 
 def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, Any]:
-    """Return dummy cells for places: a flip-flop and the LUT next to it, a block RAM, or a multiplier.
+    """Return dummy cells for BELs: a flip-flop and the LUT next to it, a block RAM, or a multiplier.
 
     `clock` is the net of the flip-flops' clock, which must be the same throughout a tile.
     """
@@ -37,7 +37,7 @@ def dummies(bels: Sequence[Bel], clock: int | str | None = None) -> dict[str, An
 
 
 def register(bel: Bel, wires: Mapping[str, int | str]) -> dict[str, Any]:
-    """Return a flip-flop for an unpacked netlist, at a place, with nets at its pins."""
+    """Return a flip-flop for an unpacked netlist, at a BEL, with nets at its pins."""
     return {
         **unconnected("TRELLIS_FF", BEL=str(bel)),
         "parameters": _REGISTER,

@@ -1,4 +1,4 @@
-"""The possible places of cells on an ECP5, found once by placing a design that fills the chip."""
+"""The BELs of an ECP5 for flip-flops, block RAMs and multipliers, found by filling a chip once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BEL = re.compile(r"X(\d+)/Y(\d+)/(\w+(?:\.\w+)?)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bel:
-    """The place of one cell: a tile, and a place within it.
+    """Where one cell can go, in nextpnr's terms: a tile, and a name within it.
 
     Its text is nextpnr's name for it, for example ``X4/Y22/EBR0``.
     """
@@ -60,17 +60,17 @@ class Bel:
         return self.column, self.row
 
     def moved(self, by: Tile) -> Bel:
-        """Return the same place in a tile that is some columns and rows away."""
+        """Return the BEL of the same name in a tile that is some columns and rows away."""
         return Bel(self.column + by[0], self.row + by[1], self.name)
 
 
 def parse(text: str) -> Bel:
-    """Return the place that nextpnr calls `text`.
+    """Return the BEL that nextpnr calls `text`.
 
     Raises
     ------
     ValueError
-        `text` does not name a place.
+        `text` does not name a BEL.
     """
     match = _BEL.fullmatch(text)
     if match is None:
@@ -80,25 +80,25 @@ def parse(text: str) -> Bel:
 
 @dataclass(frozen=True)
 class Grid:
-    """The places of a chip for flip-flops, block RAMs and multipliers.
+    """The BELs of a chip for flip-flops, block RAMs and multipliers.
 
     Each flip-flop ``SLICEA.FF0`` has a LUT ``SLICEA.K0`` next to it; a logic tile has eight of each.
 
     Attributes
     ----------
     places : dict
-        Places in order, by the names in :data:`KINDS`.
+        BELs in order, by the names in :data:`KINDS`.
     """
 
     places: Mapping[str, tuple[Bel, ...]]
 
     def tiles(self, kind: str) -> set[Tile]:
-        """Return the tiles that have a place of a kind."""
+        """Return the tiles that have a BEL of a kind."""
         return {bel.tile for bel in self.places[kind]}
 
 
 def survey(board: Board) -> Grid:
-    """Return the places of a board's chip, from the cache or determined in about 10 s.
+    """Return the BELs of a board's chip, from the cache or determined in about 10 s.
 
     Raises
     ------

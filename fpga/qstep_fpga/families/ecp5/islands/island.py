@@ -47,7 +47,7 @@ class PlacedIsland:
     path : list of dict
         The critical path, as nextpnr reports it.
     file : Path
-        The packed netlist with places and routes.
+        The packed netlist with BELs and routes.
     """
 
     seed: int
@@ -117,7 +117,7 @@ def place_island(
     ----------
     board : Board
     grid : Grid
-        Places of the chip.
+        BELs of the chip.
     island : dict
         Module of a yosys JSON netlist.
     site : Site
@@ -169,7 +169,7 @@ def place_island(
 
 
 def outside(module: Mapping[str, Any], site: Site) -> Iterator[str]:
-    """Yield the places of cells, and the wires, that are outside a site."""
+    """Yield the BELs of cells, and the wires, that are outside a site."""
     for cell in module["cells"].values():
         place = cell["attributes"]["NEXTPNR_BEL"]
         if parse(place).tile not in site:

@@ -33,7 +33,7 @@ _NO_WIDE = " -nowidelut"
 
 # Both flip-flops of a slice share enable and reset. nextpnr places small groups of flip-flops with a
 # separate enable or reset last; in a full site it then finds no empty slice and never finishes. 1,476
-# LUTs in 2,016 places were not placed in eight minutes with such groups, and are placed in one minute
+# LUTs in 2,016 LUT BELs were not placed in eight minutes with such groups, and are placed in one minute
 # without them. Enables and resets of fewer than 5 flip-flops are therefore logic, which takes 12 LUTs.
 _KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
 _RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())

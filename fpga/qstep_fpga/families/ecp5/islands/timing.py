@@ -1,6 +1,6 @@
 """The clock of a farm, from the timing of a lane alone and of all paths that are not inside a lane.
 
-A copy has the same places and routes as the placed lane, so its paths have the same delays. nextpnr
+A copy has the same BELs and routes as the placed lane, so its paths have the same delays. nextpnr
 reports longer delays: after reading a packed netlist, it does not know which half of a slice a
 carry-chain bit is in, and treats every bit as the first. So paths inside lanes keep the delays that
 nextpnr found when it placed the lane, and only the rest is analysed again.
