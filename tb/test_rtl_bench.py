@@ -150,6 +150,7 @@ def test_lint_warning_fails_the_build(tmp_path: Path) -> None:
         run(replace(NOISE, rtl=rtl))
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_a_build_is_made_anew_only_if_something_that_verilator_reads_in_it_changed(
     tmp_path: Path,

@@ -23,6 +23,7 @@ from qstep_rtl.bus.registers import LANE
 pytestmark = pytest.mark.rtl
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.bus.axi_lane_tests", "qs_axi_lane")
 def test_lane_on_axi_matches_the_model(only: str) -> None:
     run(replace(axi_run(AXI_LANES[1]), test=only))

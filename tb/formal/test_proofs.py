@@ -17,9 +17,12 @@ pytestmark = pytest.mark.formal
 
 QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 
+SLOW = {"cobs", "node"}
+
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "cobs" else ()) for name in FAST]
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in FAST],
 )
 def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
     proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all faults

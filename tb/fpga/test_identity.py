@@ -162,6 +162,7 @@ def wrong_boards(folder: Path, edited: Iterable[str] = EDITS) -> dict[str, set[s
     return found
 
 
+@pytest.mark.slow
 def test_identity_is_of_the_substance_of_the_files_in_the_boards_own_hierarchy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,8 @@ from tb.fuzz.targets import TARGETS, kept
 
 
 def _marked(name: str, *more: str) -> object:
-    """Mark a case as slow if it builds a device with a fault in it."""
-    slow = [pytest.mark.slow] if more else []
-    marks = [pytest.mark.rtl, *slow] if name == "device" else pytest.mark.unit
+    """Mark a case as slow if it builds a device."""
+    marks = [pytest.mark.rtl, pytest.mark.slow] if name == "device" else pytest.mark.unit
     return pytest.param(name, *more, marks=marks, id=": ".join((name, *more)))
 
 

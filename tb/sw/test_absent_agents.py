@@ -35,7 +35,8 @@ CONFIGS = {
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize("kind", ["a lane", pytest.param("a farm", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CONFIGS)
 def test_words_of_agents_that_do_not_exist_are_answered_and_change_nothing(kind: str) -> None:
     config = CONFIGS[kind]
     port, layouts, expected = SimPort(config), arguments_of(config), 0

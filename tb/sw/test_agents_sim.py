@@ -268,6 +268,7 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     go_on_after_a_reset(device, port, begin())
 
 
+@pytest.mark.slow
 def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")

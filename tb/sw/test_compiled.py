@@ -174,6 +174,7 @@ print(length((1,) * int(sys.argv[1])), flush=True)
 """Slow between the choice of a file's name, its entry in the index, and its writing."""
 
 
+@pytest.mark.slow
 def test_two_processes_that_compile_at_once_do_not_mix_up_their_code(package: Path) -> None:
     (package / "race.py").write_text(RACE, encoding="utf-8")
 

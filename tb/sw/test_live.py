@@ -188,6 +188,7 @@ def test_browser_is_opened_unless_it_is_not_wanted(monkeypatch: pytest.MonkeyPat
     assert len(opened) == 1
 
 
+@pytest.mark.slow
 def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 

@@ -75,6 +75,7 @@ def test_agents_learn_at_the_pins_what_the_model_does(
     learn(agents, *around(agents, tmp_path), LATENCY, capfd)
 
 
+@pytest.mark.slow
 def test_boards_pins_learn_as_the_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     learn(1, *led_out(tmp_path), LED_LATENCY, capfd)
 

@@ -17,7 +17,10 @@ HOST = "--act host --sync-steps 256"
     [
         "gridworld --episodes 80 --rounding stochastic",
         "gridworld --act host --episodes 80 --rounding stochastic",
-        "Taxi-v3 --act host --episodes 12 --evaluate-every 6 --rounding stochastic",
+        pytest.param(
+            "Taxi-v3 --act host --episodes 12 --evaluate-every 6 --rounding stochastic",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(f"snake {HOST} --episodes 60 --evaluate-every 60", marks=pytest.mark.slow),
         pytest.param(f"cartpole {HOST} --episodes 80 --evaluate-every 80", marks=pytest.mark.slow),
     ],

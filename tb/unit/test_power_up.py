@@ -114,6 +114,7 @@ def compare(config: Config, clean: PoweredUp, rtl: Path = RTL) -> None:
         assert not len(wrong), f"power-up {seed}: another output in clock {wrong[0]}"
 
 
+@pytest.mark.slow
 def test_memories_begin_at_random() -> None:
     config = LANES[0]
     tables = []

@@ -13,13 +13,16 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-FIRST = {unit.top: unit for unit in reversed(UNITS)}.values()
-"""The first geometry of each module; the others are slow."""
+LONG = {"qs_acting", "qs_agent_blocks_bench"}
+"""Benches that take ten seconds, of modules that those of ``qs_agents`` and of the device include."""
+
+OFTEN = {unit.top: unit for unit in reversed(UNITS) if unit.top not in LONG}.values()
+"""The first geometry of each other module; the rest are slow."""
 
 
 @pytest.mark.parametrize(
     "unit",
-    [u if u in FIRST else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
+    [u if u in OFTEN else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
     ids=_name,
 )
 def test_module_matches_its_model(unit: Run) -> None:

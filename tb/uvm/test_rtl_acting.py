@@ -28,12 +28,11 @@ def test_every_algorithm_and_every_rounding_is_covered() -> None:
         assert {suite.parameters["Rounding"] for suite in suites} == set(range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        pytest.param(
-            *("NoExploration", "bins were never hit: .*choice: explored"), marks=pytest.mark.slow
-        ),
+        ("NoExploration", "bins were never hit: .*choice: explored"),
         ("WrongRewards", "is answered"),
     ],
 )
