@@ -7,11 +7,9 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
+from tb.unit.learner_pins import COUNTED, packed_rewards, wrapped
 
 from qstep.golden.evaluation_queue import EvaluationQueue, Learn, Rewards
-
-_COUNTED = (1 << 32) - 3
-"""What the counters have counted after a reset: they wrap early."""
 
 
 class _Port:
@@ -31,13 +29,9 @@ class _Port:
         await FallingEdge(dut.clk_i)
         dut.rst_i.value = 0
         rewards = [Rewards(*(self._reward() for _ in range(3))) for _ in range(2)]
-        dut.rewards_i.value = sum(
-            value % (1 << self.width) << self.width * (3 * chosen + kind)
-            for chosen, values in enumerate(rewards)
-            for kind, value in enumerate(values)
-        )
+        dut.rewards_i.value = packed_rewards(rewards, self.width)
         assert int(dut.unknown_o.value) == int(dut.holds_o.value) == 0
-        dut.unknown_q.value = dut.holds_q.value = _COUNTED
+        dut.unknown_q.value = dut.holds_q.value = COUNTED
         self.holds = 0
         self.model = EvaluationQueue(self.entries, rewards)
         self.expected: deque[Learn] = deque()
@@ -98,7 +92,7 @@ class _Port:
             ("unknown keys", dut.unknown_o, self.model.unknown),
             ("clocks of holds", dut.holds_o, self.holds),
         ):
-            seen, right = int(counter.value), (_COUNTED + count) % (1 << 32)
+            seen, right = int(counter.value), wrapped(count)
             assert seen == right, f"{what} {seen}, not {right}"
 
     def _check(self) -> None:
@@ -159,5 +153,5 @@ async def demands_of_other_keys_are_never_held(dut: Any) -> None:
         assert dut.demand_ready_o.value
         assert dut.insert_ready_o.value
         await FallingEdge(dut.clk_i)
-    assert int(dut.holds_o.value) == _COUNTED
+    assert int(dut.holds_o.value) == COUNTED
     assert port.taken == 0

@@ -8,20 +8,25 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
+from tb.unit.learner_pins import (
+    COUNTED,
+    answer_of,
+    answers_room,
+    packed,
+    packed_rewards,
+    wrapped,
+)
 
 from qstep.golden.evaluation_queue import EvaluationQueue, Learn, Rewards
 from qstep.golden.planes import NO_ACTION, Choice, PlanesModel
 from qstep.spec.fixed import QFormat
 from qstep.spec.planes import PlanesConfig
 from qstep.spec.random import first_word
-from qstep_rtl.timing import answer_clocks
 
 _STREAMS = ("choose", "demand", "fill", "insert")
 _KEYS = 16
 _WORDS = 40
 """Feature words from which requests are drawn, so that features come back."""
-_COUNTED = (1 << 32) - 3
-"""What the counters have counted when a test begins: they wrap early."""
 
 
 class _Learner:
@@ -59,12 +64,7 @@ class _Learner:
         self.answers: deque[tuple[Choice, list[int]]] = deque()
         self.evicted: deque[Learn] = deque()
         self.chosen: deque[tuple[list[int], int]] = deque(maxlen=8)
-        width = self.config.format.width
-        dut.rewards_i.value = sum(
-            value % (1 << width) << width * (3 * chosen + kind)
-            for chosen, values in enumerate(rewards)
-            for kind, value in enumerate(values)
-        )
+        dut.rewards_i.value = packed_rewards(rewards, self.config.format.width)
         dut.alpha_i.value = self.config.coefficients.alpha
         dut.kappa_i.value = self.config.coefficients.kappa
         dut.threshold_i.value = self.config.threshold
@@ -79,7 +79,7 @@ class _Learner:
             await FallingEdge(dut.clk_i)
         self.holds = self.queue_holds = 0
         for counter in (dut.u_planes.holds_q, dut.u_queue.holds_q, dut.u_queue.unknown_q):
-            counter.value = _COUNTED
+            counter.value = COUNTED
 
     def _reward(self) -> int:
         return random.randint(self.config.format.minimum, self.config.format.maximum)
@@ -93,7 +93,7 @@ class _Learner:
             explore = random.randrange(config.actions) if random.random() < 0.2 else NO_ACTION
             self.waiting[stream] = config.rows_of(words), explore
             fields = {
-                "words": sum(word << 64 * g for g, word in enumerate(words)),
+                "words": packed(words, 64),
                 "explore": explore != NO_ACTION,
                 "action": max(explore, 0),
             }
@@ -115,8 +115,7 @@ class _Learner:
             getattr(self.dut, f"{stream}_{name}_i").value = value
 
     def _packed(self, rows: list[int]) -> int:
-        bits = (self.config.rows - 1).bit_length()
-        return sum(row << bits * t for t, row in enumerate(rows))
+        return packed(rows, (self.config.rows - 1).bit_length())
 
     async def run(self, clocks: int, rates: dict[str, float]) -> None:
         """Offer requests, each stream at its rate, take answers at theirs, and check every answer.
@@ -162,20 +161,12 @@ class _Learner:
 
     def _check(self) -> None:
         dut = self.dut
-        seen = Choice(
-            int(dut.answer_action_o.value),
-            dut.answer_value_o.value.to_signed(),
-            bool(dut.answer_explored_o.value),
-        )
+        seen = answer_of(dut)
         right, rows = self.answers.popleft()
         assert seen == right, f"answer {self.answered} is {seen}, not {right}"
         assert int(dut.answer_rows_o.value) == self._packed(rows), f"answer {self.answered}: rows"
         self.chosen.append((rows, right.action))
         self.answered += 1
-
-
-def _wrapped(count: int) -> int:
-    return (_COUNTED + count) % (1 << 32)
 
 
 async def _started(dut: Any) -> _Learner:
@@ -196,9 +187,9 @@ async def answers_are_those_of_the_models(dut: Any) -> None:
         assert not learner.hashing
         assert not learner.answers
         assert not learner.evicted
-        assert int(dut.unknown_o.value) == _wrapped(learner.queue.unknown)
-        assert int(dut.queue_holds_o.value) == _wrapped(learner.queue_holds)
-        assert int(dut.holds_o.value) == _wrapped(learner.holds)
+        assert int(dut.unknown_o.value) == wrapped(learner.queue.unknown)
+        assert int(dut.queue_holds_o.value) == wrapped(learner.queue_holds)
+        assert int(dut.holds_o.value) == wrapped(learner.holds)
     assert learner.answered > 500
 
 
@@ -206,7 +197,7 @@ async def answers_are_those_of_the_models(dut: Any) -> None:
 async def answers_that_nobody_takes_hold_the_hash(dut: Any) -> None:
     learner = await _started(dut)
     await learner.reset()
-    room = 1 << answer_clocks(learner.config).bit_length()
+    room = answers_room(learner.config)
     await learner.run(2 * room, {**dict.fromkeys(_STREAMS, 0.0), "choose": 1.0, "answer": 0.0})
     assert len(learner.answers) == room
     assert not dut.choose_ready_o.value

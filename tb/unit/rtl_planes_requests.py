@@ -8,6 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
+from tb.unit.learner_pins import COUNTED, answer_of, answers_room, packed, wrapped
 
 from qstep.golden.planes import NO_ACTION, Choice, PlanesModel
 from qstep.spec.fixed import QFormat
@@ -74,7 +75,7 @@ class _Port:
         assert clocks == self.config.rows * self.config.actions - 1
 
     def packed(self, rows: list[int]) -> int:
-        return sum(row << self.row_bits * t for t, row in enumerate(rows))
+        return packed(rows, self.row_bits)
 
     def rows(self, repeats: float) -> list[int]:
         """Return random rows, each with a probability that of one of the last requests."""
@@ -141,11 +142,7 @@ class _Port:
 
     def _check(self) -> None:
         dut = self.dut
-        seen = Choice(
-            int(dut.answer_action_o.value),
-            dut.answer_value_o.value.to_signed(),
-            bool(dut.answer_explored_o.value),
-        )
+        seen = answer_of(dut)
         right = self.answers.popleft()
         assert seen == right, f"answer {self.taken} is {seen}, not {right}"
         self.taken += 1
@@ -190,8 +187,8 @@ async def a_reset_drops_requests_and_answers_and_clears_the_tables(dut: Any) -> 
 async def only_dependent_requests_are_held(dut: Any) -> None:
     port = await _started(dut)
     await port.reset(0.0, 0.0, 0.0)
-    holds = (1 << 32) - 5
-    dut.holds_q.value = holds
+    held = 0
+    dut.holds_q.value = COUNTED
     dut.choose_explore_i.value = 0
     dut.answer_ready_i.value = 1
     for clock in range(80):
@@ -208,18 +205,18 @@ async def only_dependent_requests_are_held(dut: Any) -> None:
         assert dut.learn_ready_o.value
         await FallingEdge(dut.clk_i)
         if reads:
-            holds += 1
+            held += 1
             dut.choose_valid_i.value = dut.learn_valid_i.value = 0
             assert not dut.choose_ready_o.value
             await FallingEdge(dut.clk_i)
-    assert int(dut.holds_o.value) == holds - (1 << 32)
+    assert int(dut.holds_o.value) == wrapped(held)
 
 
 @cocotb.test()
 async def answers_that_nobody_takes_hold_the_choices(dut: Any) -> None:
     port = await _started(dut)
     await port.reset(port.most_alpha, 0.9, 0.3)
-    room = 1 << answer_clocks(port.config).bit_length()
+    room = answers_room(port.config)
     run = cocotb.start_soon(port.run(2 * room, (1, 0, 0), repeats=0.5))
     for _ in range(3 * room):
         await FallingEdge(dut.clk_i)
