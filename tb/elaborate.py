@@ -1,5 +1,6 @@
 """The hardware of a simulation, read by yosys with the same parameters."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,17 @@ from tb.bench import Run
 
 from qstep_fpga.netlist import parameter_options
 
-__all__ = ["is_verilog", "read_run"]
+__all__ = ["default_parameters", "is_verilog", "read_run"]
+
+_PARAMETER = re.compile(r"^ *parameter +(?:int unsigned|bit) +(\w+) += (\d+)\b", re.MULTILINE)
+
+
+def default_parameters(module: Path) -> dict[str, int]:
+    """Return the parameters of a module whose default value is a plain number.
+
+    A netlist has no parameters, but benches read those that a run leaves at their default, too.
+    """
+    return {name: int(value) for name, value in _PARAMETER.findall(module.read_text("utf-8"))}
 
 
 def is_verilog(run: Run) -> bool:

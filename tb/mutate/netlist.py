@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tb.bench import Run, parameter_id
-from tb.elaborate import is_verilog, read_run
-from tb.keys import digest
+from tb.elaborate import default_parameters, is_verilog, read_run
+from tb.keys import digest, imported
 from tb.reads import read_files
 
 from qstep._io.files import write_atomically
@@ -107,7 +107,9 @@ def netlist(
     """
     given = repr((run.top, sorted(run.parameters.items()), sources, words, count, seed, _VERSION))
     read = read_files(run.files, run.rtl)
-    folder /= f"{parameter_id(run.parameters) or run.top}-{digest(given, [*read, Path(__file__)])}"
+    folder /= (
+        f"{parameter_id(run.parameters) or run.top}-{digest(given, [*read, *imported(__name__)])}"
+    )
     path, done = folder / "netlist.v", folder / "mutants.json"
     if done.exists():
         kept = json.loads(done.read_text(encoding="utf-8"))
@@ -178,7 +180,11 @@ def _mutant(number: int, line: str) -> Mutant:
 
 def _with_parameters(text: str, run: Run) -> str:
     """Give the netlist its parameters back: benches read them."""
+    parameters = dict(run.parameters)
+    for path in run.files:
+        if path.name == f"{run.top}.sv":
+            parameters = default_parameters(path) | parameters
     head = re.search(rf"^module {run.top}\(.*?\);\n", text, re.MULTILINE | re.DOTALL)
     assert head is not None
-    lines = "".join(f"  parameter {name} = {value};\n" for name, value in run.parameters.items())
+    lines = "".join(f"  parameter {name} = {value};\n" for name, value in parameters.items())
     return text[: head.end()] + lines + text[head.end() :]

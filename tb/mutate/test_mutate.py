@@ -1,6 +1,7 @@
 """Mutants of the hardware are found or proved equivalent; a bench that finds none of them is told so."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tb import keys
 from tb.bench import RTL, TB, BenchError, Run
+from tb.elaborate import default_parameters
 from tb.mutate import __main__ as mutate
 from tb.mutate import judge as judging
 from tb.mutate.blocks import BLOCKS, Block
@@ -321,6 +323,24 @@ def test_the_run_fails_if_tests_and_comparison_disagree(
         "of 1 killed ones, the comparison says that 0 differ, 1 are equivalent; 0 are open" in said
     )
     assert "equivalent, but killed: wrong. An assumption is too strong." in said
+
+
+@pytest.mark.parametrize(
+    "top",
+    {
+        path.stem: path
+        for block in BLOCKS.values()
+        for run, _ in block.runs
+        if isinstance(run, Run)
+        for path in run.files
+        if path.stem == run.top
+    }.values(),
+    ids=lambda path: path.stem,
+)
+def test_a_netlist_has_every_parameter_of_its_bench(top: Path) -> None:
+    parameters = re.findall(r"^ *parameter [^=]*?(\w+) +=", top.read_text("utf-8"), re.MULTILINE)
+    assert parameters
+    assert list(default_parameters(top)) == parameters
 
 
 def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:
