@@ -85,11 +85,11 @@ def config(**fields: Any) -> Config:
         (lambda: Hyperparameters(alpha=True), "alpha is True; it must be a number from 0 to 1"),
         (lambda: Hyperparameters(alpha=10**400), "alpha is 1000.*; it must be from 0 to 1"),
         (lambda: Hyperparameters(alpha=0.00001).coefficients_for(config()),
-         "alpha is 1e-05, which 15 fractional bits round to 0; .* 1.52587890625e-05"),
+         "alpha is 1e-05, which is rounded to 0 with 15 fractional bits; .* 1.52587890625e-05"),
         (lambda: AgentSettings(1e-8).coefficients_for(config(coefficient_bits=24)),
-         "alpha is 1e-08, which 24 fractional bits round to 0; .* 2.98023223876953"),
+         "alpha is 1e-08, which is rounded to 0 with 24 fractional bits; .* 2.98023223876953"),
         (lambda: Hyperparameters(alpha=0.5).coefficients_for(config(coefficient_bits=17)),
-         "alpha is 0.5, which 16 bits do not hold where 17 are .* be 0 to 0.49999237060546875"),
+         "alpha is 0.5, too large for 16 bits of which 17 are .* be 0 to 0.49999237060546875"),
         (lambda: config(coefficient_bits=14),
          "coefficient_bits is 14; it must be an integer from 15 to 24"),
         (lambda: config(coefficient_bits=25),
@@ -285,7 +285,7 @@ def test_alpha_that_does_not_fit_changes_nothing(make: Any) -> None:
     user = make(config(coefficient_bits=22))
     user.configure(Hyperparameters(2**-10, 0.5))
     moves = Transitions.from_arrays(user.config, [1], [2], [100.0], [3], [True])
-    with pytest.raises(ConfigError, match=r"alpha is 0\.5, which 16 bits do not hold"):
+    with pytest.raises(ConfigError, match=r"alpha is 0\.5, too large for 16 bits"):
         user.configure(Hyperparameters(0.5))
     user.apply(moves)
     table = user.read() if isinstance(user, ModelDevice) else user.table

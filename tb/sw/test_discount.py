@@ -44,7 +44,7 @@ LOST: dict[str, Any] = {"alpha": 1 / 1024, "gamma": 0.99}
 SAID = (
     "alpha is 0.000244140625 and gamma is 0.9, but the discount learned is 0.875, since alpha and "
     "alpha gamma have 15 fractional bits; use another gamma, or alpha 0.000305176, the nearest that "
-    "learns gamma 0.9, or coefficient_bits 21"
+    "learns gamma 0.9, or 21 fractional bits (coefficient_bits)"
 )
 REFUSED = (
     "alpha is 0.0009765625 and gamma is 0.99, but the discount learned is 1, since .* use another "
@@ -138,7 +138,7 @@ def test_small_alpha_with_more_bits_learns_the_policy_of_its_gamma(later: float,
         start_state=[0],
     )
     own = AgentSettings(alpha=1 / 4096, gamma=0.95, epsilon=qstep.Epsilon(1.0))
-    with pytest.raises(ConfigError, match=r"discount learned is 1, .* or coefficient_bits 22"):
+    with pytest.raises(ConfigError, match=r"discount learned is 1, .* or 22 fractional bits"):
         qstep.train(world, steps=9, settings=own)
     result = qstep.train(
         world, steps=1 << 21, agents=2, settings=own, number_format="Q4.20", coefficient_bits=22
@@ -252,7 +252,7 @@ def test_warning_gives_alpha_of_the_sum_and_of_each_plane() -> None:
     said = (
         r"alpha is 0\.05 \(0\.00625 in each of 8 planes\) and gamma is 0\.99, but the discount learned "
         r"is 0\.990232, .* or alpha 0\.0493164 \(0\.00616455 in each of 8 planes\), the nearest that "
-        r"learns gamma 0\.99, or coefficient_bits 19"
+        r"learns gamma 0\.99, or 19 fractional bits \(coefficient_bits\)"
     )
     own = AgentSettings(0.05, 0.99)
     with pytest.warns(PrecisionWarning, match=said):
@@ -302,7 +302,7 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
     saved = load_table(tmp_path / "table.npz")
     assert saved.config.coefficient_bits == 22
     too_great = invoke(*words, "--coefficient-bits=22").exception
-    assert "alpha is 0.5, which 16 bits do not hold where 22 are" in str(too_great)
+    assert "alpha is 0.5, too large for 16 bits of which 22 are" in str(too_great)
 
 
 @pytest.mark.parametrize("act", ["device", "host"])

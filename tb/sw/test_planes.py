@@ -144,7 +144,7 @@ def test_the_preset_reproduces_a_part_of_the_recording() -> None:
         ({"error": "shared"}, "groups is 2; it must be 1 where error is 'shared'"),
         ({"floor": 0}, "floor is 0; it must be true or false"),
         ({"coefficient_bits": 25}, "coefficient_bits is 25; it must be an integer from 15 to 24"),
-        ({"coefficient_bits": 22}, "alpha is 0.5, which 16 bits do not hold where 22 are fractional"),
+        ({"coefficient_bits": 22}, "alpha is 0.5, too large for 16 bits of which 22 are fractional"),
         ({"gamma": 1.5}, "gamma is 1.5; it must be from 0 to 1"),
         ({"epsilon": -1}, "epsilon is -1; it must be from 0 to 1"),
         ({"start": 64}, r"start is 64; it must be from -64.0 to 63.998046875, as Q7.9 holds"),

@@ -191,7 +191,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(part: str, name: str, text:
     ("given", "error", "text"),
     [
         ({"alphas": [0.5, 1.5]}, ConfigError, r"alpha is 1\.5; it must be from 0 to 1"),
-        ({"alphas": [1e-9]}, ConfigError, "alpha is 1e-09, which 15 fractional bits round to 0"),
+        ({"alphas": [1e-9]}, ConfigError, "alpha is 1e-09, which is rounded to 0 with 15"),
         ({"alphas": []}, ConfigError, "alphas is empty; it must have one value or more"),
         ({"alphas": 0.5}, ConfigError, r"alphas is 0\.5; it must be a list of values"),
         ({"gammas": [-1]}, ConfigError, "gamma is -1; it must be from 0 to 1"),

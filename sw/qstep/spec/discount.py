@@ -127,7 +127,7 @@ def _in_words(alpha: float, gamma: float, bits: int, planes: int, more: str = ""
         f"fractional bits{more}; use "
     )
     enough, nearest = least_bits(alpha, gamma), nearest_alpha(gamma, alpha, bits)
-    wider = f", or coefficient_bits {enough}" if enough is not None else ""
+    wider = f", or {enough} fractional bits (coefficient_bits)" if enough is not None else ""
     if nearest is None:
         return f"{said}gamma 1, or at most {1 - 1 / greatest_coefficient(bits):.6g}{wider}"
     other = shown(f"{nearest:.6g}", nearest * planes)

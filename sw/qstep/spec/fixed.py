@@ -225,14 +225,14 @@ def coefficients(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> Co
     alpha, gamma, one = real("alpha", alpha), real("gamma", gamma), 1 << bits
     if 0 < alpha < 0.5 / one:
         raise ConfigError(
-            f"alpha is {alpha}, which {bits} fractional bits round to 0; it must be 0 "
+            f"alpha is {alpha}, which is rounded to 0 with {bits} fractional bits; it must be 0 "
             f"or at least {0.5 / one}"
         )
     found = math.floor(alpha * one + 0.5)
     most = greatest_coefficient(bits)
     if found > most:
         raise ConfigError(
-            f"alpha is {alpha}, which {COEFFICIENT_WIDTH} bits do not hold where {bits} are fractional; "
+            f"alpha is {alpha}, too large for {COEFFICIENT_WIDTH} bits of which {bits} are fractional; "
             f"it must be 0 to {most / one}"
         )
     return Coefficients(found, math.floor(alpha * gamma * one + 0.5), bits)
