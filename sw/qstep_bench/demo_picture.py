@@ -194,7 +194,7 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
 
 
 def _policy(axes: Axes, found: OnChip) -> None:
-    axes.set_title("What one of them learnt")
+    axes.set_title("What one of them learned")
     grid = map_of(demo.world())
     assert grid is not None
     q = found.model.plan.config.format.to_float(found.table[found.model.median_agent])

@@ -86,6 +86,10 @@ def test_nothing_of_a_world_can_be_changed() -> None:
         World(2, 2)
 
 
+def test_a_world_reads_short() -> None:
+    assert repr(World.from_arrays(**HALF)) == "World(states=2, actions=2, max_episode_steps=0)"
+
+
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
 def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) -> None:
     n, whole = len(shares), sum(shares)

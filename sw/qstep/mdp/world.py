@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -63,14 +63,14 @@ class World:
 
     states: int
     actions: int
-    state: NDArray[np.int32]
-    action: NDArray[np.int32]
-    weight: NDArray[np.int32]
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    terminated: NDArray[np.bool_]
-    start_state: NDArray[np.int32]
-    start_weight: NDArray[np.int32]
+    state: NDArray[np.int32] = field(repr=False)
+    action: NDArray[np.int32] = field(repr=False)
+    weight: NDArray[np.int32] = field(repr=False)
+    next_state: NDArray[np.int32] = field(repr=False)
+    reward: NDArray[np.float64] = field(repr=False)
+    terminated: NDArray[np.bool_] = field(repr=False)
+    start_state: NDArray[np.int32] = field(repr=False)
+    start_weight: NDArray[np.int32] = field(repr=False)
     max_episode_steps: int
 
     def __init__(self, *given: object, **named: object) -> None:
