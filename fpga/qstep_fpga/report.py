@@ -34,7 +34,7 @@ _RATES = "lanes", "agents", "updates_per_second"
 
 @dataclass(frozen=True)
 class LinkClock:
-    """The link's clock from the PLL, and its highest possible clock by seed, in MHz."""
+    """The link's clock from the PLL, and its Fmax for each seed, in MHz."""
 
     clock_mhz: float
     fmax_mhz: dict[str, float]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State and next action of each agent, and the pair of the slot in each stage.
+// State and next action of each agent, and the state-action pair of the slot in each stage.
 //
 // Function    An agent's place (state and next action) is read for its slot, and replaced when the slot has chosen
 //             the next one. If the host accesses an entry, the slot carries that entry's pair from PolicyStage on.

@@ -14,7 +14,7 @@
 // Resources   docs/buses.md
 // Reference   Arm IHI 0022 and IHI 0051.
 //
-// Ports are named so that tools recognise AXI.
+// Port names follow the AXI convention, so tools recognise the interface.
 
 module qs_axi_lane #(
     parameter int unsigned States = 64,  // as in qs_lane

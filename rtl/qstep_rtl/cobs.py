@@ -99,7 +99,7 @@ class CobsEncoder(Component):
 
     Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero byte
     needs no row: the row that it would take becomes the next placeholder. The delimiter is the
-    placeholder of a block that never comes.
+    placeholder for a block that never follows.
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ def on_chip() -> OnChip:
 
 
 def boards_with_agents() -> list[BuildReport]:
-    """Return the stored reports of bitstreams with :data:`AGENTS` agents whose world is a table."""
+    """Return the stored reports of bitstreams with :data:`AGENTS` agents and a tabular world."""
     configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
     return [
         report

@@ -44,7 +44,7 @@ pre {{{{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace }}}}
 
 
 def write_page(report: BenchReport, path: Path) -> None:
-    """Write the page of a report to a file.
+    """Write the HTML page of a report to a file.
 
     Raises
     ------

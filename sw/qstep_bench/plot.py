@@ -22,7 +22,7 @@ _CORE, _LINE = "#009e73", "#555555"
 def draw(report: BenchReport) -> Figure:
     """Plot everything that was timed, one row per system.
 
-    The left panel shows the rates of the system's forms; an absent form keeps a row without a bar. The
+    The left panel shows the rate of each form; a missing form gets a row without a bar. The
     right panel shows each form's speed relative to its base. If hardware is included, the right panel
     instead ranks forms, board cores and serial lines by speed.
     """

@@ -1,4 +1,4 @@
-"""Updates per clock for both streams in an exploration."""
+"""Updates per clock of explored designs, for both kinds of stream."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A cache of built files.
 
 An entry is one file named ``KEY-CHECKSUM.suffix``, so any reader can tell whether it is intact. Some
-entries are shared objects that will be loaded, and a checksum does not tell who built them. So no other
+entries are shared objects that will be loaded, and a checksum does not show who built them. So no other
 user may have write access to an entry or the folder.
 """
 

@@ -130,7 +130,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class Here(Workers):
-    """One item at a time in this thread, for a device that exists only once."""
+    """Processes one item at a time in this thread, when there is only one device."""
 
     jobs: int = 1
 

@@ -65,7 +65,7 @@ class JsonOutput:
     file: Path | None = None
 
     def tell(self, report: Any, *words: object, indent: int | None = 2) -> None:
-        """Write plain values as JSON to the chosen place, and print them as text, `words`.
+        """Write plain values as JSON to the selected output, and print `words`, their text form.
 
         The file is written first; if that fails, the words are still printed.
         """

@@ -153,7 +153,7 @@ class LiveModel(LiveDevice, ActingModel):
 
 
 class LinkLive(LinkAgents, LiveDevice):
-    """The driver of a live world, with the same contract as :class:`LiveModel`."""
+    """The driver for a live world, with the same contract as :class:`LiveModel`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The interface shared by models and devices with agents, and its checks."""
+"""The common interface of models and devices with agents, and its argument checks."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-unty
 
 
 def steps_per_clock(config: Config) -> float:
-    """Return the steps per clock of all agents of a device, from 1/26 to 1 per lane.
+    """Return the total steps per clock of a device's agents, from 1/26 to 1 per lane.
 
     Each agent has one clock in its lane's rotation, which is as long as an update takes in ``qs_agents``
     (``qs_agents_pkg``: `slots`), but at least 16 clocks. Agents that share a table take at most this

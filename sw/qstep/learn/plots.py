@@ -239,7 +239,7 @@ def draw_learning_curve(title: str, history: History) -> Figure:
 def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
     """Plot every state's value and greedy action on the map, from real values of shape (S, A).
 
-    A state is pale and has no arrow unless :func:`learnt`; states beyond the map are left out.
+    States are drawn pale and without an arrow unless :func:`learnt`; states outside the map are omitted.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator

@@ -79,8 +79,8 @@ def save_table(
     """Write a table; an existing file is replaced completely or not at all.
 
     `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if
-    unknown, as after ``qstep replay``. Raises TableError if the values do not form a table of `config`,
-    and FileFormatError if the file cannot be written.
+    unknown, as after ``qstep replay``. Raises TableError if the values are not a valid table for
+    `config`, and FileFormatError if the file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
     tree: dict[str, Any] = {"config": config.to_dict()}

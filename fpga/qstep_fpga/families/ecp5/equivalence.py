@@ -63,7 +63,7 @@ class _Streams:
 
 
 class _Region:
-    """Some cells of a netlist, with their registers."""
+    """A subset of a netlist's cells, with their registers."""
 
     def __init__(self, module: Cell, names: set[str], streams: _Streams, earlier: Cell) -> None:
         self.cells: dict[str, Cell] = {
