@@ -264,15 +264,19 @@ class AgentsResult(TableResult):
             **{name: _median(own[name] for own in greedy) for name in GREEDY},
             "greedy_value": list(last.value),
             "optimum": list(self.optimum),
-            "optimal_agents": sum(at is not None for at in optimal),
+            "optimal_agents": self._reached(optimal),
             "optimal_after": list(optimal),
-            "near_agents": sum(at is not None for at in near),
+            "near_agents": self._reached(near),
             "near_after": list(near),
             "steps": self.steps,
             "seconds": self.seconds,
             "steps_per_second": self.steps_per_second,
         }
         return {**found, "hint": self._hint(found)}
+
+    def _reached(self, after: Sequence[int | None]) -> int | None:
+        """Return how many agents reached the optimum; None if it is unknown."""
+        return sum(at is not None for at in after) if self.optimum else None
 
     @cached_property
     def greedy(self) -> list[Evaluation]:
@@ -305,7 +309,7 @@ class AgentsResult(TableResult):
             self.name,
             self.plan.solvable,
             success=found["greedy_success"],
-            optimal=2 * found["near_agents"] > found["agents"],
+            optimal=2 * (found["near_agents"] or 0) > found["agents"],
             far=bool(np.median(losses) > _FAR * scale) or self._below_goal(found["greedy_return"]),
             alpha=first.alpha,
             gamma=first.gamma,

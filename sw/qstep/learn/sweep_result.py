@@ -221,7 +221,8 @@ class SweepResult(Result):
 def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the agents of a point.
 
-    ``near_after`` is the median, None if most never came near.
+    ``near_after`` is the median, None if most never came near. ``near_agents`` is None if the optimum is
+    unknown.
     """
     returns = [agent["greedy_return"] for agent in agents]
     successes = [agent["greedy_success"] for agent in agents if agent["greedy_success"] is not None]
@@ -232,7 +233,7 @@ def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "worst": min(returns),
         "best": max(returns),
         "greedy_success": statistics.fmean(successes) if successes else None,
-        "near_agents": len(near),
+        "near_agents": None if agents[0]["optimum"] is None else len(near),
         "near_after": near[middle] if middle < len(near) else None,
         "saturations": sum(agent["saturations"] for agent in agents),
     }
