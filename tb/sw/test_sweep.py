@@ -256,7 +256,7 @@ def test_drawn_points_are_in_range_and_those_of_their_seed() -> None:
 def test_points_rank_by_return_then_by_how_soon_they_were_near() -> None:
     def learnt(total: float, near: int | None) -> dict[str, Any]:
         found = {"greedy_return": total, "greedy_success": total, "near_after": near}
-        return {**found, "saturations": 0}
+        return {**found, "optimum": 1.0, "saturations": 0}
 
     plan = small(alphas=[0.1, 0.2, 0.3, 0.4])
     rows = (
