@@ -14,8 +14,15 @@ from qstep._io.pictures import write_pictures
 from qstep.envs import GridWorld, make, table_size
 from qstep.envs.maps import map_of
 from qstep.envs.rendering import GridMap
-from qstep.learn.plots import PolicyMap, draw_agents, draw_learning_curve, draw_policy
+from qstep.learn.plots import (
+    PolicyMap,
+    draw_agents,
+    draw_learning_curve,
+    draw_policy,
+    draw_tiles,
+)
 from qstep.learn.result import History
+from qstep.spec.integer_worlds import CART_POLE
 
 
 def picture(path: Path) -> NDArray[np.float32]:
@@ -173,3 +180,21 @@ def test_returns_of_few_episodes_are_not_drawn_if_there_are_others() -> None:
 
     assert shown([[1, 1], [11, 11], [30, 30]]) == [4.0, 3.0]
     assert shown([[1, 1], [2, 2], [3, 3]]) == [8.0, 4.0, 3.0]
+
+
+@pytest.mark.parametrize(("last", "scale"), [(60_000, "linear"), (200_000, "log")])
+def test_steps_within_a_decade_are_drawn_on_a_linear_axis(last: int, scale: str) -> None:
+    steps, ones = np.array([20_000, last]), np.ones((2, 1))
+    columns = {"steps": steps, "episode_return": ones, "episodes": np.array([[20], [60]])}
+    figure = draw_agents("run", columns, None)
+    assert figure.axes[0].get_xscale() == scale
+
+
+def test_planes_are_drawn_over_named_numbers() -> None:
+    tiles = CART_POLE.tiles
+    for world, names in (
+        ("CartPole-v1", ["pole angle", "pole angular velocity"]),
+        ("other", ["observation[2]", "observation[3]"]),
+    ):
+        axes = draw_tiles("policy", world, tiles, np.ones((8, 81, 2))).axes[0]
+        assert [axes.get_xlabel(), axes.get_ylabel()] == names

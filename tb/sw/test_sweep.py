@@ -192,6 +192,8 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(part: str, name: str, text:
     [
         ({"alphas": [0.5, 1.5]}, ConfigError, r"alpha is 1\.5; it must be from 0 to 1"),
         ({"alphas": [1e-9]}, ConfigError, "alpha is 1e-09, which is rounded to 0 with 15"),
+        ({"world": "CartPole-v1", "alphas": [1e-6]}, ConfigError,
+         "alpha is 1e-06, 1.25e-07 in each of 8 planes; .* 0, or from 1.52588e-05 to 1$"),
         ({"alphas": []}, ConfigError, "alphas is empty; it must have one value or more"),
         ({"alphas": 0.5}, ConfigError, r"alphas is 0\.5; it must be a list of values"),
         ({"gammas": [-1]}, ConfigError, "gamma is -1; it must be from 0 to 1"),

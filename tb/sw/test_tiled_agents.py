@@ -235,7 +235,7 @@ ONE_PLANE = replace(MOUNTAIN_CAR, tiles=car_tiles(tilings=1))
         (lambda: TiledWorld("CartPole-v1", CONFIG),  # type: ignore[arg-type]
          "world is 'CartPole-v1'; it must be an IntegerWorld"),
         (lambda: ActingModel(replace_config(planes=1), tiled(), [AgentSettings()]),
-         "world is a TiledWorld of another configuration"),
+         "world is a TiledWorld for another configuration: its planes is 4, not 1"),
         (lambda: FastActingModel(CONFIG, tiled(), [AgentSettings()]),  # type: ignore[arg-type]
          r"world is TiledWorld(?s:.*); it must be a WorldTable, which World.table"),
         (lambda: ActingModel(CONFIG, table(), [AgentSettings()]),

@@ -181,3 +181,8 @@ def test_what_cannot_be_tiled_is_refused(wrong: dict[str, Any], said: str | None
 def test_wrong_observation_is_refused(seen: Any, said: str) -> None:
     with pytest.raises(TransitionError, match=said):
         Tiles(**LEGAL).raw(seen)
+
+
+def test_raw_observation_of_another_length_is_refused() -> None:
+    with pytest.raises(TransitionError, match="observation has 1 numbers; it must have 2"):
+        Tiles(**LEGAL).of([0])

@@ -100,7 +100,7 @@ def command(
     Examples:
       qstep sweep FrozenLake-v1
       qstep sweep gridworld --alpha 0.1,0.5 --algorithm q-learning,sarsa,double-q --seeds 10
-      qstep sweep CartPole-v1 --alpha 0.05,0.1,0.2 --gamma 0.99
+      qstep sweep CartPole-v1 --alpha 0.1,0.2,0.4 --gamma 0.99
       qstep sweep Taxi-v3 --random 40 --alpha 0.01,1 --gamma 0.8,0.999
       qstep sweep gridworld --device sim --agents 25 --steps 20000
       qstep sweep FrozenLake-v1 --seeds 100 --scheduler tcp://192.168.1.5:8786

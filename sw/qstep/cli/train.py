@@ -136,7 +136,7 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     the device.
 
     The run writes table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
-    map, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
+    map or tiles, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
     continues from the checkpoint to exactly the same result.
 
     \b

@@ -278,7 +278,16 @@ def check_world(config: Config, world: WorldTable | TiledWorld) -> None:
     acting = checked_config(config).acting
     if isinstance(world, TiledWorld):
         if world.config != config:
-            raise ConfigError("world is a TiledWorld of another configuration")
+            both = world.config, config
+            values = (
+                (field.name, *(getattr(own, field.name) for own in both))
+                for field in fields(config)
+            )
+            name, its, ours = next(each for each in values if each[1] != each[2])
+            raise ConfigError(
+                f"world is a TiledWorld for another configuration: its {name} is {shown(its)}, not "
+                f"{shown(ours)}"
+            )
         return
     if acting is None or acting.is_live:
         return

@@ -19,7 +19,7 @@ from qstep.mdp.world import World
 from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Acting, Algorithm
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
-from qstep.spec.discount import check_discount, learned_discount
+from qstep.spec.discount import alpha_of_planes, check_discount, learned_discount
 from qstep.spec.epsilon import EPSILON_BITS, FALLING
 from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
 from qstep.spec.integer_worlds import INTEGER_WORLDS, IntegerWorld
@@ -406,17 +406,9 @@ def _shape(
 
 def _of_planes(settings: AgentSettings, config: Config) -> AgentSettings:
     """Return settings with the alpha of one plane, because all planes learn from the same error."""
-    if config.planes == 1:
-        return settings
-    own = replace(settings, alpha=settings.alpha / config.planes)
-    try:
-        own.coefficients_for(config)
-    except ConfigError as cause:
-        raise ConfigError(
-            f"alpha is {settings.alpha:g}, so that of each of {config.planes} planes is "
-            f"{own.alpha:g}: {cause}"
-        ) from cause
-    return own
+    bits, planes = config.coefficient_bits, config.planes
+    alpha = alpha_of_planes(settings.alpha, settings.gamma, bits, planes)
+    return replace(settings, alpha=alpha)
 
 
 def _check_episodes_end(world: World, budget: Budget) -> None:

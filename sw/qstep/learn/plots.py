@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qstep.envs.rendering import GOAL, HOLE, START, WALL, GridMap
+from qstep.spec.integer_worlds import INTEGER_WORLDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,8 +156,10 @@ def draw_agents(
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
     for axes in panels:
-        # Ticks between powers of ten would take as long to draw as everything else.
-        axes.set_xscale("log", subs=[])
+        drawn = Band.of(steps, shown).steps
+        if drawn[-1] >= 10 * drawn[0]:
+            # Ticks between powers of ten would take as long to draw as everything else.
+            axes.set_xscale("log", subs=[])
         axes.grid(alpha=0.3)
         axes.legend(loc="best")
     panels[-1].set_xlabel("steps of each agent")
@@ -298,7 +301,7 @@ class TileSums(NamedTuple):
         return cls((first, second), (bounds[first], bounds[second]), sums.reshape(side, side, -1))
 
 
-def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
+def draw_tiles(title: str, world: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
     """Plot planes, real values of shape (T, S, A): the greatest sum, and its action.
 
     Both are pale where all sums are 0, because nothing was learned there.
@@ -306,7 +309,9 @@ def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    (first, second), bounds, sums = TileSums.of(tiles, q, _SIDE)
+    numbers, bounds, sums = TileSums.of(tiles, q, _SIDE)
+    known = INTEGER_WORLDS.get(world)
+    across, up = (known.names[k] if known else f"observation[{k}]" for k in numbers)
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     place: dict[str, Any] = {
         "origin": "lower",
@@ -325,7 +330,7 @@ def draw_tiles(title: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
     image = right.imshow(best, cmap=hues, vmin=-0.5, vmax=actions - 0.5, **place)
     figure.colorbar(image, ax=right, ticks=range(actions))
     for axes, what in (left, "value of the best action"), (right, "greedy action"):
-        axes.set(xlabel=f"observation[{first}]", ylabel=f"observation[{second}]", title=what)
+        axes.set(xlabel=across, ylabel=up, title=what)
     figure.suptitle(title)
     return figure
 

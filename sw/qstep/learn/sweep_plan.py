@@ -28,7 +28,13 @@ from qstep.mdp.world import name_of
 from qstep.spec.agents import Algorithm
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
-from qstep.spec.discount import differs, learned_discount, nearest_gamma, warn_of_discounts
+from qstep.spec.discount import (
+    alpha_of_planes,
+    differs,
+    learned_discount,
+    nearest_gamma,
+    warn_of_discounts,
+)
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.fixed import COEFFICIENT_BITS, MOST_COEFFICIENT_BITS, QFormat, Rounding
 from qstep.spec.integer_worlds import IntegerWorld
@@ -296,8 +302,9 @@ class SweepOptions:
         made, seeds = tuple(itertools.starmap(SweepPoint, points)), tuple(self.seeds)
         settled = (budget.length, given.rounding, bits, self.config, planes)
         plan = SweepPlan(world, world.digest, made, seeds, *settled)
+        pairs = ((point.alpha, point.gamma) for point in plan.points)
         warn_of_discounts(
-            ((point.alpha / planes, point.gamma) for point in plan.points), bits, planes
+            ((alpha_of_planes(*pair, bits, planes), pair[1]) for pair in pairs), bits, planes
         )
         rates = ((point.alpha, point.format) for point in plan.points)
         warn_of_lost_updates(plan.world, plan.rounding, rates)

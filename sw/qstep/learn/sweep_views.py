@@ -154,8 +154,10 @@ def _heat(
 
 
 def _scale(axes: Axes, image: ScalarMappable, words: Callable[..., str]) -> None:
-    bar = axes.figure.colorbar(image, ax=axes, format=words)
-    bar.ax.yaxis.set_minor_formatter(words)
+    if isinstance(image.norm, LogNorm):
+        axes.figure.colorbar(image, ax=axes, format=words).ax.yaxis.set_minor_formatter(words)
+    else:  # ticks may be closer than three digits
+        axes.figure.colorbar(image, ax=axes, format="%g")
 
 
 def _dots(

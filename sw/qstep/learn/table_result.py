@@ -180,7 +180,7 @@ class TableResult(Result):
         title, q = f"{self.name}: {whose}", self.policy_q[self.median_agent]
         policy: Draw | None = None
         if self.tiles is not None:
-            policy = partial(draw_tiles, title, self.tiles, q)
+            policy = partial(draw_tiles, title, self.name, self.tiles, q)
         elif grid := grid_named(self.name, self._env_kwargs):
             policy = partial(draw_policy, title, grid, q)
         return Files({"table.npz": table}, {"learning_curve.png": curve, "policy.png": policy})

@@ -136,10 +136,12 @@ def train(
         raise ConfigError(f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named")
     source: AgentsWorld | str | None = None
     if tiles is not None:
-        if act is not None or not isinstance(world, str):
+        if not isinstance(world, str):
             raise ConfigError(
-                f"tiles are {shown(tiles)}; they are for a world that is named by its id, without act"
+                f"tiles are {shown(tiles)}; they are for a world that is named by its id"
             )
+        if act is not None:
+            raise ConfigError(f"tiles are {shown(tiles)} and act is {act!r}; leave act out")
         source = TiledEnv.of(world, tiles, env_kwargs)
     elif act != "host":
         try:

@@ -80,6 +80,29 @@ def least_bits(alpha: float, gamma: float) -> int | None:
     return None
 
 
+def alpha_of_planes(alpha: float, gamma: float, bits: int, planes: int) -> float:
+    """Return the alpha of one plane: that of the sum divided by their number.
+
+    Raises
+    ------
+    ConfigError
+        The coefficients of a plane cannot represent it; the message has the range for the sum.
+    """
+    own = alpha / planes
+    try:
+        coefficients(own, gamma, bits)
+    except ConfigError as cause:
+        if planes == 1:
+            raise
+        one = (1 << bits) / planes
+        least, most = 0.5 / one, min(1.0, greatest_coefficient(bits) / one)
+        raise ConfigError(
+            f"alpha is {alpha:g}, {own:g} in each of {planes} planes; with {bits} fractional bits it "
+            f"must be 0, or from {least:.6g} to {most:.6g}"
+        ) from cause
+    return own
+
+
 def check_discount(
     alpha: float, gamma: float, bits: int = COEFFICIENT_BITS, planes: int = 1
 ) -> None:

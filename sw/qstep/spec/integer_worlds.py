@@ -36,6 +36,8 @@ class IntegerWorld:
     ----------
     env_id : str
         Gymnasium's environment, which defines the observation, actions, termination and step limit.
+    names : tuple of str
+        Names of the numbers of Gymnasium's observation.
     actions : int
     reward : float
         Reward of every step.
@@ -63,6 +65,7 @@ class IntegerWorld:
     """
 
     env_id: str
+    names: tuple[str, ...]
     actions: int
     reward: float
     max_episode_steps: int
@@ -140,6 +143,7 @@ _CAR_UNITS = float(1 << 14), float(1 << 18)
 
 MOUNTAIN_CAR = IntegerWorld(
     env_id="MountainCar-v0",
+    names=("position", "velocity"),
     actions=3,
     reward=-1.0,
     max_episode_steps=200,
@@ -241,6 +245,7 @@ _POLE_UNITS = 4096.0, _TAU * 4096, 32768.0, _TAU * 32768
 
 CART_POLE = IntegerWorld(
     env_id="CartPole-v1",
+    names=("cart position", "cart velocity", "pole angle", "pole angular velocity"),
     actions=2,
     reward=1.0,
     max_episode_steps=500,

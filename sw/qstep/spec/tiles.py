@@ -249,7 +249,14 @@ class Tiles:
         return np.asarray(((raw < low) | (raw > high)).any(axis=-1))
 
     def of(self, raw: Sequence[int]) -> tuple[int, ...]:
-        """Return an observation's row in each plane, from raw units; this is the definition."""
+        """Return an observation's row in each plane, from raw units; this is the definition.
+
+        Raises TransitionError if `raw` does not have one number for each coordinate.
+        """
+        if len(raw) != len(self.coordinates):
+            raise TransitionError(
+                f"observation has {len(raw)} numbers; it must have {len(self.coordinates)}"
+            )
         rows = []
         for group in self.groups:
             own = [self.coordinates[k] for k in group]
