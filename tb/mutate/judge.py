@@ -32,6 +32,9 @@ LEFT = ("differs", "open")
 """Verdicts on a mutant that survived: it differs, or the solver does not say."""
 
 _ASSERTION = "Assertion failed in"
+_CHECK_SECONDS = 10
+"""Most for the comparison of a killed one: in large blocks, a minute seldom brings an answer either."""
+
 _CLOCKS = 64
 _FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
 _LAST = "all_tests_of_the_bench_have_passed"
@@ -83,8 +86,9 @@ def judge(
 ) -> list[Judged]:
     """Return the verdicts on `count` mutants of a block, as many of each geometry.
 
-    A comparison takes at most so many `seconds`. So many are compared, too, of those that a test kills
-    as `check` says: what is equivalent under the contract's assumptions must not be among them.
+    A comparison takes at most so many `seconds`. As many as `check` says of those that a test kills are
+    compared, too, in at most 10 seconds each: what is equivalent under the contract's assumptions must
+    not be among them.
     """
     judged = []
     for position, (bench, contract) in enumerate(block.runs):
@@ -101,8 +105,9 @@ def judge(
         # What an assertion in the hardware finds need not reach an output.
         by_test = [n for n in numbers if found[n][0] == "fails" and _ASSERTION not in found[n][1]]
         killed = random.Random(seed).sample(by_test, min(checked, len(by_test)))
-        numbers = passed + killed
-        proofs = _compared(made, this.top, contract, numbers, jobs, seconds, quiet=quiet)
+        compare = partial(_compared, made, this.top, contract, jobs=jobs, quiet=quiet)
+        proofs = compare(passed, seconds=seconds)
+        checks = compare(killed, seconds=min(seconds, _CHECK_SECONDS))
         if isinstance(bench, Generated) and bench.release:
             left = [number for number in passed if proofs[number][0] in LEFT]
             found |= _simulated(bench.in_release, made, left, jobs, quiet=quiet)
@@ -111,7 +116,7 @@ def judge(
             kind, reason = (
                 proofs[mutant.number] if outcome == "passes" else ("killed", why or outcome)
             )
-            compared = proofs[mutant.number][0] if mutant.number in killed else ""
+            compared = checks[mutant.number][0] if mutant.number in killed else ""
             judged.append(
                 Judged(geometry, **asdict(mutant), verdict=kind, why=reason, compared=compared)
             )
@@ -194,9 +199,9 @@ def _compared(
     top: str,
     contract: Contract,
     numbers: Sequence[int],
+    *,
     jobs: int,
     seconds: int,
-    *,
     quiet: bool,
 ) -> dict[int, tuple[str, str]]:
     """Compare each of these mutants with the original."""

@@ -78,7 +78,9 @@ def test_coefficients_round_the_real_numbers_half_up(a: int, g: int, bits: int) 
 
 def test_greatest_alpha_is_the_one_that_the_message_names() -> None:
     assert coefficients((2**16 - 1) / 2**24, 1.0, 24).alpha == 2**16 - 1
-    with pytest.raises(ConfigError, match=r"of which 24 are fractional; it must be 0 to 0\.00390619"):
+    with pytest.raises(
+        ConfigError, match=r"of which 24 are fractional; it must be 0 to 0\.00390619"
+    ):
         coefficients(2**-8, 1.0, 24)
 
 
