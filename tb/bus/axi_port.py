@@ -6,7 +6,7 @@ import logging
 import random
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import cocotb
@@ -93,6 +93,11 @@ def drawn(config: Config, count: int) -> list[Transition]:
 def _stalls(share: float) -> Iterator[bool]:
     while True:
         yield random.random() < share
+
+
+def _hold(channel: Any, share: float) -> None:
+    """Take nothing from a channel for 16 clocks, and then stall it as in :meth:`AxiPort.stall`."""
+    channel.set_pause_generator(chain(repeat(True, 16), _stalls(share)))
 
 
 class AxiPort:
@@ -193,17 +198,19 @@ class AxiPort:
     async def at_once(self, name: str) -> None:
         """Send many writes and reads of a register without waiting for the answers.
 
-        The answers are ready before anyone takes them, and the next address before they are taken.
+        The first answer is not taken for some clocks, so the next addresses wait.
         """
         address = self.registers[name].address
         for share in (0, 0.5):
             self.stall(share)
+            _hold(self.master.write_if.b_channel, share)
             writes = [
                 cocotb.start_soon(self.master.write(address, value.to_bytes(4, "little")))
                 for value in range(1, 9)
             ]
             for write in writes:
                 assert (await write).resp == AxiResp.OKAY
+            _hold(self.master.read_if.r_channel, share)
             reads = [cocotb.start_soon(self.master.read(address, 4)) for _ in writes]
             for read in reads:
                 assert int.from_bytes((await read).data, "little") == len(writes)
