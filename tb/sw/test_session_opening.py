@@ -9,7 +9,7 @@ from tb.sw.timed_port import Hesitates, TimedPort, interrupt
 
 from qstep.device.link.frames import DELIMITER, encode_frame
 from qstep.device.link.session import RETRIES, Session
-from qstep.errors import DeadlineError, RefusedError, SessionLostError
+from qstep.errors import DeadlineError, DeviceError, RefusedError, SessionLostError
 from qstep.spec.protocol import ANSWER, ANSWERS, COMMON, Request
 
 
@@ -77,7 +77,10 @@ def test_an_interrupt_while_a_session_opens_leaves_none_open(
         session.send(Request.CLEAR)
 
 
-def test_hello_is_sent_again(timed_port: TimedPort, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hello_is_sent_again(
+    timed_port: TimedPort, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "qstep")
     calls: list[object] = []
     for name, value in (
         ("baud", 9_600),
@@ -90,6 +93,28 @@ def test_hello_is_sent_again(timed_port: TimedPort, monkeypatch: pytest.MonkeyPa
     assert calls == ["break", CONFIG.link.baud]
     hello, again = timed_port.written
     assert again == hello
+    assert caplog.messages[1:-1] == [f"break: back to {CONFIG.link.baud} baud"]
+
+
+@pytest.mark.parametrize("call", ["write", "read"])
+def test_a_port_that_fails_closes_the_session(
+    call: str,
+    session: Session,
+    timed_port: TimedPort,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise DeviceError("it was unplugged")
+
+    caplog.set_level(logging.INFO, "qstep")
+    with monkeypatch.context() as patch:
+        patch.setattr(timed_port, call, fail)
+        with pytest.raises(DeviceError, match="it was unplugged"):
+            session.ask(Request.STATUS, 12)
+    assert caplog.messages == ["port failed: it was unplugged"]
+    with pytest.raises(SessionLostError, match="no session is open"):
+        session.send(Request.CLEAR)
 
 
 def refuse(session: Session) -> None:
