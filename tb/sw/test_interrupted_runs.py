@@ -9,7 +9,7 @@ from tb.sw import interrupted
 from tb.sw.interrupted import disturbed
 
 RUNS = {
-    "train": "train gridworld --act host --episodes 400 --evaluate-every 20",
+    "train": "train gridworld --act host --episodes 10000 --evaluate-every 500",
     "agents": "train gridworld --steps 400000 --algorithm sarsa",
     "pqn": "pqn cartpole --total-timesteps 40000",
     "dqn": "dqn cartpole --total-timesteps 4000",

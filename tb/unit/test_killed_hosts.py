@@ -73,7 +73,7 @@ def test_a_host_that_leaves_a_transition_out_is_found(tmp_path: Path) -> None:
 @pytest.mark.release
 def test_a_run_killed_at_random_moments_goes_on_at_the_device_that_lived_on(tmp_path: Path) -> None:
     config = Config(*envs.table_size(envs.make("gridworld", 0)))
-    typed = "train gridworld --act host --episodes 400 --evaluate-every 20"
+    typed = "train gridworld --act host --episodes 10000 --evaluate-every 500"
     with served(config, "tcp", tmp_path) as url:
         ended, resumed = disturbed(typed, signal.SIGKILL, 20, tmp_path, f"--device {url}")
     assert ended == 20
