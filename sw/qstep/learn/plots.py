@@ -155,9 +155,9 @@ def draw_agents(
         band(panels[1], steps, values, "tab:orange", label)
         panels[1].axhline(optimum, color="tab:green", linestyle="--", label="optimum")
         panels[1].set_ylabel("value of the start")
+    first = (steps if valued else Band.of(steps, shown).steps)[0]
     for axes in panels:
-        drawn = Band.of(steps, shown).steps
-        if drawn[-1] >= 10 * drawn[0]:
+        if steps[-1] >= 10 * first:
             # Ticks between powers of ten would take as long to draw as everything else.
             axes.set_xscale("log", subs=[])
         axes.grid(alpha=0.3)
