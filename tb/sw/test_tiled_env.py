@@ -157,7 +157,9 @@ def test_tiles_of_another_environment_are_refused() -> None:
         ConfigError, match=r"tiles are for 4 numbers; an observation of MountainC.* 2"
     ):
         TiledEnv.of("MountainCar-v0", CART_POLE.tiles)
-    with pytest.raises(
-        ConfigError, match="tiles are 8; they are for a world that is named by its id, wi"
-    ):
+    with pytest.raises(ConfigError, match="tiles are 8 and act is 'host'; leave act out"):
         qstep.train("CartPole-v1", tiles=8, act="host")
+    with pytest.raises(
+        ConfigError, match="tiles are 8; they are for a world that is named by its id"
+    ):
+        qstep.train(CART_POLE, tiles=8)
