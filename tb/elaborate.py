@@ -16,7 +16,7 @@ _PARAMETER = re.compile(r"^ *parameter +(?:int unsigned|bit) +(\w+) += (\d+)\b",
 def default_parameters(module: Path) -> dict[str, int]:
     """Return the parameters of a module whose default value is a plain number.
 
-    A netlist has no parameters, but benches read those that a run leaves at their default, too.
+    A netlist has no parameters, but benches also read parameters that the run leaves at their defaults.
     """
     return {name: int(value) for name, value in _PARAMETER.findall(module.read_text("utf-8"))}
 

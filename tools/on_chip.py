@@ -57,14 +57,15 @@ def plan_of(
 def _differences(plan: AgentsPlan, steps: int) -> tuple[list[str], float]:
     """Return what differs after so many steps of all agents, and the chip's simulated steps/s."""
     agents = len(plan.settings)
-    assert not isinstance(plan.loaded, int)  # no live world
-    plain = ActingModel(plan.config, plan.loaded, plan.settings)
-    fast = open_agents("model:", plan.config, plan.loaded, plan.settings)
+    world = plan.loaded
+    assert not isinstance(world, int)  # no live world
+    plain = ActingModel(plan.config, world, plan.settings)
+    fast = open_agents("model:", plan.config, world, plan.settings)
     first = steps // _PLAIN // agents
     rest = steps // agents - first
     for _ in plain.run(first):
         pass
-    with open_agents("sim:", plan.config, plan.loaded, plan.settings) as chip:
+    with open_agents("sim:", plan.config, world, plan.settings) as chip:
         chip.run(first, trace=False)
         wrong = [f"plain {what}" for what in differing(chip, plain)]
         begun = time.perf_counter()

@@ -86,9 +86,8 @@ def judge(
 ) -> list[Judged]:
     """Return the verdicts on `count` mutants of a block, as many of each geometry.
 
-    A comparison takes at most so many `seconds`. As many as `check` says of those that a test kills are
-    compared, too, in at most 10 seconds each: what is equivalent under the contract's assumptions must
-    not be among them.
+    Each comparison is limited to `seconds`. In addition, `check` of the killed mutants are compared,
+    each for at most 10 seconds: none of them may be equivalent under the contract's assumptions.
     """
     judged = []
     for position, (bench, contract) in enumerate(block.runs):

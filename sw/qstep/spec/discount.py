@@ -86,14 +86,15 @@ def alpha_of_planes(alpha: float, gamma: float, bits: int, planes: int) -> float
     Raises
     ------
     ConfigError
-        The coefficients of a plane cannot represent it; the message has the range for the sum.
+        The coefficients of one of several planes cannot represent it; the message has the range for the
+        sum.
     """
+    if planes == 1:
+        return alpha
     own = alpha / planes
     try:
         coefficients(own, gamma, bits)
     except ConfigError as cause:
-        if planes == 1:
-            raise
         one = (1 << bits) / planes
         least, most = 0.5 / one, min(1.0, greatest_coefficient(bits) / one)
         raise ConfigError(
