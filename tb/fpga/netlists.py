@@ -195,9 +195,12 @@ def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
-    own = {name: value for name, value in this.parameters.items() if name not in _WORLDS}
-    given = default_parameters(sources.source(f"{module}.sv")) | own
-    netlist = device(family, config) if config else hand_written(family, module, given)
+    if config:
+        netlist = device(family, config)
+    else:
+        own = {name: value for name, value in this.parameters.items() if name not in _WORLDS}
+        given = default_parameters(sources.source(f"{module}.sv")) | own
+        netlist = hand_written(family, module, given)
     return replace(
         this,
         sources=(_OURS / "netlist.vlt", netlist, *cells(family), *bench),

@@ -343,6 +343,12 @@ def test_a_netlist_has_every_parameter_of_its_bench(top: Path) -> None:
     assert list(default_parameters(top)) == parameters
 
 
+def test_row_4_names_every_block_once() -> None:
+    page = (TB.parent / "docs/verification.md").read_text(encoding="utf-8")
+    named = re.findall(r"`python -m tb.mutate --cross-check 50 ([^`]+)`", page)
+    assert sorted(" ".join(named).split()) == sorted(BLOCKS)
+
+
 def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:
     # The lowest two bits of a word may be inverted, and a third mutant ties what is written to 0.
     circuit = dedent("""
