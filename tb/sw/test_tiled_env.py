@@ -1,20 +1,26 @@
 """Environments with real observations through tiles: the host steps them, and agents learn in planes."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import register
+from gymnasium.envs.classic_control import CartPoleEnv
 from tb.sw.command_line import ran, refused, told
 
 import qstep
 from qstep import Acting, AgentSettings, Config, Epsilon, Tiles
+from qstep._io.checkpoint import read_checkpoint, save_checkpoint
 from qstep.device.live import LiveModel
-from qstep.errors import ConfigError, EnvironmentSpaceError, QStepError
+from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
 from qstep.golden.agents import ActingModel
+from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.plan import Budget, planned
+from qstep.learn.run import finished
 from qstep.learn.tiled_env import EnvAgents, TiledEnv
 from qstep.mdp.tiled import TiledWorld
 from qstep.spec.integer_worlds import CART_POLE
@@ -121,14 +127,62 @@ def test_a_truncated_episode_bootstraps_and_is_counted() -> None:
     assert (counters.steps, counters.terminations, counters.truncations) == (450, 0, 2)
 
 
+class Unrepeatable(CartPoleEnv):
+    """A pole that ignores the seed."""
+
+    def reset(self, **_: Any) -> Any:
+        return super().reset()
+
+
+register("Unrepeatable-v0", entry_point=Unrepeatable, max_episode_steps=100)
+
+
+def run_of(env_id: str, **more: Any) -> AgentsRun:
+    plan = planned(TiledEnv.of(env_id, 4), budget=Budget(2000), agents=2, settings=OWN, **more)
+    return AgentsRun(env_id, "model", plan)
+
+
+@pytest.mark.parametrize("shared_table", [False, True])
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "MountainCar-v0"])  # terminated; truncated
+def test_a_resumed_run_ends_as_one_that_was_not_interrupted(
+    env_id: str, shared_table: bool, tmp_path: Path
+) -> None:
+    whole = finished(run_of(env_id, shared_table=shared_table))
+    with closing(run_of(env_id, shared_table=shared_table)) as first:
+        first.open(None)
+        while first.steps < 1000:
+            first.advance()
+        save_checkpoint(tmp_path / "checkpoint.npz", first.checkpoint, first.identity)
+    with closing(run_of(env_id, shared_table=shared_table)) as second:
+        second.open(read_checkpoint(tmp_path / "checkpoint.npz")[1])
+        assert second.steps == first.steps < 2000
+        list(second)
+        assert isinstance(whole, AgentsResult)
+        resumed = second.result()
+        assert (resumed.table == whole.table).all()
+        assert repr(resumed.points) == repr(whole.points)  # a nan is not itself
+        assert resumed.counters == whole.counters
+        assert resumed.report["clipped"] == whole.report["clipped"]
+
+
+def test_an_environment_that_does_not_repeat_an_episode_cannot_resume() -> None:
+    with closing(run_of("Unrepeatable-v0")) as run:
+        run.open(None)
+        with pytest.raises(
+            CheckpointError,
+            match=r"Unrepeatable-v0 cannot resume: agent 0's episode, repeated from its seed and 0",
+        ):
+            run.restore(run.checkpoint)
+
+
 @pytest.mark.usefixtures("own_folder")
 def test_the_command_writes_what_play_reads(tmp_path: Path) -> None:
     report = told("train CartPole-v1 --tiles 6 --steps 1500 --alpha 0.2 --out", tmp_path)
     assert "clipped" in report
-    assert not (tmp_path / "checkpoint.npz").exists()
     assert told("play --episodes 3", tmp_path / "table.npz")["mean_return"] > 5
     ran("export --format c", tmp_path / "table.npz", "--out", tmp_path / "pole.h")
-    refused(f"train CartPole-v1 --tiles 6 --out {tmp_path} --resume", QStepError, "resum")
+    more = told("train CartPole-v1 --tiles 6 --steps 2000 --alpha 0.2 --resume --out", tmp_path)
+    assert more["agents"] == 1
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class AgentsRun:
     :attr:`points` exist once the run is open.
     """
 
-    atomic = False
+    resumable, atomic = True, False
 
     def __init__(
         self,
@@ -76,10 +76,6 @@ class AgentsRun:
         self._traces: list[Trace] = []
         self._seconds, self._steps = 0.0, 0  # in this process; steps of all agents
         self._held = ExitStack()
-
-    @property
-    def resumable(self) -> bool:
-        return not isinstance(self.plan.world, TiledEnv)  # an environment cannot resume
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -179,8 +175,14 @@ class AgentsRun:
     ) -> Checkpoint:
         """Return the current checkpoint, without the last point unless its piece is `whole`."""
         points = self.points if whole else self.points[:-1]
+        head: dict[str, Any] = {"points": [_values_of(point) for point in points]}
+        if isinstance(self.device, EnvAgents):
+            head |= {
+                "clipped": self.device.clipped,
+                "played": [list(actions) for actions in self.device.played],
+            }
         return Checkpoint(
-            {"points": [_values_of(point) for point in points]},
+            head,
             {
                 "table": table,
                 "states": np.array([_state_values(own) for own in self.device.states]),
@@ -210,6 +212,8 @@ class AgentsRun:
                 [_state(row) for row in checkpoint.arrays["states"].tolist()],
                 now,
             )
+            if isinstance(self.device, EnvAgents):
+                self.device.replay(checkpoint.head["played"], checkpoint.head["clipped"])
         except (CheckpointError, DeviceError):
             raise
         except Exception as cause:  # a part can be wrong in any way
