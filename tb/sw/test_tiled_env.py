@@ -134,7 +134,7 @@ class Unrepeatable(CartPoleEnv):
         return super().reset()
 
 
-register("Unrepeatable-v0", entry_point=Unrepeatable, max_episode_steps=100)
+register("Unrepeatable-v0", entry_point=f"{__name__}:Unrepeatable", max_episode_steps=100)
 
 
 def run_of(env_id: str, **more: Any) -> AgentsRun:
