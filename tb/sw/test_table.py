@@ -93,6 +93,8 @@ SETTINGS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"hyperparameters": {"alpha": 2}}, r"t\.npz: holds illegal settings: alpha is 2; it must be"),
     ({"agents": [{"alpha": 0.5, "gamma": 7, "epsilon": {"start": 0.1}}]},
      r"t\.npz: holds illegal settings: gamma is 7; it must be"),
+    ({"median_agent": 1}, r"t\.npz: median_agent is 1; it must be an integer from 0 to 0"),
+    ({"median_agent": "0"}, r"t\.npz: median_agent is '0'; it must be an integer"),
 )  # fmt: skip
 CONFIGS = ("", "[]", "{}", '{"config": 1}', "[" * 100_000, "9" * 5000, '{"config": 3}', "null",
            '{"config": {"format": "Q8.8"}}',

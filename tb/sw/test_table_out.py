@@ -10,10 +10,12 @@ import pytest
 from numpy.typing import NDArray
 from tb.sw.command_line import invoke, ran, refused, told
 
+import qstep
 from qstep import World
 from qstep.cli.export import to_c, to_csv, to_readmemh
 from qstep.envs import GridWorld
 from qstep.errors import EnvironmentSpaceError, FileFormatError, TableError
+from qstep.learn.agents_result import AgentsResult
 from qstep.learn.table import load_table, save_table
 from qstep.spec.config import Config
 from qstep.spec.fixed import QFormat
@@ -142,6 +144,20 @@ def test_what_cannot_be_exported_or_played_is_refused(
         invoke("train gridworld --agents 1 --steps 50 --algorithm double-q --out two")
     Path("walk.npz").write_bytes(b"nothing")
     refused(words, error, text)
+
+
+def test_the_median_agent_is_exported_unless_another_is_named() -> None:
+    result = qstep.train("gridworld", steps=60, agents=4)
+    assert isinstance(result, AgentsResult)
+    assert result.median_agent != 0
+    result.save("run")
+    written = {}
+    for agent in ("", "--agent 0", f"--agent {result.median_agent}"):
+        ran(f"export run/table.npz --format csv --out table.csv {agent}")
+        written[agent] = Path("table.csv").read_text("utf-8")
+        Path("table.csv").unlink()
+    median, first, named = written.values()
+    assert median == named != first
 
 
 def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:

@@ -159,7 +159,9 @@ def torch_device_option(default: str) -> Decorator:
 
 
 agent_option = option(
-    "--agent", "Which agent's table, if each has its own.", type=click.IntRange(min=0), default=0
+    "--agent",
+    "Which agent's table, if each has its own.  [default: the median agent]",
+    type=click.IntRange(min=0),
 )
 
 
@@ -259,8 +261,12 @@ HYPER_OPTIONS = {
 }
 
 
-def table_of(path: Path, saved: SavedTable, agent: int) -> NDArray[np.int64]:
-    """Return the values that an agent's greedy policy maximises, shape (S, A) or (T, S, A)."""
+def table_of(path: Path, saved: SavedTable, agent: int | None) -> NDArray[np.int64]:
+    """Return the values that an agent's greedy policy maximises, shape (S, A) or (T, S, A).
+
+    None is the median agent.
+    """
+    agent = saved.median_agent if agent is None else agent
     tables = policy_table(saved.config, saved.q_raw)
     if agent >= len(tables):
         raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")

@@ -176,7 +176,7 @@ _ONNX = "onnx"
 )
 @option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
-def command(source: Path, name: str, out: Path, agent: int) -> None:
+def command(source: Path, name: str, out: Path, agent: int | None) -> None:
     """Write a learned table as text, with exact raw values, or a network as an ONNX model.
 
     The first line of a table's file gives its size and number format. A C header contains the array
@@ -215,7 +215,7 @@ def command(source: Path, name: str, out: Path, agent: int) -> None:
     click.echo(f"{about}: {out}")
 
 
-def _table(source: Path, name: str, agent: int) -> tuple[bytes, str]:
+def _table(source: Path, name: str, agent: int | None) -> tuple[bytes, str]:
     """Return a table in a text format, and its description."""
     saved = load_table(source)
     config = saved.config

@@ -85,7 +85,7 @@ def command(
     world_name: str | None,
     env_kwargs: dict[str, Any],
     episodes: int,
-    agent: int,
+    agent: int | None,
     seed: int,
     watch: bool | None,
     delay: float,
@@ -140,7 +140,11 @@ def command(
 
 
 def _table(
-    table_file: Path, world_name: str | None, env_kwargs: dict[str, Any], agent: int, seed: int
+    table_file: Path,
+    world_name: str | None,
+    env_kwargs: dict[str, Any],
+    agent: int | None,
+    seed: int,
 ) -> _Game:
     """Return a table's game; EnvironmentSpaceError or TableError if it was learned in another world."""
     from qstep.envs import make, make_any, table_size

@@ -2,8 +2,8 @@
 
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape ``Config.table_shape``),
 ``q`` (float64, the same values) and ``config`` (JSON text: the configuration, the hyperparameters or the
-settings of each agent, and the :class:`TableWorld` if it is known). It names no device and no time, so
-the same run gives the same bytes on every device.
+settings of each agent, the median agent, and the :class:`TableWorld` if it is known). It names no device
+and no time, so the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -75,17 +75,19 @@ def save_table(
     config: Config,
     learnt_with: Hyperparameters | Sequence[AgentSettings],
     world: TableWorld | None = None,
+    median_agent: int = 0,
 ) -> None:
     """Write a table; an existing file is replaced completely or not at all.
 
     `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if
-    unknown, as after ``qstep replay``. Raises TableError if the values are not a valid table for
-    `config`, and FileFormatError if the file cannot be written.
+    unknown, as after ``qstep replay``. `median_agent`, 0 for a single table, is the agent whose table
+    ``qstep play`` and ``qstep export`` use by default. Raises TableError if the values are not a valid
+    table for `config`, and FileFormatError if the file cannot be written.
     """
     q_raw = checked_table(checked_config(config), q_raw)
     tree: dict[str, Any] = {"config": config.to_dict()}
     if isinstance(learnt_with, Sequence):
-        tree["agents"] = [asdict(own) for own in learnt_with]
+        tree |= {"agents": [asdict(own) for own in learnt_with], "median_agent": median_agent}
     else:
         tree["hyperparameters"] = checked_hyper(learnt_with).to_dict(config)
     if world is not None:
@@ -99,13 +101,14 @@ def save_table(
 class SavedTable:
     """The content of a table's file: raw values, int32 of shape `Config.table_shape`, and settings.
 
-    `world` is None if the file does not name it.
+    `world` is None if the file does not name it; `median_agent` is 0 for a single table.
     """
 
     q_raw: NDArray[np.int32]
     config: Config
     learnt_with: Hyperparameters | tuple[AgentSettings, ...]
     world: TableWorld | None
+    median_agent: int = 0
 
 
 def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
@@ -131,7 +134,12 @@ def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
     except TableError as cause:
         raise TableError(f"{path}: {cause}") from cause
     world = _world(path, tree.get("world"))
-    return SavedTable(q_raw, there, _settings(path, tree), world)
+    median, tables = tree.get("median_agent", 0), len(policy_table(config or there, q_raw))
+    if not isinstance(median, int) or not 0 <= median < tables:
+        raise FileFormatError(
+            f"{path}: median_agent is {shown(median)}; it must be an integer from 0 to {tables - 1}"
+        )
+    return SavedTable(q_raw, there, _settings(path, tree), world, median)
 
 
 def _settings(

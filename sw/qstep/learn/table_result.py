@@ -164,7 +164,14 @@ class TableResult(Result):
         """Return ``table.npz``, the learning curve and, with a map or tiles, the policy."""
 
         def table(path: Path) -> None:
-            save_table(path, self.table, self.config, self.learned_with, self.world)
+            save_table(
+                path,
+                self.table,
+                self.config,
+                self.learned_with,
+                self.world,
+                self.median_agent,
+            )
 
         title = f"{self.name}: learning curve"
         curve = partial(draw_learning_curve, title, self.history)
