@@ -51,7 +51,7 @@ def learnt(command: str, folder: Path) -> float:
 def test_network_learns_a_map_of_ones_own(command: str, tmp_path: Path) -> None:
     assert learnt(command, tmp_path) == -2.0
     assert (tmp_path / "run" / "network.safetensors").exists()
-    assert not (tmp_path / "run" / "checkpoint.npz").exists()
+    assert (tmp_path / "run" / "checkpoint.npz").exists()
 
 
 def test_blind_network_learns_no_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +91,7 @@ def test_other_environments_are_learnt_too(
          r"the action space is Box\(-2.0, 2.0, \(1,\), float32\); a network"),
         ("pqn Blackjack-v1", EnvironmentSpaceError, r"the observation space is Tuple\("),
         ("dqn Nothing-v0", EnvironmentSpaceError, "Nothing-v0: no such environment"),
-        ("dqn CartPole-v1 --resume", ConfigError,
-         "--resume was given; a run on CartPole-v1 has no checkpoints"),
+        ("dqn CartPole-v1 --resume", CheckpointError, "there is no checkpoint to resume"),
         ("dqn cartpole --gamma 1.5", QStepError, "gamma is 1.5; it must be from 0 to 1"),
         ("dqn cartpole --batch-size 0", QStepError,
          "batch_size is 0; it must be an integer from 1 to 2147483647"),
@@ -248,7 +247,9 @@ def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:
             ("gridworld", None),
         )
     ]
-    assert [name[:-9] for name in names] == ["Snake", "Snake", "Sync", "CartPole", "Sync", "Sync"]
+    assert [name[:-9] for name in names] == [
+        "Snake", "Snake", "Repeatable", "CartPole", "Repeatable", "Repeatable"
+    ]  # fmt: skip
     with pytest.raises(ConfigError, match="num_envs is 0; it must be an integer of 1 or more"):
         make_vector("gridworld", 0)
 

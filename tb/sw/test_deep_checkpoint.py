@@ -23,6 +23,8 @@ from qstep.deep.network import play
 from qstep.deep.pqn import Pqn
 from qstep.deep.run import NetworkRun
 from qstep.deep.sac import Sac
+from qstep.envs import make_vector
+from qstep.envs.repeatable import RepeatableVectorEnv
 from qstep.errors import CheckpointError, ConfigError
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -65,6 +67,13 @@ def sac() -> NetworkRun:
     return run_of("Pendulum-v1", "sac", config, num_envs=4, evaluate_every=100)
 
 
+def on_gymnasium(env_id: str) -> NetworkRun:
+    """Return a run of about 15 episodes of each environment, which repeats the last one."""
+    return run_of(
+        env_id, "dqn", replace(CONFIG, total_timesteps=1500), num_envs=4, evaluate_every=40
+    )
+
+
 def snake() -> NetworkRun:
     config = replace(preset_of("snake").settings["dqn"].config, batch_size=16, gradient_steps=1)
     config = replace(config, buffer_size=4096)
@@ -79,9 +88,10 @@ def snake() -> NetworkRun:
           for steps in (1, 50)),
         (snake, 30), (partial(pqn, "cartpole", 32), 0), (partial(pqn, "cartpole", 32), 9),
         (partial(pqn, "snake", 256), 9), (sac, 50), (sac, 90),
+        (partial(on_gymnasium, "CartPole-v1"), 210), (partial(on_gymnasium, "FrozenLake-v1"), 99),
     ],
     ids=["double-1", "double-50", "prioritised-1", "prioritised-50", "target-1", "target-50", "snake",
-         "pqn-0", "pqn-9", "pqn-snake", "sac-held", "sac-90"],
+         "pqn-0", "pqn-9", "pqn-snake", "sac-held", "sac-90", "CartPole-v1", "FrozenLake-v1"],
 )  # fmt: skip
 def test_resumed_run_ends_like_a_whole_one(kind: Any, steps: int, tmp_path: Path) -> None:
     whole, stopped, resumed = (
@@ -215,6 +225,16 @@ def test_part_that_does_not_fit_is_refused_and_changes_nothing(
     assert everything(run) == everything(source)
 
 
+@pytest.mark.parametrize(
+    "episodes", [b"", b"{}", b"[]", b"[1]", b'[{"seed": 1, "actions": [9], "seen": 0}]']
+)
+def test_episodes_that_cannot_be_repeated_are_refused(episodes: bytes) -> None:
+    envs = make_vector("FrozenLake-v1", 1)
+    assert isinstance(envs, RepeatableVectorEnv)
+    with pytest.raises(CheckpointError, match=r"^episodes of the checkpoint cannot be repeated \("):
+        envs.restore({"episodes": np.frombuffer(episodes, np.uint8)})
+
+
 def test_clocks_go_on_where_the_checkpoint_stands(kept: tuple[Path, NetworkRun]) -> None:
     file, stopped = kept
     resumed = make()
@@ -255,7 +275,7 @@ def test_seconds_are_those_of_the_run_and_between_its_steps(
 
 def test_plain_form_has_no_checkpoint_and_says_why() -> None:
     run = run_of("cartpole", "dqn plain", replace(CONFIG, gradient_steps=4), evaluate_every=10)
-    with pytest.raises(ConfigError, match="a Gymnasium environment cannot save its state"):
+    with pytest.raises(ConfigError, match="the run has no checkpoints; only dqn"):
         _ = run.checkpoint
 
 

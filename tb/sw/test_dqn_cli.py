@@ -150,7 +150,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     ("options", "error", "text"),
     [
         ("--code plain --resume", ConfigError,
-         "a run on cartpole has no checkpoints, because a Gymnasium environment"),
+         "--resume was given; a run of the plain code has no checkpoints"),
         ("--code plain --prioritised", ConfigError,
          "prioritised is true; it must be false with plain code"),
         ("--torch-device tpu", TorchDeviceError, "it has cpu"),

@@ -119,7 +119,7 @@ def stateless(mode: AutoresetMode) -> SyncVectorEnv:
         (lambda: learner(num_envs=600), ConfigError,
          "num_envs is 600; it must be from 1 to buffer_size, 512"),
         (lambda: Dqn(stateless(AutoresetMode.SAME_STEP), SMALL, CPU).checkpoint(), ConfigError,
-         "has no checkpoints: a Gymnasium environment cannot"),
+         "has no checkpoints; only dqn, pqn and sac on environments of make_vector have them"),
         (lambda: Dqn(stateless(AutoresetMode.NEXT_STEP), SMALL, CPU), EnvironmentSpaceError,
          r"autoreset_mode of the environments is AutoresetMode\.NEXT_STEP; it must be .*SAME_STEP"),
     ],

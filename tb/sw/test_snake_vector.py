@@ -14,7 +14,6 @@ from tb.sw.vector_steps import stepped
 from qstep.envs import Snake
 from qstep.envs.snake import MOVES, TURNS, Cell, Observation
 from qstep.envs.snake_vector import SnakeVectorEnv
-from qstep.envs.splitmix import SplitMix64
 from qstep.spec.random import GOLDEN
 
 
@@ -115,12 +114,11 @@ def test_discarded_draw_goes_alike() -> None:
     snakes, envs = begin("state", 1, 0)
     body = [(5, 5), (5, 4), (5, 3)]
     snakes[0].place(body, (5, 6))
-    snakes[0]._chance = SplitMix64(0)
-    snakes[0]._chance.word = word
+    snakes[0].chance.word = word
     envs.place(0, body, (5, 6))
     envs.restore({**envs.checkpoint(), "word": np.array([word], np.uint64)})
     assert check_step(snakes, envs, np.array([0])) == [(10.0, False, False)]
-    assert snakes[0]._chance.word == envs.checkpoint()["word"][0] == GOLDEN  # two draws later
+    assert snakes[0].chance.word == envs.checkpoint()["word"][0] == GOLDEN  # two draws later
 
 
 class Rigid(Snake):

@@ -1,5 +1,6 @@
 """Environments with real observations through tiles: the host steps them, and agents learn in planes."""
 
+import random
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -128,10 +129,10 @@ def test_a_truncated_episode_bootstraps_and_is_counted() -> None:
 
 
 class Unrepeatable(CartPoleEnv):
-    """A pole that ignores the seed."""
+    """A pole that draws from a generator of its own."""
 
     def reset(self, **_: Any) -> Any:
-        return super().reset()
+        return super().reset(seed=random.randrange(1000))
 
 
 register("Unrepeatable-v0", entry_point=f"{__name__}:Unrepeatable", max_episode_steps=100)
@@ -170,7 +171,7 @@ def test_an_environment_that_does_not_repeat_an_episode_cannot_resume() -> None:
         run.open(None)
         with pytest.raises(
             CheckpointError,
-            match=r"Unrepeatable-v0 cannot resume: agent 0's episode, repeated from its seed and 0",
+            match=r"le-v0>> cannot resume: its episode, repeated from its reset and 0 actions, leads to",
         ):
             run.restore(run.checkpoint)
 

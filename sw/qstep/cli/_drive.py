@@ -160,10 +160,7 @@ class _Life:
             there, self.checkpoint = read_checkpoint(file)
         self.run = job.make(there)
         if options.resume and not self.run.resumable:
-            raise ConfigError(
-                f"--resume was given; a run on {self.run.name} has no checkpoints, because a "
-                "Gymnasium environment cannot save its state"
-            )
+            raise ConfigError("--resume was given; a run of the plain code has no checkpoints")
         if self.checkpoint is not None:
             check_identity(file, there, self.run.identity)
         elif options.resume and not finished:

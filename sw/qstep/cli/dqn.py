@@ -35,11 +35,11 @@ def command(code: str, **options: Any) -> None:
     observations must be a Box of floats or a Discrete, its actions a Discrete. The hyperparameter
     defaults are listed below; the named worlds have their own.
 
-    The run writes network.safetensors, history.json, report.json, learning_curve.png and, with fast code
-    on cartpole and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the
-    same device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds,
-    the finished ones are kept. The saved network is the one with the best greedy evaluation; its score
-    is measured on 100 other episodes.
+    The run writes network.safetensors, history.json, report.json, learning_curve.png and, with fast
+    code, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and
+    version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished
+    ones are kept. The saved network is the one with the best greedy evaluation; its score is measured on
+    100 other episodes.
 
     \b
     Examples:

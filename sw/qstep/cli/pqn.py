@@ -27,10 +27,10 @@ def command(**options: Any) -> None:
     and lambda returns, but no replay memory and no target network. The hyperparameter defaults are
     listed below; the named worlds may have their own.
 
-    The run writes network.safetensors, history.json, report.json, learning_curve.png and, on cartpole
-    and snake, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device
-    and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished
-    ones are kept. The saved network is the one with the best greedy evaluation.
+    The run writes network.safetensors, history.json, report.json, learning_curve.png and
+    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
+    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
+    kept. The saved network is the one with the best greedy evaluation.
 
     \b
     Examples:

@@ -28,10 +28,10 @@ def command(**options: Any) -> None:
     bounds. The hyperparameter defaults are listed below; the named worlds have their own.
     HalfCheetah-v5 needs the extra `mujoco`.
 
-    The run writes network.safetensors, history.json, report.json, learning_curve.png and, on
-    Pendulum-v1, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same
-    device and version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the
-    finished ones are kept. The saved network is the one with the best greedy evaluation.
+    The run writes network.safetensors, history.json, report.json, learning_curve.png and
+    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
+    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
+    kept. The saved network is the one with the best greedy evaluation.
 
     \b
     Examples:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from qstep._io.checkpoint import Checkpoint, check_parts
 from qstep.deep.config import NetworkConfig
 from qstep.deep.network import Envs, Policy, Spaces
+from qstep.envs.repeatable import RepeatableVectorEnv
 from qstep.envs.vector import CompiledVectorEnv, check_autoreset, led_to
 from qstep.errors import CheckpointError, ConfigError
 
@@ -146,11 +147,14 @@ class Learner(ABC):
         return now
 
 
-_STATELESS = "the run has no checkpoints: a Gymnasium environment cannot save its state"
+_RESUMABLE = CompiledVectorEnv, RepeatableVectorEnv
+_STATELESS = (
+    "the run has no checkpoints; only dqn, pqn and sac on environments of make_vector have them"
+)
 
 
 class VectorLearner(Learner):
-    """An algorithm on N environments at once; only QStep's compiled environments make it resumable.
+    """An algorithm on N environments at once, resumable on those of :func:`qstep.envs.make_vector`.
 
     The environments, which must reset within the step that ends an episode, are reset here with
     :func:`first_seed`. The configuration's seed covers everything that the learner draws.
@@ -173,11 +177,11 @@ class VectorLearner(Learner):
 
     @property
     def resumable(self) -> bool:
-        return isinstance(self.envs, CompiledVectorEnv)
+        return isinstance(self.envs, _RESUMABLE)
 
     def _stored(self) -> dict[str, Stored]:
         """Return the objects with their own arrays, by name; ConfigError if one has no checkpoint."""
-        if not isinstance(self.envs, CompiledVectorEnv):
+        if not isinstance(self.envs, _RESUMABLE):
             raise ConfigError(_STATELESS)
         return {"envs": self.envs}
 
@@ -223,7 +227,7 @@ class VectorLearner(Learner):
     def restore(self, checkpoint: Checkpoint) -> None:
         own = self.checkpoint()
         check_parts(checkpoint.head, own.head)
-        check_parts(checkpoint.arrays, own.arrays)
+        check_parts(checkpoint.arrays, own.arrays, any_length=["envs.episodes"])
         head, arrays = checkpoint.head, checkpoint.arrays
         try:
             self.generator.bit_generator.state = head["generator"]
@@ -234,7 +238,8 @@ class VectorLearner(Learner):
             stored.restore(
                 {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
             )
-        self.observation = self.spaces.numbers(cast(CompiledVectorEnv, self.envs).observation)
+        envs = cast("CompiledVectorEnv | RepeatableVectorEnv", self.envs)
+        self.observation = self.spaces.numbers(envs.observation)
         self._returns[:] = arrays["returns"]
         with torch.no_grad():
             for name, tensor in self._tensors().items():

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import VectorEnv
 from gymnasium.wrappers import TimeLimit
 
 from qstep.envs.cartpole_table import CartPoleTable
@@ -21,6 +21,7 @@ from qstep.envs.catalogue import ENVIRONMENTS, NAMED, UNNAMED, Environment, reco
 from qstep.envs.checked import CheckedEnv, flattened
 from qstep.envs.gridworld import GridWorld
 from qstep.envs.maps import MAPS
+from qstep.envs.repeatable import RepeatableVectorEnv
 from qstep.envs.snake import Snake
 from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.spec.agents import CIRCUITS
@@ -225,7 +226,7 @@ def make_vector(
                     f"{env_id}: its {what} is {first} in one copy and {other} in another; they must be "
                     "equal"
                 )
-    return SyncVectorEnv([iter(made).__next__] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+    return RepeatableVectorEnv(made)
 
 
 def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:

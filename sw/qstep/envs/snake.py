@@ -172,7 +172,7 @@ class Snake(gym.Env[Any, Any]):
         if seed is not None:
             self._chance = SplitMix64(seed)
         super().reset(seed=seed)
-        start = self._draw(64)
+        start = self.chance.below(64)
         self.direction = start % 4
         row, column = MARGIN + start // 16, MARGIN + start // 4 % 4
         down, right = MOVES[self.direction]
@@ -248,15 +248,17 @@ class Snake(gym.Env[Any, Any]):
         self._over = False
         return self._observe()
 
-    def _draw(self, bound: int) -> int:
+    @property
+    def chance(self) -> SplitMix64:
+        """The stream of all draws; before a reset with a seed, the operating system seeds it."""
         if self._chance is None:
             self._chance = SplitMix64(int(self.np_random.integers(1 << 63)))
-        return self._chance.below(bound)
+        return self._chance
 
     def _new_food(self) -> Cell | None:
         covered = set(self.body)
         free = [cell for cell in _CELLS if cell not in covered]
-        return free[self._draw(len(free))] if free else None
+        return free[self.chance.below(len(free))] if free else None
 
     def _target(self, action: int) -> Cell:
         """Return the cell that an action leads to, on or off the grid."""

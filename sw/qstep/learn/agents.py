@@ -177,10 +177,7 @@ class AgentsRun:
         points = self.points if whole else self.points[:-1]
         head: dict[str, Any] = {"points": [_values_of(point) for point in points]}
         if isinstance(self.device, EnvAgents):
-            head |= {
-                "clipped": self.device.clipped,
-                "played": [list(actions) for actions in self.device.played],
-            }
+            head["worlds"] = self.device.worlds()
         return Checkpoint(
             head,
             {
@@ -213,7 +210,7 @@ class AgentsRun:
                 now,
             )
             if isinstance(self.device, EnvAgents):
-                self.device.replay(checkpoint.head["played"], checkpoint.head["clipped"])
+                self.device.restore_worlds(checkpoint.head["worlds"])
         except (CheckpointError, DeviceError):
             raise
         except Exception as cause:  # a part can be wrong in any way

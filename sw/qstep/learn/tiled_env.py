@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from qstep.device.live import LiveModel
 from qstep.envs import make_any
-from qstep.errors import CheckpointError, ConfigError, EnvironmentSpaceError
+from qstep.envs.repeatable import Repeatable
+from qstep.errors import ConfigError, EnvironmentSpaceError
 from qstep.golden.agents_fast import Trace
 from qstep.spec.checks import instance, integer
 from qstep.spec.config import Config
@@ -130,49 +131,35 @@ def _bounds(env: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 class EnvAgents(LiveModel):
     """Agents of the model, each in a separate environment that this process steps.
 
-    A truncated episode bootstraps, and is then abandoned. Each episode has a seed of its own, so an
-    environment resumes by repeating its unfinished episode, whose actions are :attr:`played`.
-    :attr:`clipped` counts observations with a number outside the bounds of its tiles.
+    A truncated episode bootstraps, and is then abandoned. :attr:`clipped` counts observations with a
+    number outside the bounds of its tiles.
     """
 
     def __init__(self, config: Config, world: TiledEnv, settings: Sequence[AgentSettings]) -> None:
         self._tiled = instance("world", world, TiledEnv)
         super().__init__(config, settings)
         self.clipped = 0
-        self.played: list[list[int]] = [[] for _ in settings]
-        self._envs = [make_any(world.env_id, None, world.env_kwargs) for _ in settings]
-        for agent in range(len(settings)):
-            self.begin(self._seen(self._reset(agent, 0)), agent)
-
-    def _reset(self, agent: int, episode: int) -> Any:
-        """Start an episode, counted from 0; return the first observation."""
-        seed = first_word(first_word(self.settings[agent].seed, agent), episode) % _SEEDS
-        return self._envs[agent].reset(seed=seed)[0]
-
-    def _rows_of(self, raw: NDArray[np.int32]) -> tuple[int, ...] | int:
-        rows = self._tiled.tiles.of(raw.tolist())
-        return rows if len(rows) > 1 else rows[0]
+        self._envs = [Repeatable(make_any(world.env_id, None, world.env_kwargs)) for _ in settings]
+        for agent, (env, own) in enumerate(zip(self._envs, self.settings, strict=True)):
+            seen, _ = env.reset(seed=first_word(own.seed, agent) % _SEEDS)
+            self.begin(self._seen(seen), agent)
 
     def _seen(self, observation: Any) -> tuple[int, ...] | int:
-        raw = self._tiled.tiles.raw(observation)
-        self.clipped += bool(self._tiled.tiles.clipped(raw))
-        return self._rows_of(raw)
+        tiles = self._tiled.tiles
+        raw = tiles.raw(observation)
+        self.clipped += bool(tiles.clipped(raw))
+        rows = tiles.of(raw.tolist())
+        return rows if len(rows) > 1 else rows[0]
 
-    def replay(self, played: Sequence[Sequence[int]], clipped: int) -> None:
-        """Repeat each agent's unfinished episode after :meth:`restore`, from earlier attributes.
+    def worlds(self) -> dict[str, Any]:
+        """Return what :meth:`restore_worlds` needs; JSON can hold it."""
+        return {"clipped": self.clipped, "episodes": [env.checkpoint() for env in self._envs]}
 
-        Raises CheckpointError if an environment does not repeat an episode from its seed and actions.
-        """
-        for agent, (env, actions) in enumerate(zip(self._envs, played, strict=True)):
-            seen = self._reset(agent, self.counters[agent].episodes)
-            for action in actions:
-                seen = env.step(action)[0]
-            if self._rows_of(self._tiled.tiles.raw(seen)) != self.states[agent].state:
-                raise CheckpointError(
-                    f"{self._tiled.env_id} cannot resume: agent {agent}'s episode, repeated from its "
-                    f"seed and {len(actions)} actions, leads to another observation"
-                )
-        self.played, self.clipped = [list(actions) for actions in played], clipped
+    def restore_worlds(self, worlds: Mapping[str, Any]) -> None:
+        """Continue the episodes of :meth:`worlds`, after :meth:`restore`; raises CheckpointError."""
+        for env, episode in zip(self._envs, worlds["episodes"], strict=True):
+            env.restore(episode)
+        self.clipped = worlds["clipped"]
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:  # type: ignore[override]
         """Step the agents round-robin, `steps` times each."""
@@ -180,22 +167,18 @@ class EnvAgents(LiveModel):
         if trace:
             raise ConfigError("trace is True; agents in a world seen through tiles leave none")
         for _ in range(steps):
-            for agent in range(len(self._envs)):
-                self._step_env(agent)
+            for agent, env in enumerate(self._envs):
+                self._step_env(agent, env)
         return None
 
-    def _step_env(self, agent: int) -> None:
-        counters, action = self.counters[agent], self.states[agent].action
-        seen, reward, terminated, truncated, _ = self._envs[agent].step(action)
-        self.played[agent].append(action)
+    def _step_env(self, agent: int, env: Repeatable) -> None:
+        seen, reward, terminated, truncated, _ = env.step(self.states[agent].action)
         if terminated:
-            seen = self._reset(agent, counters.episodes + 1)
+            seen, _ = env.reset()
         self.act(float(reward), self._seen(seen), bool(terminated), agent)
         if truncated and not terminated:
-            counters.truncations += 1
-            self.begin(self._seen(self._reset(agent, counters.episodes)), agent)
-        if terminated or truncated:
-            self.played[agent] = []
+            self.counters[agent].truncations += 1
+            self.begin(self._seen(env.reset()[0]), agent)
 
     def close(self) -> None:
         """Close the environments."""
