@@ -55,6 +55,9 @@ _WORLDS = {"Outcomes", "Starts"}
 _OPEN = re.compile(r"\.(COUT|S0)\(1'hx\)")
 """An output that is left open, as yosys writes it: Verilator takes it for a short circuit."""
 
+_DECLARED = re.compile(r"^\(\* blackbox.*?^endmodule$", re.MULTILINE | re.DOTALL)
+"""A cell without behaviour, in yosys' models."""
+
 _CELLS = {
     "ecp5": (
         _OURS / "ecp5.v",  # first, because it defines a macro that yosys' files test
@@ -68,8 +71,23 @@ _CELLS = {
 
 
 def cells(family: str) -> list[Path]:
-    """Return the sources of a family's cells: yosys' models, and our models of the missing cells."""
-    return list(_CELLS[family])
+    """Return the sources of a family's cells: yosys' models, and our models of the missing cells.
+
+    Cells that yosys only declares are left out. A simulator would take them for cells that do nothing.
+    """
+    return [_with_behaviour(path) if _YOSYS in path.parents else path for path in _CELLS[family]]
+
+
+def _with_behaviour(path: Path) -> Path:
+    text = _DECLARED.sub("", path.read_text(encoding="utf-8"))
+    key = hashlib.sha256(text.encode()).hexdigest()
+
+    def make(folder: Path) -> Path:
+        whole = folder / path.name
+        whole.write_text(text, encoding="utf-8")
+        return whole
+
+    return cache.fetch(key, path.suffix, make)
 
 
 def board(this: Board) -> Path:

@@ -19,6 +19,7 @@ RAM = {
 }
 NARROW_RAM = "DPB #(.BIT_WIDTH_0({}), .BIT_WIDTH_1({})) u_cell ();"
 WIDE_RAM = "SDPX9B #(.BIT_WIDTH_0(36), .BIT_WIDTH_1({}), {}) u_cell ();"
+READ_ONLY = "SPX9 #(.BIT_WIDTH({}), .INIT_RAM_00(288'h{})) u_cell ();"
 MULTIPLIER = {"ecp5": "MULT18X18D #({}) u_cell ();", "gowin": "MULT18X18 #({}) u_cell ();"}
 WIDE = ".DATA_WIDTH_A(36), .DATA_WIDTH_B(36)"
 REGISTERED = (
@@ -52,6 +53,7 @@ def lint(family: str, cell: str, folder: Path) -> None:
         ("gowin", RAM["gowin"].format(".BIT_WIDTH_0(9), .BIT_WIDTH_1(9)")),
         ("gowin", NARROW_RAM.format(1, 1)),
         ("gowin", WIDE_RAM.format(36, ".BLK_SEL_0(0)")),
+        ("gowin", READ_ONLY.format(18, 1)),
         ("gowin", "MULT18X18 u_cell ();"),
     ],
 )
@@ -90,6 +92,8 @@ def test_a_model_takes_what_the_netlists_hold(family: str, cell: str, tmp_path: 
         ("gowin", WIDE_RAM.format(36, ".INIT_RAM_3F(288'h1)"), "initial_contents_are_not_modelled"),
         ("gowin", WIDE_RAM.format(18, ".BLK_SEL_0(0)"), "different_widths_are_not_modelled"),
         ("gowin", "SDPX9B u_cell ();", "width_is_not_modelled"),
+        ("gowin", READ_ONLY.format(9, 1), "width_is_not_modelled"),
+        ("gowin", "SP #(.BIT_WIDTH(16)) u_cell ();", "Cannot find.*'SP'"),
         ("gowin", MULTIPLIER["gowin"].format(".OUT_REG(1'b1)"), "OUT_REG"),
     ],
 )

@@ -169,6 +169,41 @@ module SDPX9B #(
 
 endmodule
 
+// A block RAM that is only read, in words of 18 bits.
+module SPX9 #(
+    parameter BIT_WIDTH = 36,
+    parameter READ_MODE = 1'b0,
+    parameter BLK_SEL = 3'b000,
+    // Without effect here: no reset, and nothing is written.
+    parameter RESET_MODE = "SYNC",
+    parameter WRITE_MODE = 2'b00,
+    parameter `QS_CONTENTS
+) (
+    input CLK, CE, OCE, RESET, WRE,
+    input [2:0] BLKSEL,
+    input [13:0] AD,
+    input [35:0] DI,
+    output [35:0] DO
+);
+
+  if (READ_MODE != 0) READ_MODE_is_not_modelled refuse ();
+  if (BIT_WIDTH != 18) width_is_not_modelled refuse ();
+
+  localparam [64*288-1:0] CONTENTS = {`QS_ALL_CONTENTS};
+
+  reg [17:0] memory[0:1023];
+  reg [17:0] read = 0;
+  integer i;
+  initial for (i = 0; i < 1024; i = i + 1) memory[i] = CONTENTS[18*i+:18];
+
+  always @(posedge CLK) if (CE && BLKSEL == BLK_SEL) read <= memory[AD[13:4]];
+
+  assign DO = {18'bx, read};
+
+  always @(posedge CLK) if (WRE || RESET) $fatal(1, "%m: a write or reset is not modelled");
+
+endmodule
+
 // No register inside: the parameters that would add one are missing.
 module MULT18X18 (
     input CLK, CE, RESET,
