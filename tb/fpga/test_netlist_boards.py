@@ -49,8 +49,8 @@ class FewRead(LinkAgents):
 
     few = False
 
-    def load(self, q_raw: NDArray[np.int32]) -> None:
-        assert not q_raw.any()
+    def _put_table(self, table: NDArray[np.int32]) -> None:
+        assert not table.any()
         self._store(ALL_LANES, [Access(Region.TABLE, index, 0) for index in self._entries()])
 
     @property
