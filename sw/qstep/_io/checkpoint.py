@@ -32,6 +32,7 @@ __all__ = [
     "read_checkpoint",
     "run_folder",
     "save_checkpoint",
+    "whole",
 ]
 
 _KIND = "qstep checkpoint 3"
@@ -181,6 +182,20 @@ def check_parts(
             raise CheckpointError(f"{name} of the checkpoint is {found}; it must be {wanted}")
         if isinstance(part, dict):
             check_parts(there[name], part)
+
+
+@contextlib.contextmanager
+def whole(wrong: str, *passed: type[Exception]) -> Iterator[None]:
+    """Raise CheckpointError, with `wrong` and the reason, if reading a checkpoint's parts fails.
+
+    A part can be wrong in any way, so any exception is a failure; those of a type in `passed` pass.
+    """
+    try:
+        yield
+    except passed:
+        raise
+    except Exception as cause:
+        raise CheckpointError(f"{wrong} ({type(cause).__name__}: {cause})") from cause
 
 
 def _what(part: Any, any_length: bool) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
+from qstep._io.checkpoint import whole
 from qstep.envs.snake import Snake
 from qstep.errors import CheckpointError
 
@@ -110,14 +111,7 @@ class RepeatableVectorEnv(SyncVectorEnv):
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a :meth:`checkpoint`, or raise CheckpointError."""
-        try:
+        with whole("episodes of the checkpoint cannot be repeated", CheckpointError):
             episodes = json.loads(checkpoint["episodes"].tobytes())
             for env, episode in zip(self._repeatable, episodes, strict=True):
                 env.restore(episode)
-        except CheckpointError:
-            raise
-        except Exception as cause:  # a part can be wrong in any way
-            why = f"{type(cause).__name__}: {cause}"
-            raise CheckpointError(
-                f"episodes of the checkpoint cannot be repeated ({why})"
-            ) from cause

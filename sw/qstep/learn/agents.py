@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.checkpoint import Checkpoint
+from qstep._io.checkpoint import Checkpoint, whole
 from qstep.device import AgentsDevice, is_model, open_agents
 from qstep.errors import CheckpointError, ConfigError, DeviceError, WorldError
 from qstep.golden.agents_fast import Trace
@@ -194,7 +194,8 @@ class AgentsRun:
         Raises CheckpointError if a part is missing or wrong, or the run exceeds the budget, and
         DeviceError if the device fails.
         """
-        try:
+        wrong = "the checkpoint does not hold a run of agents"
+        with whole(wrong, CheckpointError, DeviceError):
             points = [
                 Point(steps, *map(tuple, parts)) for steps, *parts in checkpoint.head["points"]
             ]
@@ -211,13 +212,6 @@ class AgentsRun:
             )
             if isinstance(self.device, EnvAgents):
                 self.device.restore_worlds(checkpoint.head["worlds"])
-        except (CheckpointError, DeviceError):
-            raise
-        except Exception as cause:  # a part can be wrong in any way
-            why = f"{type(cause).__name__}: {cause}"
-            raise CheckpointError(
-                f"the checkpoint does not hold a run of agents ({why})"
-            ) from cause
         self.points, self.checkpoint = points, checkpoint
         self._evaluated, self._left = evaluated, left
 

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.checkpoint import Checkpoint, check_parts
-from qstep.errors import CheckpointError
+from qstep._io.checkpoint import Checkpoint, check_parts, whole
 from qstep.learn.evaluate import Evaluation
 from qstep.spec.config import Config, checked_table
 from qstep.spec.random import NoiseState
@@ -93,7 +92,7 @@ class TableCheckpoint:
         Raises CheckpointError if a part is missing or wrong.
         """
         head, arrays = checkpoint.head, checkpoint.arrays
-        try:
+        with whole("the checkpoint does not hold a run of qstep train"):
             pending = _columns(arrays, "pending", PENDING_TYPES)
             columns = _columns(arrays, "episodes", _EPISODE_TYPES)
             rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -117,11 +116,6 @@ class TableCheckpoint:
                 evaluations=tuple(Evaluation(**entry) for entry in head["evaluations"]),
                 history=history,
             )
-        except Exception as cause:  # a part can be wrong in any way
-            why = f"{type(cause).__name__}: {cause}"
-            raise CheckpointError(
-                f"the checkpoint does not hold a run of qstep train ({why})"
-            ) from cause
 
 
 def _episode(*row: Any) -> Episode:

@@ -134,7 +134,8 @@ def load_table(path: str | Path, config: Config | None = None) -> SavedTable:
     except TableError as cause:
         raise TableError(f"{path}: {cause}") from cause
     world = _world(path, tree.get("world"))
-    median, tables = tree.get("median_agent", 0), len(policy_table(config or there, q_raw))
+    median, acting = tree.get("median_agent", 0), (config or there).acting
+    tables = 1 if acting is None or acting.shared_table else acting.agents
     if not isinstance(median, int) or not 0 <= median < tables:
         raise FileFormatError(
             f"{path}: median_agent is {shown(median)}; it must be an integer from 0 to {tables - 1}"
