@@ -100,7 +100,8 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
         raise CheckpointError(
             f"{path}: damaged, or not a checkpoint; its SHA-256 does not match its {len(data)} bytes"
         )
-    try:
+    # A correct digest does not make the content valid.
+    with whole(f"{path}: not a checkpoint, or one of another version"):
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             # Uncompressed members cannot expand beyond the size of the file.
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
@@ -114,11 +115,6 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
             isinstance(head[name], dict) for name in ("identity", "head")
         ):
             raise TypeError("identity or head is not a dictionary")
-    except Exception as cause:  # a valid digest does not make the content valid
-        why = f"{type(cause).__name__}: {cause}"
-        raise CheckpointError(
-            f"{path}: not a checkpoint, or one of another version ({why})"
-        ) from cause
     if head["kind"] != _KIND:
         raise CheckpointError(f"{path}: is a {head['kind']!r}; this version reads {_KIND!r}")
     return head["identity"], Checkpoint(head["head"], arrays)
