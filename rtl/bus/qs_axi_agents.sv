@@ -80,6 +80,8 @@ module qs_axi_agents #(
   qs_bus_guard #(
       .AddressBits(AddressBits)
   ) u_guard (
+      .clk_i,
+      .rst_i,
       .awvalid_i     (s_axil_awvalid),
       .awready_o     (s_axil_awready),
       .awaddr_i      (s_axil_awaddr),
@@ -87,7 +89,7 @@ module qs_axi_agents #(
       .wready_o      (s_axil_wready),
       .wstrb_i       (s_axil_wstrb),
       .down_valid_o  (write_valid),
-      .down_awready_i(regs_awready && !rst_i),
+      .down_awready_i(regs_awready),
       .down_wready_i (regs_wready),
       .down_awaddr_o (write_address)
   );

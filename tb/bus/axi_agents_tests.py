@@ -14,7 +14,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 from tb.bus.axi_coverage import report
-from tb.bus.axi_port import AxiPort
+from tb.bus.axi_port import AxiPort, no_output_follows_an_input
 from tb.bus.axi_runs import AXI_AGENTS
 from tb.bus.first_in_c import first_in_c
 
@@ -421,6 +421,11 @@ async def a_job_whose_world_is_silent_ends_and_the_next_one_says_its_actions_ane
     model.run(3)
     await port.check(model)
     assert port.said == 1 + 3 * port.agents, "one action had left the queue already"
+
+
+@cocotb.test()
+async def no_output_follows_an_input_within_a_clock(dut: Any) -> None:
+    await no_output_follows_an_input(dut, 2000)
 
 
 @cocotb.test()

@@ -43,8 +43,8 @@ def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
     Returns
     -------
     dict of str to list
-        Without what cannot be: address and data of a write are taken only together, so neither is
-        awaited (``qs_bus_guard``); a record that has begun to arrive is held by nothing
+        Without what cannot be: address and data of a write are taken together, a clock after both are
+        valid (``qs_bus_guard``); a record that has begun to arrive is held by nothing
         (``qs_bus_collect``), and leaves without a gap (``qs_bus_spread``); agents take each answer at
         once (``qs_bus_live``).
     """
@@ -52,7 +52,7 @@ def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
         channel: [
             how
             for how in _HOW
-            if not (how == "ready waited" and channel in ("aw", "w"))
+            if not (how != "valid waited" and channel in ("aw", "w"))
             and not (how == "valid waited" and channel == "in" and block != LANE)
         ]
         for channel in _CHANNELS

@@ -10,7 +10,15 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 from tb.bus.axi_coverage import report
-from tb.bus.axi_port import REFUSED, LanePort, Result, Transition, drawn, packed
+from tb.bus.axi_port import (
+    REFUSED,
+    LanePort,
+    Result,
+    Transition,
+    drawn,
+    no_output_follows_an_input,
+    packed,
+)
 from tb.bus.first_in_c import first_in_c
 
 from qstep import Hyperparameters
@@ -297,6 +305,11 @@ async def a_reset_forgets_what_is_under_way_and_keeps_the_table(dut: Any) -> Non
         await port.configure(hyper)
         await _applied(port, model, 20)
     assert await port.table() == model.table.tolist()
+
+
+@cocotb.test()
+async def no_output_follows_an_input_within_a_clock(dut: Any) -> None:
+    await no_output_follows_an_input(dut, 2000)
 
 
 @cocotb.test()

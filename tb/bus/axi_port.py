@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
 from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
@@ -35,6 +36,7 @@ __all__ = [
     "Result",
     "Transition",
     "drawn",
+    "no_output_follows_an_input",
     "packed",
 ]
 
@@ -55,6 +57,10 @@ class Transition(NamedTuple):
     reward: int
     next_state: int
     terminated: int
+
+
+_INPUT = re.compile(r"s_axil_(aw|w|ar)(?!ready)|s_axil_[br]ready$|s_axis_t(?!ready)|m_axis_tready")
+"""The names of a bus's inputs."""
 
 
 class Result(NamedTuple):
@@ -88,6 +94,28 @@ def drawn(config: Config, count: int) -> list[Transition]:
         )
         for rows in random.choices([few, config.states], k=count)
     ]
+
+
+async def no_output_follows_an_input(dut: Any, clocks: int) -> None:
+    """Drive random inputs, and show that no output of a bus depends combinationally on one of them."""
+    ports = [port for port in dut if re.match(r"[ms]_axi[ls]_", port._name)]
+    inputs = [port for port in ports if _INPUT.match(port._name)]
+    outputs = [port for port in ports if port not in inputs]
+    dut.aresetn.value = 0
+    Clock(dut.aclk, 10, unit="ns").start()
+    for _ in range(clocks):
+        await FallingEdge(dut.aclk)
+        dut.aresetn.value = 1
+        for port in inputs:
+            port.value = random.getrandbits(len(port))
+        await Timer(1, "ps")
+        before = [port.value for port in outputs]
+        for port in inputs:
+            old = int(port.value)
+            port.value = old ^ (1 << len(port)) - 1
+            await Timer(1, "ps")
+            assert [port.value for port in outputs] == before, port._name
+            port.value = old
 
 
 def _stalls(share: float) -> Iterator[bool]:

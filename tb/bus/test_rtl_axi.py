@@ -141,4 +141,4 @@ def test_a_bin_that_no_stimulus_hits_fails() -> None:
     with pytest.raises(BenchError, match="1 of 1 tests failed") as caught:
         run(replace(axi_run(AXI_LANES[1]), test="every_bin_is_hit"))
     bins = sum(map(len, bus_bins(LANE, 1).values()))
-    assert f"{bins} bins were never hit: ['handshake: aw at once'," in str(caught.value)
+    assert f"{bins} bins were never hit: ['handshake: aw valid waited'," in str(caught.value)
