@@ -1,4 +1,8 @@
-"""QStep: Q-learning in hardware, exact, one update per clock."""
+"""QStep: Q-learning in hardware, exact, one update per clock.
+
+:func:`train` and :func:`sweep` learn in a world; :func:`dqn`, :func:`pqn` and :func:`sac` train
+networks; :func:`load` reads a result. :func:`open` opens a device, which :class:`Config` describes.
+"""
 
 import logging
 from importlib import import_module
@@ -114,3 +118,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "open"]

@@ -20,6 +20,7 @@ from qstep.learn.plots import (
     draw_learning_curve,
     draw_policy,
     draw_tiles,
+    mean_returns,
 )
 from qstep.learn.result import History
 from qstep.spec.integer_worlds import CART_POLE
@@ -170,22 +171,21 @@ def test_a_large_map_has_no_arrows_and_letters() -> None:
         assert bool(axes.texts) == drawn
 
 
-def test_returns_of_few_episodes_are_not_drawn_if_there_are_others() -> None:
-    def shown(episodes: list[list[int]]) -> list[float]:
-        returns = np.array([[9.0, 7.0], [5.0, 3.0], [4.0, 2.0]])
-        columns = {"steps": np.array([1, 2, 3]), "episode_return": returns}
-        figure = draw_agents("run", columns | {"episodes": np.array(episodes)}, None)
-        drawn: list[float] = np.asarray(figure.axes[0].lines[0].get_ydata()).tolist()
-        return drawn
-
-    assert shown([[1, 1], [11, 11], [30, 30]]) == [4.0, 3.0]
-    assert shown([[1, 1], [2, 2], [3, 3]]) == [8.0, 4.0, 3.0]
+def test_a_return_is_the_mean_of_the_last_fifty_episodes_or_more() -> None:
+    columns = {
+        "steps": np.array([100, 200, 300]),
+        "step_reward": np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]),
+        "episodes": np.array([[10, 0], [40, 0], [100, 2]]),
+    }
+    assert mean_returns(columns)[:, 0].tolist() == [100 / 10, 300 / 40, (600 - 300) / (100 - 40)]
+    assert np.isnan(mean_returns(columns)[:2, 1]).all()
+    assert mean_returns(columns)[2, 1] == 600 / 2
 
 
 @pytest.mark.parametrize(("last", "scale"), [(60_000, "linear"), (200_000, "log")])
 def test_steps_within_a_decade_are_drawn_on_a_linear_axis(last: int, scale: str) -> None:
     steps, ones = np.array([20_000, last]), np.ones((2, 1))
-    columns = {"steps": steps, "episode_return": ones, "episodes": np.array([[20], [60]])}
+    columns = {"steps": steps, "step_reward": ones, "episodes": np.array([[20], [60]])}
     figure = draw_agents("run", columns, None)
     assert figure.axes[0].get_xscale() == scale
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import qstep
 from qstep._io import files
 from qstep._io.checkpoint import run_folder
 from qstep.errors import FileFormatError, RunFolderError
@@ -56,6 +57,15 @@ def test_run_that_is_there_is_replaced_only_on_request(tmp_path: Path, choice: s
     with run_folder(tmp_path, choice == "resume", choice == "overwrite") as file:
         assert file.read_bytes() == b"first"
     assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint.npz"]
+
+
+def test_result_saved_from_python_is_not_replaced_without_notice(tmp_path: Path) -> None:
+    qstep.train("gridworld", steps=100).save(tmp_path)
+    with (
+        pytest.raises(RunFolderError, match="already contains a run"),
+        run_folder(tmp_path, False, False),
+    ):
+        pytest.fail("replaced without a word")
 
 
 def test_folders_of_a_run_that_writes_nothing_are_removed(tmp_path: Path) -> None:

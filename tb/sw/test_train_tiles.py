@@ -18,6 +18,7 @@ from qstep import Acting, AgentSettings, Config, Epsilon, Tiles
 from qstep.errors import EnvironmentSpaceError, QStepError
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.evaluate import chooser
+from qstep.learn.table_result import TableResult
 from qstep.spec.integer_worlds import CART_POLE, MOUNTAIN_CAR
 
 
@@ -63,12 +64,19 @@ def test_action_is_the_one_with_the_greatest_sum(learned: AgentsResult) -> None:
         assert learned.act(seen) == int(np.argmax(sums))
 
 
+def test_the_median_agent_is_the_one_with_the_median_greedy_return(learned: AgentsResult) -> None:
+    returns = [own.mean_return for own in learned.greedy]
+    assert returns[learned.median_agent] == sorted(returns)[(len(returns) - 1) // 2]
+    assert learned.summary()["median_agent"] == learned.median_agent
+
+
 def test_a_loaded_result_is_the_saved_one(learned: AgentsResult, tmp_path: Path) -> None:
     assert {path.name for path in learned.save(tmp_path).values()} == {
         *("table.npz", "history.json", "report.json", "learning_curve.png", "policy.png"),
     }
     again = qstep.load(tmp_path)
-    assert again.config == learned.config  # type: ignore[attr-defined]
+    assert isinstance(again, TableResult)
+    assert (again.config, again.median_agent) == (learned.config, learned.median_agent)
     assert again.evaluate(episodes=5) == learned.evaluate(episodes=5)
 
 
@@ -131,7 +139,7 @@ def test_exported_c_chooses_the_same_actions(
 
 
 def policy_of(result: Any) -> NDArray[np.float64]:
-    q: NDArray[np.float64] = result.policy_q[0]
+    q: NDArray[np.float64] = result.policy_q[result.median_agent]
     return q
 
 
@@ -142,7 +150,7 @@ def test_csv_names_plane_and_state(learned: AgentsResult, tmp_path: Path) -> Non
     _, names, *lines = out.read_text(encoding="utf-8").splitlines()
     assert names == "plane,state,action_0,action_1"
     assert len(lines) == 8 * 81
-    row = ",".join(map(str, learned.table[0, 3, 40].tolist()))
+    row = ",".join(map(str, learned.table[learned.median_agent, 3, 40].tolist()))
     assert lines[3 * 81 + 40] == f"3,40,{row}"
 
 

@@ -218,13 +218,13 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
     Yields
     ------
     Path
-        Path of the checkpoint; if that file exists, the folder contains a run.
+        Path of the checkpoint.
 
     Raises
     ------
     RunFolderError
-        Another process, which the message names, is using the folder; the folder contains a run and
-        neither `resume` nor `overwrite` is set; or both are set.
+        Another process, which the message names, is using the folder; the folder contains a run or a
+        result of :meth:`Result.save`, and neither `resume` nor `overwrite` is set; or both are set.
     FileFormatError
         The folder cannot be created or written.
     """
@@ -248,7 +248,8 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
                     f"{folder}: cannot be written: {cause.strerror or cause}"
                 ) from cause
             file = folder / "checkpoint.npz"
-            if file.exists() and not (resume or overwrite):
+            written = file.exists() or (folder / "report.json").exists()
+            if written and not (resume or overwrite):
                 raise RunFolderError(
                     f"{folder} already contains a run; use --resume to continue it, --overwrite to "
                     "replace it, or --out to choose another folder"

@@ -9,7 +9,6 @@ import contextlib
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,20 +121,17 @@ def drive(
                                 if pause(line):
                                     break
                         result = life.result()
-                    # The report plays greedy episodes, which the pictures do not need.
-                    with ThreadPoolExecutor(1) as pool:
-                        drawn = pool.submit(result.draw, job.folder, options.write_pictures)
-                        report = life.write(result)
-                        reports.append(report)
-                        words = describe(report, result)
-                        if several:
-                            output.say(*words)
-                        else:
-                            output.tell(report, *words)
-                        try:
-                            drawn.result()
-                        except DrawingError as failure:  # the other runs continue
-                            undrawn.append(str(failure))
+                    report = life.write(result)
+                    reports.append(report)
+                    words = describe(report, result)
+                    if several:
+                        output.say(*words)
+                    else:
+                        output.tell(report, *words)
+                    try:
+                        result.draw(job.folder, options.write_pictures)
+                    except DrawingError as failure:  # the other runs continue
+                        undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, conclude(reports))
     if undrawn:

@@ -203,6 +203,18 @@ class AgentsResult(TableResult):
         known = (worth[discount] for discount in self._discounts)
         return tuple(math.nan if value is None else value for value in known)
 
+    @cached_property
+    def median_agent(self) -> int:
+        """See :attr:`TableResult.median_agent`."""
+        if self.tiles is None:
+            values = [*self.points[-1].value]
+        else:
+            values = [own.mean_return for own in self.greedy]
+        if len(self.policy_q) == 1 or not values:
+            return 0
+        known = len(values) - int(np.isnan(values).sum())
+        return int(np.argsort(values, kind="stable")[(known - 1) // 2])
+
     @property
     def _optima(self) -> Sequence[float]:
         return self.optimum
@@ -251,6 +263,7 @@ class AgentsResult(TableResult):
             "agents": acting.agents,
             "algorithm": acting.algorithm.value,
             "shared_table": acting.shared_table,
+            "median_agent": self.median_agent,
             "format": str(self.config.format),
             "rounding": self.config.rounding.value,
             **settings_in_plain_values(plan.given_settings),

@@ -25,6 +25,7 @@ __all__ = [
     "COLOURS",
     "LETTERS",
     "MOST_ARROWS",
+    "RETURN",
     "Band",
     "PolicyMap",
     "TileSums",
@@ -34,6 +35,7 @@ __all__ = [
     "draw_policy",
     "draw_tiles",
     "learnt",
+    "mean_returns",
     "show_policy",
 ]
 
@@ -48,8 +50,11 @@ LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
 
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
 
-_MANY = 10
-"""Minimum episodes between evaluations, as a median over agents, to draw their mean return."""
+_MANY = 50
+"""Minimum episodes in a mean return: rewards of an unfinished episode, which count, matter little."""
+
+RETURN = f"return, mean of {_MANY} episodes"
+"""What a plot of :func:`mean_returns` shows."""
 
 _SIDE = 101
 """Points along each side of a plot of planes."""
@@ -136,9 +141,8 @@ def draw_agents(
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
-    steps, returns = evaluations["steps"], evaluations["episode_return"]
+    steps, agents = evaluations["steps"], evaluations["episodes"].shape[1]
     valued = optimum is not None
-    agents = returns.shape[1]
     who = f", {agents} agents: median, worst to best" if agents > 1 else ""
     figure = Figure(figsize=(8, 6 if valued else 3.5))
     # Margins are set by hand, because Matplotlib would draw everything twice to find them.
@@ -146,10 +150,11 @@ def draw_agents(
         0.1, 0.09 if valued else 0.15, 0.98, 0.93 if valued else 0.88, hspace=0.08
     )
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
+    returns = mean_returns(evaluations)
     ended = not np.isnan(returns).all()
-    shown = _of_many(returns, evaluations["episodes"]) if ended else evaluations["step_reward"]
+    shown = returns if ended else evaluations["step_reward"]
     band(panels[0], steps, shown, "tab:blue", f"exploring{who}")
-    panels[0].set_ylabel("reward per finished episode" if ended else "reward of a step")
+    panels[0].set_ylabel(RETURN if ended else "reward of a step")
     if optimum is not None:
         values, label = evaluations["greedy_value"], f"greedy policy, exact{who}"
         band(panels[1], steps, values, "tab:orange", label)
@@ -168,15 +173,24 @@ def draw_agents(
     return figure
 
 
-def _of_many(returns: NDArray[np.float64], episodes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the returns, with NaN for evaluations after few episodes, unless all are like that.
+def mean_returns(evaluations: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Return each agent's mean reward per episode over the last 50 episodes or more.
 
-    Rewards of an unfinished episode count in the next evaluation, which matters if few episodes end.
+    `evaluations` are the columns of :attr:`qstep.AgentsResult.history`. The result, of shape
+    (evaluations, agents), covers all episodes if fewer have ended, and is NaN before the first end.
     """
-    ended = np.diff(episodes, axis=0, prepend=0)
-    many = np.median(ended, axis=1) >= _MANY
-    kept: NDArray[np.float64] = np.where(many[:, None], returns, np.nan)
-    return returns if np.isnan(kept).all() else kept
+    steps = np.diff(evaluations["steps"], prepend=0)
+    rewards = np.cumsum(evaluations["step_reward"] * steps[:, None], axis=0)
+    means = np.full(rewards.shape, np.nan)
+    for agent, ended in enumerate(evaluations["episodes"].T):
+        total, count = np.append(0.0, rewards[:, agent]), np.append(0, ended)
+        first = np.maximum(np.searchsorted(count, ended - _MANY, side="right") - 1, 0)
+        np.divide(
+            *(total[1:] - total[first], count[1:] - count[first]),
+            out=means[:, agent],
+            where=ended > 0,
+        )
+    return means
 
 
 def band(

@@ -144,7 +144,7 @@ class Result(ABC):
         return draw()
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write everything to a folder, which :func:`qstep.load` can read.
+        """Write everything to a folder for :func:`qstep.load`, and replace an earlier result there.
 
         Returns
         -------

@@ -15,7 +15,7 @@ from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 from rich.table import Table
 
-from qstep.learn.plots import band
+from qstep.learn.plots import RETURN, band, mean_returns
 from qstep.learn.sweep_plan import AXES, SweepPlan
 from qstep.learn.sweep_result import SweepResult
 from qstep.spec.discount import differs
@@ -27,8 +27,8 @@ _ROWS = 20
 
 _CURVES = 6
 _BANDS = 2
-_NEVER = "0.85"
-"""The grey of a point that never came near the optimum."""
+_FEW = "0.85"
+"""The grey of a point at which fewer than half of the seeds came near the optimum."""
 
 
 def render(result: SweepResult) -> Table:
@@ -37,33 +37,44 @@ def render(result: SweepResult) -> Table:
     axes = [axis for axis in AXES if axis in plan.varying] or list(AXES[:2])
     fixed = [f"; {axis} {plan.points[0].words(axis)}" for axis in AXES if axis not in axes]
     seeds, count = len(plan.seeds), len(plan.points)
-    more = f" The best {_ROWS} of {count} points." if count > _ROWS else ""
-    exact = "exact" if plan.planes == 1 else "played"
-    table = Table(
-        title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds{''.join(fixed)}",
-        caption=f"Return: of an episode of the greedy policy, {exact}, mean over seeds, and the worst. "
-        f"Near: within 1 % of the optimum, and after how many steps (median).{more}",
-    )
-    for axis in axes:
-        is_text = axis in ("algorithm", "epsilon")
-        table.add_column(axis, justify="left" if is_text else "right", no_wrap=True)
+    best = result.ranking[:_ROWS]
+    valued = any(_has_optimum(result, number) for number in best)
+    goal = any(result.points[number]["greedy_success"] is not None for number in best)
     learned = any(
         differs(point.alpha / plan.planes, point.gamma, plan.coefficient_bits)
         for point in plan.points
     )
-    for name in (*["discount"] * learned, "return", "worst", "success", "near", "after"):
+    exact = "exact" if plan.planes == 1 else "played"
+    notes = [
+        f"Return: of an episode of the greedy policy, {exact}, mean over the seeds; worst: the lowest "
+        "seed."
+    ]
+    if valued:
+        notes.append(
+            "Near: seeds within 1 % of the optimum; after: the median number of steps to get there."
+        )
+    if count > _ROWS:
+        notes.append(f"The best {_ROWS} of {count} points.")
+    table = Table(
+        title=f"{result.name}: {plan.steps:,} steps, {seeds} seeds{''.join(fixed)}",
+        caption=" ".join(notes),
+    )
+    for axis in axes:
+        is_text = axis in ("algorithm", "epsilon")
+        table.add_column(axis, justify="left" if is_text else "right", no_wrap=True)
+    names = ["discount"] * learned + ["return", "worst"] + ["success"] * goal
+    for name in (*names, *(["near", "after"] * valued)):
         table.add_column(name, justify="right")
-    for rank, number in enumerate(result.ranking[:_ROWS]):
+    for rank, number in enumerate(best):
         point, score = plan.points[number], result.points[number]
         success, after = score["greedy_success"], score["near_after"]
+        near = f"{score['near_agents']} of {seeds}" if _has_optimum(result, number) else ""
         table.add_row(
             *(point.words(axis) for axis in axes),
             *[f"{plan.discount(point):.6g}"] * learned,
-            f"{score['greedy_return']:.3f}",
-            f"{score['worst']:.3f}",
-            "" if success is None else f"{success:.1%}",
-            f"{score['near_agents']} of {seeds}" if _has_optimum(result, number) else "",
-            "" if after is None else f"{after:,.0f}",
+            *(f"{score['greedy_return']:.3f}", f"{score['worst']:.3f}"),
+            *["" if success is None else f"{success:.1%}"] * goal,
+            *[near, "" if after is None else f"{after:,.0f}"] * valued,
             style="bold green" if rank == 0 else None,
         )
     return table
@@ -90,7 +101,9 @@ def draw_map(result: SweepResult) -> Figure:
     panels[0].set_title("greedy return, mean over seeds")
     if known:
         draw(panels[1], result, names, _column(result, "near_after"), LogNorm(), _short)
-        panels[1].set_title("steps to 1 % of the optimum, median (yellow: fewest)")
+        panels[1].set_title(
+            "steps to 1 % of the optimum, median\n(grey: reached by under half the seeds)"
+        )
     for axes in panels:
         axes.set_xlabel(names[0])
     panels[0].set_ylabel(names[1])
@@ -139,14 +152,14 @@ def _heat(
     cells = np.full((len(rows), len(columns)), np.nan)
     order = list(reversed(result.ranking))  # the best point of a cell is written last
     cells[up[order], across[order]] = values[order]
-    axes.set_facecolor(_NEVER)
+    axes.set_facecolor(_FEW)
     colours = "viridis" if norm is None else "viridis_r"
     image = axes.imshow(cells, norm=norm, origin="lower", aspect="auto", cmap=colours)
     shades = np.ma.getdata(image.norm(cells))
     for (row, column), value in np.ndenumerate(cells):
         # The low end of the first map is dark; the second map is reversed.
         dark = not np.isnan(value) and (shades[row, column] < 0.6) == (norm is None)
-        text = "never" if np.isnan(value) else words(value)
+        text = "" if np.isnan(value) else words(value)
         colour = "w" if dark else "k"
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
     if np.isfinite(cells).any():
@@ -177,10 +190,10 @@ def _dots(
             set_ticks(range(len(texts)), texts)
             positions.append(index)
     across, up = positions
-    never = np.isnan(values)
+    few = np.isnan(values)
     edge: dict[str, Any] = {"edgecolors": "k", "linewidths": 0.5}
-    axes.scatter(across[never], up[never], c=_NEVER, label="never", **edge)
-    order = [number for number in reversed(result.ranking) if not never[number]]
+    axes.scatter(across[few], up[few], c=_FEW, label="under half the seeds", **edge)
+    order = [number for number in reversed(result.ranking) if not few[number]]
     colours = "viridis" if norm is None else "viridis_r"
     dots = axes.scatter(across[order], up[order], c=values[order], norm=norm, cmap=colours, **edge)
     if order:
@@ -203,18 +216,23 @@ def draw_curves(result: SweepResult) -> Figure:
     figure = Figure(figsize=(8, 7 if valued else 4.5), layout="constrained")
     panels = figure.subplots(2 if valued else 1, 1, sharex=True, squeeze=False)[:, 0]
     names = [axis for axis in AXES if axis in result.plan.varying] or ["alpha", "gamma"]
-    for rank, number in enumerate(shown):
+    for rank, number in reversed(
+        [*enumerate(shown)]
+    ):  # the best one is drawn last, above the others
         point, colour = result.plan.points[number], f"C{rank}"
         label = ", ".join(f"{axis} {point.words(axis)}" for axis in names)
-        returns = evaluations["episode_return"][:, number]
+        columns = {name: evaluations[name][:, number] for name in ("episodes", "step_reward")}
+        returns = mean_returns({**columns, "steps": evaluations["steps"]})
         filled = rank < _BANDS
         band(panels[0], evaluations["steps"], returns, colour, label, filled=filled)
         if _has_optimum(result, number):
-            loss = result.loss[:, number]
+            loss = np.minimum(result.loss[:, number], 1.0)
             band(panels[-1], evaluations["steps"], loss, colour, label, filled=filled)
-    panels[0].set_ylabel("reward per finished episode")
+    panels[0].set_ylabel(RETURN)
     if valued:
-        panels[1].set_ylabel("loss of the greedy policy")
+        panels[1].set_ylabel(
+            "loss of the greedy policy's value\n(share of the optimum, clipped at 100%)"
+        )
         panels[1].set_ylim(-0.03, 1.03)
         panels[1].yaxis.set_major_formatter("{x:.0%}")
     for axes in panels:
@@ -223,7 +241,9 @@ def draw_curves(result: SweepResult) -> Figure:
     panels[-1].set_xlabel("steps of each agent")
     panels[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
+    figure.legend(
+        handles[::-1], labels[::-1], loc="outside lower center", ncols=2, fontsize="small"
+    )
     which = f"the best {len(shown)} of {len(result.points)} points"
     seeds = f"medians of {len(result.plan.seeds)} seeds; bands, worst to best, of the best {_BANDS}"
     figure.suptitle(f"{result.name}: {which}\n{seeds}", fontsize="medium")

@@ -72,7 +72,7 @@ class TableResult(Result):
 
     @cached_property
     def policies(self) -> NDArray[np.int64]:
-        """Greedy action of every table and state, shape (tables, S); for a single plane only."""
+        """Greedy action of every table and state, shape (tables, S); without tiles only."""
         chosen: NDArray[np.int64] = self.policy_q.argmax(axis=-1)
         return chosen
 
@@ -80,14 +80,10 @@ class TableResult(Result):
     def median_agent(self) -> int:
         """The agent whose greedy policy has the median value; 0 if agents share a table.
 
-        With planes no value is known, so the return of the last episodes decides.
+        With tiles, the exact value is unknown, and the mean return of greedy episodes decides.
         """
-        column = "episode_return" if self.tiles else "greedy_value"
-        values = self.history["evaluations"].get(column, np.zeros((1, 0)))[-1]
-        if len(self.policy_q) == 1 or not len(values):
-            return 0
-        known = len(values) - int(np.isnan(values).sum())
-        return int(np.argsort(values, kind="stable")[(known - 1) // 2])
+        agent: int = self.report.get("median_agent", 0)
+        return agent
 
     @property
     def _optima(self) -> Sequence[float]:
