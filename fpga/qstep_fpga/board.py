@@ -114,7 +114,7 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
-        raise ConfigError(f"board is {name!r}; known are {', '.join(names())}")
+        raise ConfigError(f"board is {name!r}; known boards: {', '.join(names())}")
     tree = _whole(name, folder)
     if "config" not in tree:
         raise ConfigError(f"{path}: config is missing")
@@ -162,7 +162,7 @@ def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[st
     known = ["board", *(field.name for field in fields(Board) if field.name != "name")]
     for key in tree:
         if key not in known:
-            raise ConfigError(f"{path}: unknown field {key}; known are {', '.join(known)}")
+            raise ConfigError(f"{path}: unknown field {key!r}; known fields: {', '.join(known)}")
     if "board" not in tree:
         return tree
     base, passed = tree.pop("board"), (*on_the_way, name)

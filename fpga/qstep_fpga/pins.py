@@ -55,8 +55,7 @@ def led_out(board: Board, config: Config) -> Board:
     assert config.acting is not None
     if config.acting.agents > 1:
         raise BuildError(
-            f"acting.agents is {config.acting.agents}; it must be 1 where acting.world is 'pins' and a "
-            "board leads them out"
+            f"acting.agents is {config.acting.agents}; a board with acting.world 'pins' supports 1 agent"
         )
     if len(names) > len(board.header):
         raise BuildError(

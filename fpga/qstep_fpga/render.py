@@ -45,13 +45,13 @@ def render(report: BuildReport) -> Group:
             f"{report.link.clock_mhz:g} MHz; highest {min(reached):.1f} to {max(reached):.1f} MHz",
         )
     table.add_row("critical path", report.critical_path)
-    table.add_row("lane", f"{report.core_rate:g} million updates/s, where none waits for another")
+    table.add_row("lane", f"{report.core_rate:g} million updates/s if no update waits for another")
     if not report.agents:
         full, continuing = report.link_rates
         table.add_row(
             "link",
             f"{full:.4f} million transitions/s at {config.link.baud:,} baud, "
-            f"{continuing:.4f} where they continue each other",
+            f"{continuing:.4f} if each starts where the previous one ended",
         )
     table.add_row("tools", _tools(report))
     return Group(

@@ -64,8 +64,8 @@ def check_room(config: Config) -> None:
     if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
         # A held agent repeats its request, although it has been answered.
         raise ConfigError(
-            f"acting.world is {acting.world!r} and acting.shared_table true; in hardware agents of one "
-            "table need a world that is a table or a circuit"
+            f"acting.world is {acting.world!r} and acting.shared_table true; in hardware, agents that "
+            "share a table need a world that is a table or a circuit"
         )
     if acting.tiles is not None and not acting.is_live:
         check_no_hash(acting.tiles)

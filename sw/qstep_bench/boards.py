@@ -36,7 +36,7 @@ class BoardRate:
     clock_mhz : Spread
         Maximum clock frequency after place and route (nextpnr), over the placement seeds.
     seeds : int
-        Number of these seeds; a single seed says little.
+        Number of these seeds; a single seed is not representative.
     pll_mhz : float
         The bitstream's clock.
     updates_per_clock : float

@@ -13,8 +13,9 @@ import numpy as np
 
 from qstep._io.pictures import write_pictures
 from qstep.envs.maps import map_of
+from qstep.learn.agents_result import history_of
 from qstep.learn.evaluate import played
-from qstep.learn.plots import TileSums, band, show_policy
+from qstep.learn.plots import RETURN, TileSums, band, mean_returns, show_policy
 from qstep.mdp.solve import solve
 from qstep.spec.config import Config
 from qstep.spec.integer_worlds import CART_POLE
@@ -182,7 +183,7 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     what = f"greedy optimum at gamma {gamma:g}"
     axes.text(points[-1].steps, optimum + 0.3, what, color=colours.green, ha="right")
     steps = np.array([point.steps for point in points])
-    returns = np.array([point.mean_return for point in points])
+    returns = mean_returns(history_of(points)["evaluations"])
     band(axes, steps, returns, colours.blue, "exploring (median, worst to best)")
     axes.plot(steps, np.median(found.greedy, axis=1), color=colours.orange, label="greedy (median)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -203,7 +204,7 @@ def _policy(axes: Axes, found: OnChip) -> None:
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     axes.set_xlabel(
-        "S start, G goal, H hole; colour: value\noff the path, cells are rarely visited"
+        "S start, G goal, H hole; colour: value;\noff the path, cells are rarely visited"
     )
 
 
@@ -211,13 +212,14 @@ def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
     from matplotlib.ticker import EngFormatter
 
     axes.set_title("CartPole, learned on the simulated chip")
-    steps = np.array([point.steps for point in pole.model.points])
-    returns = np.array([point.mean_return for point in pole.model.points])
-    band(axes, steps, returns, colours.blue, f"{len(returns[0])} agents (median, worst to best)")
+    evaluations = history_of(pole.model.points)["evaluations"]
+    returns = mean_returns(evaluations)
+    label = f"{len(returns[0])} agents (median, worst to best)"
+    band(axes, evaluations["steps"], returns, colours.blue, label)
     axes.axhline(475, color=colours.green, linestyle="--", linewidth=1.2, label="solved", zorder=3)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("steps of each agent")
-    axes.set_ylabel("reward per finished episode")
+    axes.set_ylabel(RETURN)
     axes.legend(loc="lower right")
 
 

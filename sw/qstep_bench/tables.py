@@ -176,7 +176,7 @@ def benchmark(name: str, device: str) -> Benchmark:
         form(SIMULATED, "RTL in Verilator, in process", simulated(workload)),
     ]
     if workload.world:
-        forms.insert(1, form("reference", "Python, as people run it today", _reference(workload)))
+        forms.insert(1, form("reference", "the usual Python loop", _reference(workload)))
     return Benchmark(workload.name, workload.task, "updates", tuple(forms))
 
 

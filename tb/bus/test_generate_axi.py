@@ -49,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = ("qstep_axi.sv", header_name(LANE), page_name(LANE), INSTANCE, BENCH, FIRST)
     for name in (*named, "manifest.json"):
         assert f"{path / name}" in answer.output
+    assert f" SystemVerilog sources, listed in {path / 'qstep_axi.f'}\n" in answer.output
     return path
 
 
@@ -154,14 +155,14 @@ def test_nothing_that_is_generated_is_kept_beside_its_description() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"acting": Acting(agents=2), "lanes": 2}, "lanes is 2; on a bus it must be 1"),
+        ({"acting": Acting(agents=2), "lanes": 2}, "lanes is 2; it must be 1 with --bus"),
         (
             {"acting": Acting(world="live")},
-            "acting.world is 'live'; on a bus a world outside is 'pins'",
+            "acting.world is 'live'; with --bus, use 'pins' for an external world",
         ),
         (
             {"acting": Acting(clock_hz=1_000_000)},
-            "acting.clock_hz is 1000000; on a bus agents have its",
+            "acting.clock_hz is 1000000; with --bus, agents run on the bus clock",
         ),
         ({"acting": Acting(agents=17)}, "acting has 17 agents; hardware has 1 to 16"),
     ],

@@ -73,7 +73,7 @@ def test_figures_are_written_on_request_only(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["arty"], "board is 'arty'; known are icebreaker"),
+        (["arty"], "board is 'arty'; known boards: icebreaker"),
         (["icebreaker", "--algorithm", "dqn"], "'dqn' is not one of 'q-learning', 'sarsa'"),
     ],
 )

@@ -28,7 +28,7 @@ TEXT = (Path(load.__code__.co_filename).parent / "boards/icebreaker.toml").read_
 def test_the_promised_boards_are_there_and_no_other() -> None:
     agents = [f"{name}-agents" for name in STREAMING]
     assert names() == sorted([*STREAMING, *agents, *FARMS, *PLANES])
-    said = "board is 'arty'; known are icebreaker, icebreaker-agents"
+    said = "board is 'arty'; known boards: icebreaker, icebreaker-agents"
     with pytest.raises(ConfigError, match=said):
         load("arty")
 
@@ -47,7 +47,11 @@ def test_a_new_board_is_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('title = "iCEBreaker"', 'titel = "x"', "unknown field titel; known are board, title"),
+        (
+            'title = "iCEBreaker"',
+            'titel = "x"',
+            "unknown field 'titel'; known fields: board, title",
+        ),
         (
             'rx = { at = "6", pull = "up" }',
             "",
@@ -144,7 +148,7 @@ def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:
     [
         (
             'board = "mine"\ntitel = "x"',
-            r"other\.toml: unknown field titel; known are board, title",
+            r"other\.toml: unknown field 'titel'; known fields: board, title",
         ),
         ('board = "mine"\n[pins]', "pins are ; they must be clock"),
         ('board = "mine"\n[config]\nstates = 8', "actions is missing"),

@@ -111,7 +111,7 @@ def test_the_tables_of_all_planes_and_agents_count() -> None:
         (
             "ulx3s-85f",
             Config(8, 4, acting=Acting(4, world="pins")),
-            r"acting\.agents is 4; it must be 1 where acting\.world is 'pins' and a board",
+            r"acting\.agents is 4; a board with acting\.world 'pins' supports 1 agent",
         ),
     ],
     ids=["too-few-pins", "no-pins", "several-agents"],

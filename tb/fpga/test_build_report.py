@@ -139,7 +139,7 @@ def test_what_is_shown_of_a_lane_and_of_a_link_with_a_clock_of_its_own(
     of_lane = shown(two_seeds)
     full, continuing = two_seeds.link_rates
     assert f"link {full:.4f} million transitions/s at" in of_lane
-    assert f"baud, {continuing:.4f} where they continue each other" in of_lane
+    assert f"baud, {continuing:.4f} if each starts where the previous one ended" in of_lane
     assert "link's clock" not in of_lane
     link = LinkClock(90.0, {"1": 90.5, "2": 93.25})
     assert "link's clock 90 MHz; highest 90.5 to 93.2 MHz" in shown(replace(two_seeds, link=link))

@@ -314,7 +314,7 @@ def test_command_without_a_board_takes_all_that_accept_a_stream(
         ("ulx3s-12f --seeds 0", SystemExit, "0 is not in the range 1<=x<=1000"),
         ("ulx3s-12f --jobs 0", SystemExit, "0 is not in the range 1<=x<=256"),
         ("ulx3s-12f --what core", SystemExit, "'core' is not one of 'lane', 'device'"),
-        ("arty", ConfigError, "board is 'arty'; known are icebreaker, icebreaker-agents"),
+        ("arty", ConfigError, "board is 'arty'; known boards: icebreaker, icebreaker-agents"),
         ("icebreaker --states 1", BuildError, "none of 3 points can be built"),
         ("ulx3s-12f --plot a.foo", FileFormatError, "'.foo' is not a picture format; use .png, .svg"),
         ("ulx3s-12f --plot f.png", FileFormatError, "cannot be written: it is a folder"),

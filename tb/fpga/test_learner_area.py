@@ -25,7 +25,7 @@ def test_figures_of_a_preset_are_printed(monkeypatch: pytest.MonkeyPatch) -> Non
     figures = "LUT4 90, FF 10; 81.0 / 82.0 / 83.0 MHz over 3 seeds; best: 1 ns"
     assert done.output == f"athena: {figures}\n"
     done = CliRunner().invoke(learner.main, ["arty"])
-    assert "board is 'arty'; known are icebreaker" in done.output
+    assert "board is 'arty'; known boards: icebreaker" in done.output
 
 
 @pytest.mark.rtl

@@ -60,7 +60,7 @@ def test_a_report_of_other_sources_is_marked_stale(monkeypatch: pytest.MonkeyPat
     for other in (kept, replace(kept, build=current, tools={})):
         assert other.stale == f"{STALE}{kept.commit}"
     assert replace(kept, commit="").stale == f"{STALE}it was built"
-    assert replace(kept, board="none").stale.startswith("stale: board is 'none'; known are ")
+    assert replace(kept, board="none").stale.startswith("stale: board is 'none'; known boards: ")
     said = CliRunner().invoke(main, [str(ROOT / "fpga/reports/icebreaker.json")])
     assert f"| {kept.build} | {STALE}{kept.commit} | {kept.seed} |" in said.output
 

@@ -170,8 +170,8 @@ def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: Benc
     assert "estimated post-route (nextpnr), not measured on hardware" in text
     assert "absent: made-up: its table is 64 x 4, 1024 x 4 is needed" in text
     (board,) = quick_report.to_dict()["hardware"]["gridworld"]["boards"]
-    assert board["stale"].startswith("stale: board is 'made-up'; known are icebreaker, ")
-    assert "over its own line stale: board is 'made-up'; known are" in text
+    assert board["stale"].startswith("stale: board is 'made-up'; known boards: icebreaker, ")
+    assert "over its own line stale: board is 'made-up'; known boards:" in text
 
 
 def test_the_table_has_backends_cores_and_lines_by_their_rates(quick_report: BenchReport) -> None:

@@ -188,8 +188,8 @@ def test_digest_depends_on_every_field(other: Config) -> None:
     [
         ("states = 25", ConfigError, "actions is missing"),
         ("states = 25\nactions = 4\ncolour = 2", ConfigError,
-         "unknown field colour; known are states"),
-        ("states = 25\nactions = 4\n[link]\nbits = 9", ConfigError, "unknown field link.bits"),
+         "unknown field 'colour'; known fields: states"),
+        ("states = 25\nactions = 4\n[link]\nbits = 9", ConfigError, "unknown field .link.bits."),
         ("states = 25\nactions = 4\nlink = 3", ConfigError, "link is 3; it must be a table"),
         ("states = ", FileFormatError, "cannot be read as a TOML configuration"),
         ("a = " + "[" * 5000, FileFormatError, "cannot be read as a TOML configuration"),
@@ -201,7 +201,7 @@ def test_digest_depends_on_every_field(other: Config) -> None:
         ("states = 25\nactions = [[4]]", ConfigError, r"actions is \[\[4\]\]; it must be an"),
         ("states = 25\nactions = 4\nformat = 8.8", ConfigError,
          "format is 8.8; write it as Qm.F"),
-        (f"{'k' * 5000} = 1", ConfigError, "unknown field k{40}; known are"),
+        (f"{'k' * 5000} = 1", ConfigError, "unknown field 'k{40}'; known fields:"),
         ("# " + "x" * (1 << 16), FileFormatError, "it has more than 65536 bytes"),
     ],
 )  # fmt: skip
@@ -227,7 +227,7 @@ def test_toml_may_come_from_windows(tmp_path: Path, encoding: str) -> None:
         (None, "cannot be read as a TOML configuration"),
         (1.5, "cannot be read as a TOML configuration"),
         ("a\0b", "cannot be read as a TOML configuration"),
-        ("nowhere.toml", r"nowhere\.toml: cannot be read"),
+        ("nowhere.toml", r"nowhere\.toml: no such file"),
     ],
     ids=repr,
 )

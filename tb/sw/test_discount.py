@@ -42,13 +42,13 @@ from qstep.spec.fixed import Rounding
 OFF: dict[str, Any] = {"alpha": 1 / 4096, "gamma": 0.9}
 LOST: dict[str, Any] = {"alpha": 1 / 1024, "gamma": 0.99}
 SAID = (
-    "alpha is 0.000244140625 and gamma is 0.9, but the discount learned is 0.875, since alpha and "
-    "alpha gamma have 15 fractional bits; use another gamma, or alpha 0.000305176, the nearest that "
-    "learns gamma 0.9, or 21 fractional bits (coefficient_bits)"
+    "alpha 0.000244140625 with gamma 0.9 learns the discount 0.875, because alpha and alpha*gamma "
+    "have 15 fractional bits; use another gamma, or alpha 0.000305176, the nearest that learns gamma "
+    "0.9, or --coefficient-bits 21 (in Python, coefficient_bits)"
 )
 REFUSED = (
-    "alpha is 0.0009765625 and gamma is 0.99, but the discount learned is 1, since .* use another "
-    "gamma, or alpha 0.00305176, the nearest that learns gamma 0.99"
+    "alpha 0.0009765625 with gamma 0.99 learns the discount 1, because .* use another gamma, or "
+    "alpha 0.00305176, the nearest that learns gamma 0.99"
 )
 
 
@@ -85,8 +85,12 @@ def test_nearest_alpha_is_the_nearest_that_learns_gamma(gamma: float) -> None:
     ("alpha", "gamma", "message"),
     [
         (2**-10, 0.99, REFUSED),
-        (2**-15, 0.4, "discount learned is 0, since .* alpha 0.000152588, the nearest that learns"),
-        (1.0, 0.99999, "discount learned is 1, since .*; use gamma 1, or at most 0.999969$"),
+        (
+            2**-15,
+            0.4,
+            "learns the discount 0, because .* alpha 0.000152588, the nearest that learns",
+        ),
+        (1.0, 0.99999, "learns the discount 1, because .*; use gamma 1, or at most 0.999969$"),
     ],
 )
 def test_gamma_learned_as_0_or_1_is_refused(alpha: float, gamma: float, message: str) -> None:
@@ -95,7 +99,7 @@ def test_gamma_learned_as_0_or_1_is_refused(alpha: float, gamma: float, message:
 
 
 def test_many_pairs_are_told_in_one_line() -> None:
-    many = r"15 fractional bits \(pairs like it: 3\); use"
+    many = r"15 fractional bits \(and 2 other pairs like it\); use"
     with pytest.warns(PrecisionWarning, match=many) as said:
         warn_of_discounts([(0.5, 0.9), *((alpha, 0.9) for alpha in (2**-12, 2**-12, 2**-9, 2**-8))])
     assert len(said) == 1
@@ -138,7 +142,7 @@ def test_small_alpha_with_more_bits_learns_the_policy_of_its_gamma(later: float,
         start_state=[0],
     )
     own = AgentSettings(alpha=1 / 4096, gamma=0.95, epsilon=qstep.Epsilon(1.0))
-    with pytest.raises(ConfigError, match=r"discount learned is 1, .* or 22 fractional bits"):
+    with pytest.raises(ConfigError, match=r"learns the discount 1, .* or --coefficient-bits 22"):
         qstep.train(world, steps=9, settings=own)
     result = qstep.train(
         world, steps=1 << 21, agents=2, settings=own, number_format="Q4.20", coefficient_bits=22
@@ -241,7 +245,7 @@ def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
     """No number of bits learns 0.9999 with alpha 0.3: with 15 it is 0.999898, so the optimum is less."""
     world = World.named("gridworld")
     with pytest.warns(
-        PrecisionWarning, match=r"alpha is 0\.3 and gamma is 0\.9999, but the discount"
+        PrecisionWarning, match=r"alpha 0\.3 with gamma 0\.9999 learns the discount 0\.9998"
     ):
         advice = advise(world, alpha=0.3, gamma=0.9999, steps=200, most_width=12)
     assert advice["coefficient_bits"] == 15
@@ -250,9 +254,9 @@ def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
 
 def test_warning_gives_alpha_of_the_sum_and_of_each_plane() -> None:
     said = (
-        r"alpha is 0\.05 \(0\.00625 in each of 8 planes\) and gamma is 0\.99, but the discount learned "
-        r"is 0\.990232, .* or alpha 0\.0493164 \(0\.00616455 in each of 8 planes\), the nearest that "
-        r"learns gamma 0\.99, or 19 fractional bits \(coefficient_bits\)"
+        r"alpha 0\.05 \(0\.00625 in each of 8 planes\) with gamma 0\.99 learns the discount "
+        r"0\.990232, .* or alpha 0\.0493164 \(0\.00616455 in each of 8 planes\), the nearest that "
+        r"learns gamma 0\.99, or --coefficient-bits 19 \(in Python"
     )
     own = AgentSettings(0.05, 0.99)
     with pytest.warns(PrecisionWarning, match=said):
@@ -314,7 +318,7 @@ def test_train_takes_the_bits_of_coefficients(act: str, own_folder: Path) -> Non
     report = json.loads((own_folder / "run.json").read_text(encoding="utf-8"))
     assert np.unique(report["discount"]).tolist() == [4055 / 4096]
     (own_folder / "a.toml").write_text(Config(25, 4).to_toml(), encoding="utf-8")
-    said = "--config was given together with coefficient_bits"
+    said = "--config cannot be combined with --coefficient-bits"
     refused(f"{words} --overwrite --config a.toml", ConfigError, said)
 
 

@@ -30,8 +30,8 @@ PAGES = sorted(
 )
 COMMANDS_IN = [page for page in PAGES if page != "docs/development-log.md"] + ["fpga/README.md"]
 COMMANDS_IN.remove("docs/python.md")  # docstrings, in which `train --metrics` is an option
-INVENTED = {"orangecrab"}
-"""What a page makes up on the way: the board that docs/boards.md adds."""
+INVENTED = {"orangecrab", "tank:Tank-v0"}
+"""What pages make up on the way: the board of docs/boards.md and the environment of docs/features.md."""
 SVG = "http://www.w3.org/2000/svg"
 MOST_PICTURE_BYTES = 300_000
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -51,6 +51,7 @@ def commands_in(text: str) -> list[str]:
 
     A remark stands after a # or two spaces. In prose `qstep build` is a name, more words are a command.
     """
+    text = re.sub(r" *\\\n *", " ", text)
     fenced = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
     indented = [line for line in text.splitlines() if line.startswith("    ")]
     prose = re.sub(r"^```.*?^```|^    .*?$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -145,7 +146,7 @@ def test_documented_command_exists(command: str) -> None:
         ("qstep train coffee", "coffee: no such environment"),
         ("qstep train coffee.sv", "acting.world is 'coffee.sv'; there is no such file"),
         ("qstep profile coffee", "unknown backend 'coffee'"),
-        ("qstep explore icebreaker coffee", "board is 'coffee'; known are icebreaker"),
+        ("qstep explore icebreaker coffee", "board is 'coffee'; known boards: icebreaker"),
     ],
 )
 def test_wrong_command_is_noticed(command: str, expected: str) -> None:

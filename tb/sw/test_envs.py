@@ -92,7 +92,10 @@ def test_limit_of_an_environment_is_kept() -> None:
             "CartPole-v1",
             r"CartPole-v1: the observation space is Box\(.*; use cartpole$",
         ),
-        ("Acrobot-v1", r"Acrobot-v1: the observation space is Box\(.*: qstep train --tiles 8, or"),
+        (
+            "Acrobot-v1",
+            r"Acrobot-v1: the observation space is Box\(.*: qstep train Acrobot-v1 --tiles 8",
+        ),
         ("Pendulum-v1", r"Pendulum-v1: the observation space is Box\(.*: qstep sac Pendulum-v1$"),
         ("Nothing-v0", "Nothing-v0: no such environment. Give .* one of gridworld, "),
         ("no id!", "no id!: no such environment"),
@@ -101,7 +104,15 @@ def test_limit_of_an_environment_is_kept() -> None:
         ("frozenlake-v1", r"no such environment\. Did you mean FrozenLake-v1 or FrozenLake8x8"),
         (
             "worlds/snake.sv",
-            r"worlds/snake\.sv is a circuit, in which only the agents of its device",
+            r"worlds/snake\.sv is a circuit, in which only the agents of its device can .* device$",
+        ),
+        (
+            "a/tank.py",
+            r"is read as a circuit \(Amaranth\), so .* give tank:ID, such as tank:Tank-v0$",
+        ),
+        (
+            "world",
+            r"learned in a world made in Python, .* save the world \(world\.save\('mine\.npz'\)",
         ),
         (GridWorld("S.G"), r"environment is <.*; it must be the name of one"),
     ],

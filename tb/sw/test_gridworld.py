@@ -151,7 +151,7 @@ def test_map_file_is_read_by_path(name: str, encoding: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "error", "text"),
     [
-        (None, FileFormatError, r"board\.txt: cannot be read as a map"),
+        (None, FileFormatError, r"board\.txt: no such file"),
         (b"\xff\xff", FileFormatError, r"board\.txt: cannot be read as a map"),
         (b"S?\n", WorldError, r"board\.txt, line 1, column 2: '\?' is not a cell"),
     ],

@@ -126,11 +126,11 @@ def test_page_says_the_learned_discount_and_refuses_a_value(
     def refused() -> bool:
         return bool(page["refused"].visible)
 
-    with pytest.warns(PrecisionWarning, match="discount learned is 0.878788"):
+    with pytest.warns(PrecisionWarning, match="learns the discount 0.878788"):
         set_alpha(0.001, lambda: "learned as" in page["about"].text)
     assert "At gamma 0.9, learned as 0.878788, the optimum is" in page["about"].text
     set_alpha(0.0001, refused)
-    assert "the discount learned is 1, since" in page["refused"].text
+    assert "learns the discount 1, because" in page["refused"].text
     assert page["alpha"].value == controller.view.settings.alpha == 0.001
     set_alpha(0.5, lambda: not refused())
 

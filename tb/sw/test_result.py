@@ -104,6 +104,12 @@ def test_setting_that_an_algorithm_does_not_have_is_named() -> None:
 
 def test_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table.npz").touch()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint.npz").touch()
+    with pytest.raises(
+        FileFormatError, match="run: contains an interrupted run; finish it with --"
+    ):
+        qstep.load(tmp_path / "run")
     for name in ("table.npz", "absent"):
         with pytest.raises(
             FileFormatError, match=f"{name}: is not a folder; give the folder of a run"
@@ -182,7 +188,7 @@ def test_world_without_a_name_is_plotted_saved_and_loaded(tmp_path: Path) -> Non
         assert again.summary() == json.loads(json.dumps(made.summary()))
         with pytest.raises(
             EnvironmentSpaceError,
-            match=r"an object that was given without a name, .*; give the environ",
+            match=r"learned in a world made in Python, .*; pass an environment to evaluate",
         ):
             again.evaluate()
     assert again.summary()["train"] is None

@@ -103,7 +103,9 @@ def test_each_point_is_what_train_learns_alone() -> None:
             report = alone.summary()
             assert [learned["optimum"]] == report["optimum"]
             assert [learned["near_after"]] == report["near_after"]
-            assert learned["return_sum"] == alone.counters[0].return_sum
+            assert learned["return_sum"] == alone.config.format.to_float(
+                np.array(alone.counters[0].return_sum)
+            )
             for name in ("greedy_return", "greedy_success", "greedy_length", "terminations",
                          "truncations", "saturations"):  # fmt: skip
                 assert learned[name] == report[name]

@@ -65,7 +65,7 @@ def test_a_world_brings_its_own_tiles() -> None:
         (lambda: Tiles.from_dict(8), "tiles are 8; they must be a table"),
         (lambda: Tiles.from_dict({"low": [0]}), "tiles.high is missing; tiles need low and high"),
         (lambda: Tiles.from_dict({"low": [0], "high": [1], "bins": 3}),
-         "unknown field tiles.bins; known are low, high, tiles, tilings, groups, units, rows"),
+         "unknown field 'tiles.bins'; known fields: low, high, tiles, tilings, groups, units, rows"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(call: Any, said: str) -> None:

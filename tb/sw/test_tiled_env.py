@@ -1,6 +1,7 @@
 """Environments with real observations through tiles: the host steps them, and agents learn in planes."""
 
 import random
+import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,14 @@ def test_the_command_writes_what_play_reads(tmp_path: Path) -> None:
     assert more["agents"] == 1
 
 
+def test_the_environment_of_the_page_is_learned(own_folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/features.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(# tank\.py.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (own_folder / "tank.py").write_text(code, encoding="utf-8")
+    ran("train tank:Tank-v0 --tiles 8 --steps 500")
+    assert (own_folder / "runs/tank.Tank-v0/table.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
@@ -198,7 +207,7 @@ def test_the_command_writes_what_play_reads(tmp_path: Path) -> None:
          r"tiles\[0\] is 0; it must be an integer from 1 to 255"),
         ("train CartPole-v1 --tiles x", SystemExit, "'x' is not a list of whole numbers"),
         ("train CartPole-v1 --tiles 8 --device sim", ConfigError,
-         "device is 'sim'; where the host acts through tiles, it is the model"),
+         "device is 'sim'; with tiles it must be 'model'"),
         ("train CartPole-v1 --tiles 8 --act host", SystemExit, "--act is not for --tiles"),
     ],
 )  # fmt: skip
@@ -214,7 +223,5 @@ def test_tiles_of_another_environment_are_refused() -> None:
         TiledEnv.of("MountainCar-v0", CART_POLE.tiles)
     with pytest.raises(ConfigError, match="tiles are 8 and act is 'host'; leave act out"):
         qstep.train("CartPole-v1", tiles=8, act="host")
-    with pytest.raises(
-        ConfigError, match="tiles are 8; they are for a world that is named by its id"
-    ):
+    with pytest.raises(ConfigError, match="with tiles it must be the environment's id, such as"):
         qstep.train(CART_POLE, tiles=8)

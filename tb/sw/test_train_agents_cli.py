@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = train("gridworld", *SHORT, "--out", folder)
     assert result.exit_code == 0, result.output
     assert "gridworld on model: 3 agents, q-learning, Q4.12: 12000 steps in" in result.stdout
-    assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
+    assert "within 1 % of the optimum (value iteration): 3 of 3 agents" in result.stdout
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     steps = history["evaluations"]["steps"]
     assert history["version"] == 1
@@ -249,7 +249,7 @@ def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path
     assert "must be 'constant' where acting.schedules is false" in str(refused.exception)
     result = train(*words, *constant, "--max-episode-steps", "0")
     assert result.exit_code == 0, result.output
-    assert "within 1 % of the optimum (value iteration): 3 of 3" in result.stdout
+    assert "within 1 % of the optimum (value iteration): 3 of 3 agents" in result.stdout
     with pytest.raises(
         ConfigError, match="max_episode_steps is -1; it must be an integer from 0 to"
     ):
@@ -287,9 +287,16 @@ def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_leng
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     again = train(*run, tmp_path / "a.csv", *then.split(), "--out", tmp_path / "a", "--resume")
-    assert "the run was complete, so no step was made" in again.stdout
+    assert "the run was already complete; no steps were taken" in again.stdout
     shorter = train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a", "--resume")
     assert "of each agent already" in str(shorter.exception)
+
+
+@pytest.mark.parametrize("words", ["--agents 2 --steps 1000", "--act host --episodes 20"])
+def test_gamma_1_is_not_compared_with_value_iteration(words: str, tmp_path: Path) -> None:
+    told = train("gridworld", "--gamma", "1", *words.split(), "--out", tmp_path).stdout
+    assert "\nnot compared with value iteration: gamma is 1\n" in told
+    assert ("greedy (median of 2 agents): return " in told) == ("agents" in words)
 
 
 def river() -> World:

@@ -174,7 +174,7 @@ def test_table_is_the_one_that_the_run_learnt(whole: Path) -> None:
          "at least 256 rows and of 4 columns"),
         ("cartpole --config board.toml", EnvironmentSpaceError, "and the device's has 64 and 4"),
         ("gridworld --config board.toml --format Q8.8", ConfigError,
-         "--config was given together with format"),
+         "--config cannot be combined with --format"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused_and_leaves_nothing(

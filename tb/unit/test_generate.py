@@ -204,7 +204,10 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     assert result.exit_code == 0, result.output
     written = contents(tmp_path)
     assert written.items() >= contents(folder).items()
-    for name in written:
+    sources = json.loads(written[MANIFEST_NAME])["sources"]
+    listed = f"{len(sources)} SystemVerilog sources, listed in {tmp_path / MANIFEST_NAME}\n"
+    assert listed in result.output
+    for name in written.keys() - set(sources):
         assert name in result.output
     # The folder is complete: it holds what the tops instantiate, and the manifest lists all of it.
     files = json.loads(written[MANIFEST_NAME])["files"]
@@ -221,7 +224,7 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
         (
             4,
             Acting(2, shared_table=True, world="live"),
-            "agents of one table need a world that is a table",
+            "agents that share a table need a world that is a table",
         ),
         (4, Acting(world="no.sv"), "acting.world is 'no.sv'; there is no such file in .* or .*rtl"),
     ],

@@ -11,7 +11,7 @@ __all__ = ["page", "rows"]
 _HEAD = """# Registers on a bus
 
 This page lists the registers of a device on AXI4-Lite; [buses](buses.md) has the rest of its
-interface. A name that begins with a point is a field of the register above it.
+interface. A name that begins with a dot is a field of the register above it.
 
 <!-- python -m tools.generated writes this page from rtl/bus/*.rdl -->
 """

@@ -47,12 +47,13 @@ def check_bus(config: Config) -> None:
     if acting is None:
         return
     if config.lanes > 1:
-        raise ConfigError(f"lanes is {config.lanes}; on a bus it must be 1")
+        raise ConfigError(f"lanes is {config.lanes}; it must be 1 with --bus")
     if acting.is_live:
-        raise ConfigError("acting.world is 'live'; on a bus a world outside is 'pins'")
+        raise ConfigError("acting.world is 'live'; with --bus, use 'pins' for an external world")
     if acting.clock_hz is not None:
         raise ConfigError(
-            f"acting.clock_hz is {acting.clock_hz}; on a bus agents have its clock: leave it out"
+            f"acting.clock_hz is {acting.clock_hz}; with --bus, agents run on the bus clock: "
+            "remove it"
         )
     check_room(config)
 

@@ -23,7 +23,7 @@ CONFIG = "qstep_axi_config"
 """Constants of a configuration, with the suffix .vh for the bench and .h for C."""
 
 FILES = {
-    INSTANCE: "its instantiation, to copy",
+    INSTANCE: "instantiation template",
     BENCH: "a bench",
     **dict.fromkeys((SIGNALS, TASKS, f"{CONFIG}.vh"), "included by the bench"),
     FIRST: "a first transaction, for C",
@@ -41,10 +41,11 @@ def start_files(
     """Return the content of each file by name; parameters as for ``generate_axi``."""
     folder = sources.RTL / "bench"
     constants, digest = _constants(config), config.digest[:16]
+    constants["STREAM_BYTES"] = stream_bytes
     texts = {
         INSTANCE: _instance(top, ports),
         SIGNALS: _signals(ports),
-        f"{CONFIG}.vh": _verilog(block, digest, {**constants, "STREAM_BYTES": stream_bytes}),
+        f"{CONFIG}.vh": _verilog(block, digest, constants),
         f"{CONFIG}.h": _c(digest, constants),
         BENCH: (folder / f"{_STEMS[block]}_bench.v").read_text(encoding="utf-8"),
         FIRST: (folder / f"{_STEMS[block]}_first.c").read_text(encoding="utf-8"),
@@ -101,12 +102,16 @@ def _signals(ports: dict[str, dict[str, Any]]) -> str:
 
 
 def _instance(top: str, ports: dict[str, dict[str, Any]]) -> str:
-    lines = ["  // Copy this into your module, or include it where the signals have these names."]
+    lines = ["  // Include this in a module whose signals have the ports' names, or copy it."]
     lines.append(f"  {top} u_qstep (")
     for number, (name, port) in enumerate(ports.items(), 1):
         comma = "," if number < len(ports) else ""
-        lines.append(f"      .{name}({name}){comma}  // {port['direction']}, {port['bits']} bit")
+        lines.append(f"      .{name}({name}){comma}  // {port['direction']}, {_bits(port['bits'])}")
     return "\n".join([*lines, "  );", ""])
+
+
+def _bits(count: int) -> str:
+    return "1 bit" if count == 1 else f"{count} bits"
 
 
 def _verilog(block: str, digest: str, constants: dict[str, int]) -> str:

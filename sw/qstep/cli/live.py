@@ -44,7 +44,7 @@ class LiveOptions(ActingOptions):
 @click.argument("name", metavar="WORLD")
 @options_of(LiveOptions)
 def command(name: str, **options: Any) -> None:
-    """Watch agents learn WORLD, on a page in this computer's browser.
+    """Watch agents learn WORLD in your browser.
 
     The page shows the table as a heat map, the map of the world with arrows (or the game's own
     picture), the curves of all agents, and counters. Buttons play, pause, step and reset the run;

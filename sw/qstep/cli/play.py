@@ -149,7 +149,9 @@ def _table(
     """Return a table's game; EnvironmentSpaceError or TableError if it was learned in another world."""
     from qstep.envs import make, make_any, table_size
     from qstep.learn.evaluate import chooser
+    from qstep.learn.run import check_complete
 
+    check_complete(table_file)
     saved = load_table(table_file)
     q = table_of(table_file, saved, agent)
     learnt_in = saved.world

@@ -18,6 +18,7 @@ from qstep.cli._options import (
     config_from,
     device_option,
     env_kwargs_option,
+    folder_of,
     jobs_option,
     option,
     refuse,
@@ -123,7 +124,7 @@ def command(
     plan = _options(**typed).plan(world, env_kwargs)
     workers: Workers = Processes(jobs) if scheduler is None else Cluster(scheduler)
     run = Sweep(plan, url, agents, workers, world, env_kwargs)
-    drive([Job(lambda _: run, how.folder(f"sweep-{Path(world).stem}"))], how, _in_words)
+    drive([Job(lambda _: run, how.folder(f"sweep-{folder_of(world)}"))], how, _in_words)
 
 
 def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from click.core import ParameterSource
 
 from qstep._io.pictures import drawing
@@ -21,7 +22,15 @@ from qstep.cli._drive import (
     metrics_option,
     run_options,
 )
-from qstep.cli._options import NEW_FILE, POSITIVE, CommaList, option, options_of, typed
+from qstep.cli._options import (
+    NEW_FILE,
+    POSITIVE,
+    CommaList,
+    folder_of,
+    option,
+    options_of,
+    typed,
+)
 from qstep.device import is_model
 from qstep.envs.catalogue import in_words
 from qstep.errors import ConfigError
@@ -117,7 +126,11 @@ class TrainOptions(ActingOptions):
     "Who acts.  [default: the device, in a world with a transition table]",
     type=click.Choice(("device", "host")),
 )
-@option("--episodes", "Training episodes per agent, 1 or more.", default=2000)
+@option(
+    "--episodes",
+    "Training episodes per agent, 1 or more. Agents act in lockstep, so a run overshoots a little.",
+    default=2000,
+)
 @option("--steps", "Training steps per agent, instead of episodes.", type=int)
 @options_of(TrainOptions)
 @run_options("runs/WORLD", "the summary", metrics_option)
@@ -130,10 +143,10 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     module registers it, which may be in the current folder).
 
     Agents act on the device if the world has a transition table. The host reads only counters and
-    tables, so they take several million steps per second or more. In CartPole-v1 and MountainCar-v0
-    they also act on the device, by tile coding. With --tiles, agents of the model learn any environment
-    with real observations. Otherwise, and with --act host, the host acts and streams the transitions to
-    the device.
+    tables, so the model takes up to hundreds of millions of steps per second. In CartPole-v1 and
+    MountainCar-v0 they also act on the device, by tile coding. With --tiles, agents of the model learn
+    any environment with real observations. Otherwise, and with --act host, the host acts and streams
+    the transitions to the device.
 
     The run writes table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
     map or tiles, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
@@ -160,7 +173,7 @@ def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any)
     chosen = TrainOptions(**options)
     if chosen.trace is not None and how.resume:
         raise ConfigError("--trace and --resume were both given; a trace covers a whole run")
-    drive([Job(partial(chosen.run, env_id, world), how.folder(Path(env_id).stem))], how, _in_words)
+    drive([Job(partial(chosen.run, env_id, world), how.folder(folder_of(env_id)))], how, _in_words)
 
 
 def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
@@ -172,7 +185,9 @@ def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
     else:
         outcome = f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
     if report["greedy_return"] is not None:
-        outcome += f"; greedy: return {report['greedy_return']:.3f}"
+        several = agents > 1 and not report["shared_table"]
+        greedy = f"greedy (median of {agents} agents)" if several else "greedy"
+        outcome += f"; {greedy}: return {report['greedy_return']:.3f}"
     if report["greedy_success"] is not None:
         outcome += f", success {report['greedy_success']:.1%}"
     lines = [
@@ -187,20 +202,27 @@ def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
         lines += discount_in_words(own.alpha, own.gamma, bits)
     if report["optimum"] and report["engine"] == "agents":
         reached = [at for at in report["near_after"] if at is not None]
-        when = f", the first after {min(reached)} steps" if reached else ""
+        when = f", the first after {min(reached):,} steps" if reached else ""
         lines.append(
-            f"policy worth within 1 % of the optimum (value iteration): {report['near_agents']} of "
-            f"{agents}{when}; optimal: {report['optimal_agents']} of {agents}"
+            f"policy value within 1 % of the optimum (value iteration): {report['near_agents']} of "
+            f"{who}{when}; exactly optimal: {report['optimal_agents']} of {agents}"
         )
     elif report["optimum"]:
         lines.append(optimum_in_words(report["optimum"]))
+    elif _has_table(result) and 1 in np.atleast_1d(report["discount"]):
+        lines.append("not compared with value iteration: gamma is 1")
     lines += [report["hint"]] if report["hint"] else []
     return lines + files_in_words(report)
+
+
+def _has_table(result: TableResult) -> bool:
+    """Whether the transition table of a result's world is known."""
+    return result.tiles is None and result.world is not None and result.world.digest is not None
 
 
 def _speed_in_words(report: dict[str, Any]) -> str:
     rate = report["steps_per_second"]
     if rate is None:
-        return "the run was complete, so no step was made"
+        return "the run was already complete; no steps were taken"
     speed = f"{rate / 1e6:.3g} million steps/s" if rate >= 1e6 else f"{rate:,.0f} steps/s"
     return f"{report['steps']} steps in {report['seconds']:.3g} s, {speed}"

@@ -24,7 +24,7 @@ from qstep.envs.maps import MAPS
 from qstep.envs.repeatable import RepeatableVectorEnv
 from qstep.envs.snake import Snake
 from qstep.errors import ConfigError, EnvironmentSpaceError
-from qstep.spec.agents import CIRCUITS
+from qstep.spec.agents import CIRCUITS, module_hint
 from qstep.spec.checks import did_you_mean, integer, shown
 
 __all__ = [
@@ -104,8 +104,8 @@ def make(
                 other = f"; use {', '.join(record.networks)}"
             elif what == "observation" and isinstance(space, Box) and len(space.shape) == 1:
                 other = (
-                    "; agents see a Box of one axis through tiles: qstep train --tiles 8, or tiles=8 in "
-                    "qstep.train"
+                    f"; for a one-dimensional Box, use tile coding: qstep train {env_id} --tiles 8, or "
+                    "tiles=8 in qstep.train; sweep, advise and live cannot learn such a world"
                 )
             raise EnvironmentSpaceError(
                 f"{env_id}: the {what} space is {space}; a table needs a Discrete one{other}"
@@ -152,8 +152,8 @@ def make_any(
         return env
     if env_id.endswith(CIRCUITS):
         raise EnvironmentSpaceError(
-            f"{env_id} is a circuit, in which only the agents of its device can act; train it with "
-            "qstep train and the --config of that device"
+            f"{env_id} is a circuit, in which only the agents of its device can act; train it "
+            f"with qstep train and the --config of that device{module_hint(env_id)}"
         )
     if ":" in env_id:
         _import_module(env_id)
@@ -161,8 +161,8 @@ def make_any(
         options["render_mode"] = render_mode
     if env_id == UNNAMED:
         raise EnvironmentSpaceError(
-            f"{UNNAMED} stands for an object that was given without a name, of which no environment can "
-            "be made; give the environment, or learn in the file that World.save writes"
+            "this result was learned in a world made in Python, which is not stored with it; pass an "
+            "environment to evaluate(), or save the world (world.save('mine.npz')) and train on the file"
         )
     record, spec, name = record_of(env_id), gym.registry.get(env_id), env_id
     if record is not None and (spec is None or spec.entry_point is None):
@@ -257,8 +257,8 @@ def _refusal(
     if isinstance(cause, unknown) or type(cause) is gym.error.Error:
         question = did_you_mean(name.rpartition(":")[2], (*NAMED, *gym.registry))
         return EnvironmentSpaceError(
-            f"{name}: no such environment.{question} Give a Gymnasium id, module:id for one that a "
-            "module registers, the path of a map (.txt) or of a world file (.npz), or one of "
+            f"{name}: no such environment.{question} Give a Gymnasium id, module:id for one that your "
+            "own module.py registers, the path of a map (.txt) or of a world file (.npz), or one of "
             f"{', '.join(record.name for record in ENVIRONMENTS if record.name)}."
         )
     taken = _arguments(gym.spec(env_id).entry_point) if isinstance(cause, TypeError) else None

@@ -141,6 +141,8 @@ class GridWorld(gym.Env[Any, Any]):
         """
         try:
             text = read_text(path, _MOST_BYTES)
+        except FileNotFoundError as cause:
+            raise FileFormatError(f"{path}: no such file") from cause
         except (OSError, ValueError, TypeError) as cause:
             raise FileFormatError(f"{path}: cannot be read as a map: {cause}") from cause
         return cls(text, str(path), render_mode)

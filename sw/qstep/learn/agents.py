@@ -69,7 +69,7 @@ class AgentsRun:
         self.name, self.url, self.plan, self.trace = name, url, plan, trace
         if isinstance(plan.world, TiledEnv) and not is_model(url):
             raise ConfigError(
-                f"device is {url!r}; where the host acts through tiles, it is the model"
+                f"device is {url!r}; with tiles it must be 'model', because the host steps the world"
             )
         self.metrics: Metrics | None = None
         self._env_kwargs, self._horizon = dict(env_kwargs or {}), horizon or plan.budget

@@ -16,7 +16,15 @@ from qstep.mdp.memory import WorldTable
 from qstep.mdp.solve import endless, value_range
 from qstep.mdp.tiled import TiledWorld
 from qstep.mdp.world import World
-from qstep.spec.agents import CIRCUITS, LANE_AGENTS, MOST_AGENTS, MOST_LANES, Acting, Algorithm
+from qstep.spec.agents import (
+    CIRCUITS,
+    LANE_AGENTS,
+    MOST_AGENTS,
+    MOST_LANES,
+    Acting,
+    Algorithm,
+    module_hint,
+)
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import alpha_of_planes, check_discount, learned_discount
@@ -332,7 +340,7 @@ def planned(
     if isinstance(source, str) and has != source:
         raise ConfigError(
             f"world is the circuit {source!r} and acting.world is {shown(has)}; a circuit needs the "
-            "configuration of a device that is built with it"
+            f"configuration of a device that is built with it{module_hint(source)}"
         )
     if acting is not None and (isinstance(known, IntegerWorld) or acting.is_tiled):
         if not isinstance(known, IntegerWorld) or known.env_id != has:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from qstep._io.checkpoint import Checkpoint
-from qstep.errors import PrecisionWarning
+from qstep.errors import FileFormatError, PrecisionWarning
 from qstep.learn.metrics import Metrics
 from qstep.learn.result import Result
 from qstep.spec.checks import check_callable
 
-__all__ = ["Progress", "Run", "finished"]
+__all__ = ["Progress", "Run", "check_complete", "finished"]
 
 
 class Progress(NamedTuple):
@@ -84,6 +85,14 @@ class Run(Protocol):
 
     def result(self) -> Result:
         """Return the result of a finished run."""
+
+
+def check_complete(file: Path) -> None:
+    """Raise FileFormatError if a result's file is absent because its run was interrupted."""
+    if not file.exists() and (file.parent / "checkpoint.npz").exists():
+        raise FileFormatError(
+            f"{file.parent}: contains an interrupted run; finish it with --resume"
+        )
 
 
 def finished(

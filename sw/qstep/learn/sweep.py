@@ -269,7 +269,7 @@ def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
                 "terminations": counters.terminations,
                 "truncations": counters.truncations,
                 "saturations": counters.saturations,
-                "return_sum": counters.return_sum,
+                "return_sum": counters.return_sum * part.config.format.resolution,
                 "table_sha256": hashlib.sha256(table.tobytes()).hexdigest(),
             }
         )

@@ -25,7 +25,7 @@ from qstep.learn.plan import (
     world_of_agents,
 )
 from qstep.mdp.world import name_of
-from qstep.spec.agents import Algorithm
+from qstep.spec.agents import Algorithm, module_hint
 from qstep.spec.checks import assign, integer, shown
 from qstep.spec.config import Config, checked_config
 from qstep.spec.discount import (
@@ -193,8 +193,8 @@ class SweepOptions:
         As in :class:`~qstep.Config`; default: as for :func:`qstep.train`.
     random : int, optional
         Draw this many points instead, with `random_seed`. alpha and 1 - gamma are log-uniform between
-        the smallest and largest given values; everything else is one of the given values. If alpha would
-        learn another discount, gamma is the nearest value that it learns.
+        the smallest and largest given values; everything else is one of the given values. If gamma
+        cannot be represented with this alpha, the nearest representable discount is used.
     random_seed : int
     config : Config, optional
         Configuration of an existing device: it sets `algorithms`, `formats`, `rounding` and
@@ -278,6 +278,7 @@ class SweepOptions:
         if isinstance(world, str):
             raise ConfigError(
                 f"world is the circuit {world}; a sweep needs one whose table is known"
+                + module_hint(world)
             )
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
         given: Any = self  # all values were converted

@@ -28,7 +28,7 @@ from qstep.spec.fixed import COEFFICIENT_BITS, QFormat, Rounding
 
 __all__ = ["CURVES", "SweepResult", "load_sweep"]
 
-CURVES = ("episode_return", "greedy_value")
+CURVES = ("episodes", "episode_return", "step_reward", "greedy_value")
 
 _TIE = 1e-9
 """Returns closer than this, as a share of the largest, are equally good."""
@@ -50,9 +50,9 @@ class SweepResult(Result):
         there, or None. The rest are counters, and ``table_sha256``, the hash of its tables as
         little-endian int32.
     history : History
-        Evaluations: ``steps``, and two arrays of shape (evaluations, points, seeds). ``episode_return``
-        is the mean return of episodes with exploration since the previous evaluation, NaN if none ended.
-        ``greedy_value`` is the exact discounted value of the greedy policy, NaN if it is unknown.
+        Evaluations: ``steps``, and the curves of :class:`~qstep.learn.agents_result.Point`, each of
+        shape (evaluations, points, seeds): ``episodes``, ``episode_return`` and ``step_reward`` with
+        exploration, and ``greedy_value``.
     seconds : float
         Time in this process, including worker start-up and evaluations.
     steps : int

@@ -16,7 +16,7 @@ from qstep.learn.host import HostRun, Plan
 from qstep.learn.metrics import Metrics
 from qstep.learn.plan import AgentsWorld, Budget, planned, usual_settings, world_of_agents
 from qstep.learn.result import Result, read_results
-from qstep.learn.run import Progress, Run, finished
+from qstep.learn.run import Progress, Run, check_complete, finished
 from qstep.learn.sweep_result import load_sweep
 from qstep.learn.table_result import TableResult, load_table_result
 from qstep.learn.tiled_env import TiledEnv
@@ -85,7 +85,8 @@ def train(
         True if all agents learn one table; otherwise each has a separate one.
     settings : AgentSettings or sequence of AgentSettings, optional
         Settings of all agents, or of each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to
-        0.05 over the first half of the run.
+        0.05 over the first half of the run. If given, they replace every default of the world: an unset
+        epsilon is then a constant 0.1, and an unset gamma 0.9.
     number_format : QFormat or str, optional
         Default: 16 bits with the most fraction bits that the world permits
         (:func:`~qstep.fitting_format`).
@@ -138,7 +139,8 @@ def train(
     if tiles is not None:
         if not isinstance(world, str):
             raise ConfigError(
-                f"tiles are {shown(tiles)}; they are for a world that is named by its id"
+                f"world is {shown(world)}; with tiles it must be the environment's id, such as "
+                "'tank:Tank-v0', because each agent gets its own environment"
             )
         if act is not None:
             raise ConfigError(f"tiles are {shown(tiles)} and act is {act!r}; leave act out")
@@ -262,6 +264,7 @@ def load(folder: str | Path) -> Result:
     if (folder / "network.safetensors").exists():
         loaded: Result = extras.load("qstep.deep.result", "torch").load_network(folder)
         return loaded
+    check_complete(folder / "report.json")
     report, history = read_results(folder)
     if report.get("command") == "sweep":
         return load_sweep(folder, report, history)

@@ -130,6 +130,14 @@ def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple
             f"{_pair(int(missing[0]), actions)} has no outcome (missing pairs: {len(missing)}); each "
             f"pair of the {states} states and {actions} actions needs one"
         )
+    if given.get("weight") is None and given.get("probability") is None:
+        counts = np.bincount(pair)
+        several = np.flatnonzero(counts > 1)
+        if len(several):
+            raise WorldError(
+                f"{_pair(int(several[0]), actions)} has {counts[several[0]]} outcomes, but neither "
+                "probability nor weight was given"
+            )
     keys, weight = _weighted(
         (pair, next_state, reward, terminated),
         amount,

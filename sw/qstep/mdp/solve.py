@@ -66,7 +66,7 @@ def reached(
 
 
 def doubts(world: World) -> list[str]:
-    """Return descriptions of certain mistakes in a hand-written world.
+    """Return descriptions of almost certain mistakes in a hand-written world.
 
     - A state that no agent can reach, although the world says how to leave it: an outcome or a
       start state is missing.
@@ -94,8 +94,9 @@ def doubts(world: World) -> list[str]:
     stuck = np.flatnonzero(acts & ~left & ~ends & (least == -most))
     if len(stuck):
         found.append(
-            f"state {stuck[0]} cannot be left, pays the same for every action and ends no episode "
-            f"(states like it: {len(stuck)}); should what leads there be terminated?"
+            f"state {stuck[0]} can never be left, and every action has the same reward there "
+            f"({len(stuck)} such state{'s' * (len(stuck) > 1)}); should transitions into it be marked "
+            "`terminated`?"
         )
     return found
 

@@ -127,7 +127,7 @@ class World:
         Warns
         -----
         WorldWarning
-            The world certainly contains a mistake: see :func:`~qstep.doubts`.
+            The world almost certainly contains a mistake: see :func:`~qstep.doubts`.
 
         Examples
         --------

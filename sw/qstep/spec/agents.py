@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import PurePath
 
 from qstep.errors import ConfigError
 from qstep.spec.checks import assign, boolean, instance, integer, one_of, power_of_two, shown
@@ -20,6 +21,7 @@ __all__ = [
     "SWITCHES",
     "Acting",
     "Algorithm",
+    "module_hint",
 ]
 
 CIRCUITS = (".sv", ".v", ".py")
@@ -46,6 +48,17 @@ MOST_OUTCOMES = 64
 
 SWITCHES = ("schedules", "step_limit")
 """Fields of :class:`Acting` that, if False, leave out hardware; by default all of it is built."""
+
+
+def module_hint(circuit: str) -> str:
+    """Return a clause for an error about a circuit's file that may be a module, or nothing."""
+    if not circuit.endswith(".py"):
+        return ""
+    name = PurePath(circuit).stem
+    return (
+        "; a .py file is read as a circuit (Amaranth), so for a Gymnasium environment that it registers "
+        f"give {name}:ID, such as {name}:Tank-v0"
+    )
 
 
 class Algorithm(Enum):

@@ -81,7 +81,7 @@ def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict
     for key in tree:
         if key not in known:
             raise ConfigError(
-                f"unknown field {prefix}{str(key)[:40]}; known are {', '.join(known)}"
+                f"unknown field '{prefix}{str(key)[:40]}'; known fields: {', '.join(known)}"
             )
     return dict(tree)
 
@@ -341,6 +341,8 @@ class Config:
         """
         try:
             tree = tomllib.loads(read_text(path, _MOST_BYTES))
+        except FileNotFoundError as cause:
+            raise FileFormatError(f"{path}: no such file") from cause
         except (OSError, ValueError, TypeError, RecursionError) as cause:
             raise FileFormatError(
                 f"{path}: cannot be read as a TOML configuration: {cause}"

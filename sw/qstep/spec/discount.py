@@ -73,11 +73,19 @@ def least_bits(alpha: float, gamma: float) -> int | None:
 
     None if no number of bits both does so and represents `alpha`.
     """
-    for bits in range(COEFFICIENT_BITS, MOST_COEFFICIENT_BITS + 1):
+    return _bits_for([(alpha, gamma)])
+
+
+def _bits_for(pairs: Iterable[tuple[float, float]]) -> int | None:
+    """Return :func:`least_bits` for all pairs of alpha and gamma with an alpha above 0."""
+
+    def enough(alpha: float, gamma: float, bits: int) -> bool:
         fits = 0.5 <= alpha * (1 << bits) < greatest_coefficient(bits) + 0.5
-        if fits and not differs(alpha, gamma, bits):
-            return bits
-    return None
+        return fits and not differs(alpha, gamma, bits)
+
+    learning = [pair for pair in pairs if pair[0]]
+    candidates = range(COEFFICIENT_BITS, MOST_COEFFICIENT_BITS + 1)
+    return next((f for f in candidates if all(enough(*pair, f) for pair in learning)), None)
 
 
 def alpha_of_planes(alpha: float, gamma: float, bits: int, planes: int) -> float:
@@ -113,21 +121,22 @@ def check_discount(
     """
     learned = learned_discount(alpha, gamma, bits)
     if learned in (0, 1) and differs(alpha, gamma, bits):
-        raise ConfigError(_in_words(alpha, gamma, bits, planes))
+        raise ConfigError(_in_words(alpha, gamma, bits, planes, least_bits(alpha, gamma)))
 
 
 def warn_of_discounts(
     pairs: Iterable[tuple[float, float]], bits: int = COEFFICIENT_BITS, planes: int = 1
 ) -> None:
     """Warn if a pair of alpha and gamma learns another discount; raise as :func:`check_discount`."""
-    off = []
-    for pair in dict.fromkeys(pairs):
+    off, pairs = [], dict.fromkeys(pairs)
+    for pair in pairs:
         check_discount(*pair, bits, planes)
         if differs(*pair, bits):
             off.append(pair)
     if off:
-        more = f" (pairs like it: {len(off)})" if off[1:] else ""
-        message = _in_words(*off[0], bits, planes, more)
+        others = len(off) - 1
+        more = f" (and {others} other pair{'s' * (others > 1)} like it)" if others else ""
+        message = _in_words(*off[0], bits, planes, _bits_for(pairs), more)
         warnings.warn(message, PrecisionWarning, stacklevel=3)
 
 
@@ -139,19 +148,25 @@ def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) 
     return [f"discount learned: {learned}, not gamma {gamma}; the optimum is that of {learned}"]
 
 
-def _in_words(alpha: float, gamma: float, bits: int, planes: int, more: str = "") -> str:
-    """Return a message with the discount learned instead of gamma, and the remedies."""
+def _in_words(
+    alpha: float, gamma: float, bits: int, planes: int, enough: int | None, more: str = ""
+) -> str:
+    """Return a message with the discount learned instead of gamma, and the remedies.
+
+    `enough` fractional bits are one of them, unless it is None.
+    """
 
     def shown(alpha: str, of_sum: float) -> str:
         return alpha if planes == 1 else f"{of_sum:.6g} ({alpha} in each of {planes} planes)"
 
     said = (
-        f"alpha is {shown(str(alpha), alpha * planes)} and gamma is {gamma}, but the discount learned "
-        f"is {learned_discount(alpha, gamma, bits):.6g}, since alpha and alpha gamma have {bits} "
+        f"alpha {shown(str(alpha), alpha * planes)} with gamma {gamma} learns the discount "
+        f"{learned_discount(alpha, gamma, bits):.6g}, because alpha and alpha*gamma have {bits} "
         f"fractional bits{more}; use "
     )
-    enough, nearest = least_bits(alpha, gamma), nearest_alpha(gamma, alpha, bits)
-    wider = f", or {enough} fractional bits (coefficient_bits)" if enough is not None else ""
+    nearest, wider = nearest_alpha(gamma, alpha, bits), ""
+    if enough is not None:
+        wider = f", or --coefficient-bits {enough} (in Python, coefficient_bits)"
     if nearest is None:
         return f"{said}gamma 1, or at most {1 - 1 / greatest_coefficient(bits):.6g}{wider}"
     other = shown(f"{nearest:.6g}", nearest * planes)

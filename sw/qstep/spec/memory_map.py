@@ -103,13 +103,18 @@ SCHEDULE_END = Word(
     Region.SETTINGS, 1, "schedule_end", "epsilon's end and unit", epsilon=25, by_episodes=1
 )
 SCHEDULE_STEP = Word(
-    Region.SETTINGS, 2, "schedule_step", "what a period takes off", decrement=25, shift=4
+    Region.SETTINGS, 2, "schedule_step", "decrease per period", decrement=25, shift=4
 )
 SCHEDULE_PERIOD = Word(
-    Region.SETTINGS, 3, "schedule_period", "units of a period, less 1", last_count=16
+    Region.SETTINGS, 3, "schedule_period", "units per period, minus 1", last_count=16
 )
 LIMIT = Word(
-    Region.SETTINGS, 7, "limit", "steps of an episode, less 1; for all", last_steps=16, limits=1
+    Region.SETTINGS,
+    7,
+    "limit",
+    "steps per episode, minus 1; shared by all agents",
+    last_steps=16,
+    limits=1,
 )
 GENERATOR_LOW = Word(Region.CONTEXT, 0, "generator_low", "the generator's word", bits=32)
 GENERATOR_HIGH = Word(Region.CONTEXT, 1, "generator_high", "its upper half", bits=32)

@@ -163,7 +163,7 @@ class Tiles:
         for key in tree:
             if key not in known:
                 raise ConfigError(
-                    f"unknown field tiles.{str(key)[:40]}; known are {', '.join(known)}"
+                    f"unknown field 'tiles.{str(key)[:40]}'; known fields: {', '.join(known)}"
                 )
         for key in ("low", "high"):
             if key not in tree:

@@ -102,14 +102,14 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
         console.print(
             f"The lane was offered {counters.accepted:,} transitions in {counters.offered_clocks:,} "
             f"clocks and held {counters.held:,} of them back.\n{counters.forwarded:,} needed a result "
-            "that was not yet in the table: it was forwarded."
+            "that had not yet been written to the table; it was forwarded."
         )
 
 
 def _show_policy(console: Console, trained: Trained) -> None:
     from qstep_bench import demo
 
-    console.print("\nWhat it learned (the move that it now thinks best, place by place):\n")
+    console.print("\nThe learned policy (the greedy action in each cell):\n")
     for row in demo.arrows(demo.world(), trained.result.table):
         console.print(f"    {row}")
     last = trained.result.evaluations[-1]
@@ -136,7 +136,7 @@ def _show_speed(console: Console) -> Comparison:
                 task, description=what, completed=done, total=total
             ),
         )
-    table = Table("who", "how", "million updates/s", "times", box=None, pad_edge=False)
+    table = Table("who", "how", "million updates/s", "speed-up", box=None, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
     first = found.forms[0].rate.median
@@ -159,8 +159,8 @@ def _show_agents(console: Console, found: OnChip) -> None:
 
     steps = found.steps
     console.print(
-        f"\nSo far this computer chose the moves. Now the chip does: {AGENTS} agents, each with\n"
-        "its own table, act and learn in hardware; the link carries commands and tables.\n\n"
+        f"\nSo far, this computer chose the actions. Now the chip chooses them: {AGENTS} agents, each\n"
+        "with its own table, act and learn in hardware; the link carries commands and tables.\n\n"
         f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated in "
         f"{found.seconds:.2g} s of processor time."
     )
@@ -189,8 +189,8 @@ def _balance(console: Console) -> OnPole:
     from qstep_bench import demo_pole
 
     console.print(
-        "\nA cart with a pole on it has a place, a speed, an angle and an angular speed: four real\n"
-        "numbers, which no table holds. Overlapping tiles turn them into a row in each of eight\n"
+        "\nCartPole's state is four real numbers (position, velocity, angle and angular velocity),\n"
+        "which cannot index a table. Overlapping tiles turn them into a row in each of eight\n"
         f"tables, whose values are added. {demo_pole.AGENTS} agents learn on the chip to balance it.\n"
     )
     with task_bar() as progress:
