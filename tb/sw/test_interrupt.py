@@ -122,7 +122,7 @@ def test_signal_after_the_files_were_written_names_them(
     typed = ["train", "gridworld", "--act", act, "--episodes", "3", "--out", str(tmp_path)]
     last = ended_by_a_signal(monkeypatch, "qstep.cli.train._in_words", *typed)
     names = ["checkpoint.npz", "table.npz", "history.json", "report.json"]
-    names += ["learning_curve.png", "policy.png"]  # which are drawn at the same time
+    names += ["learning_curve.png", "policy.png"]
     assert last.startswith("stopped; written: ")
     written = last.removeprefix("stopped; written: ").split(", ")
     assert sorted(written) == sorted(str(tmp_path / name) for name in names)

@@ -123,15 +123,15 @@ def drive(
                         result = life.result()
                     report = life.write(result)
                     reports.append(report)
+                    try:
+                        result.draw(job.folder, options.write_pictures)
+                    except DrawingError as failure:  # the other runs continue
+                        undrawn.append(str(failure))
                     words = describe(report, result)
                     if several:
                         output.say(*words)
                     else:
                         output.tell(report, *words)
-                    try:
-                        result.draw(job.folder, options.write_pictures)
-                    except DrawingError as failure:  # the other runs continue
-                        undrawn.append(str(failure))
     if conclude is not None and several:
         output.tell(reports, conclude(reports))
     if undrawn:
