@@ -48,6 +48,9 @@ _PARTS = [(first, size) for size in (1, 2, 3) for first in range(5 - size)]
 
 _RESULT = struct.Struct("<iiII")
 
+_INPUT = re.compile(r"s_axil_(aw|w|ar)(?!ready)|s_axil_[br]ready$|s_axis_t(?!ready)|m_axis_tready")
+"""The names of a bus's inputs."""
+
 
 class Transition(NamedTuple):
     """A transition in the order of :meth:`qstep.Model.update`."""
@@ -57,10 +60,6 @@ class Transition(NamedTuple):
     reward: int
     next_state: int
     terminated: int
-
-
-_INPUT = re.compile(r"s_axil_(aw|w|ar)(?!ready)|s_axil_[br]ready$|s_axis_t(?!ready)|m_axis_tready")
-"""The names of a bus's inputs."""
 
 
 class Result(NamedTuple):

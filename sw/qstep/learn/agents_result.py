@@ -206,11 +206,12 @@ class AgentsResult(TableResult):
     @cached_property
     def median_agent(self) -> int:
         """See :attr:`TableResult.median_agent`."""
-        if self.tiles is None:
-            values = [*self.points[-1].value]
-        else:
-            values = [own.mean_return for own in self.greedy]
-        if len(self.policy_q) == 1 or not values:
+        if len(self.policy_q) == 1:
+            return 0
+        values = self.points[-1].value
+        if self.tiles is not None:
+            values = tuple(own.mean_return for own in self.greedy)
+        if not values:
             return 0
         known = len(values) - int(np.isnan(values).sum())
         return int(np.argsort(values, kind="stable")[(known - 1) // 2])
