@@ -1,7 +1,7 @@
 """Check the answers to the exercises of docs/lesson.md against the golden model.
 
 python -m docs.exercises.check build/lesson        all exercises
-python -m docs.exercises.check build/lesson 1 3    some of them
+python -m docs.exercises.check build/lesson 1 3    only exercises 1 and 3
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RANGES = {
     "kappa": (0, 32768),
 }
 _LOOSE = ("-Wno-UNUSEDSIGNAL",)
-"""The only lint that an answer need not pass: the module to begin with does not use all inputs."""
+"""The only lint warning that is disabled for answers: the supplied module leaves inputs unused."""
 
 
 class WrongAnswerError(AssertionError):
@@ -143,7 +143,7 @@ EXERCISES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Check exercises, print a line for each; return 0 only if all that were checked are right."""
+    """Check exercises and print one line for each; return 0 only if all checked answers are right."""
     if not arguments or not set(arguments[1:]) <= EXERCISES.keys():
         print(__doc__)
         return 2
@@ -152,7 +152,7 @@ def main(arguments: list[str]) -> int:
         title, check = EXERCISES[number]
         try:
             verdict = f"right: {check(Path(arguments[0]))}"
-        except Exception as error:  # whatever an answer raises is its fault
+        except Exception as error:  # an answer that raises is wrong
             wrong += 1
             name = "" if isinstance(error, WrongAnswerError) else f"{type(error).__name__}: "
             verdict = f"wrong: {name}{error}"

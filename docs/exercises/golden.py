@@ -1,4 +1,4 @@
-"""What the answers to the exercises are compared with: the golden model, and wrong copies of it."""
+"""References for checking the exercises: the golden model, and faulty variants of it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["FORMAT", "WRONG", "Case", "Update", "golden", "random_cases"]
 
 FORMAT = QFormat(8, 8)
 Case = tuple[int, int, int, bool, int, int]
-"""q, reward, maximum, terminated, alpha, kappa."""
+"""Arguments of an update: q, reward, maximum, terminated, alpha, kappa."""
 Update = Callable[[int, int, int, bool, int, int], int]
 
 _HALF = 1 << (COEFFICIENT_BITS - 1)
 
 
 def golden(q: int, reward: int, maximum: int, terminated: bool, alpha: int, kappa: int) -> int:
-    """Return what the model makes of a case."""
+    """Return the updated value that the model computes for a case."""
     future = 0 if terminated else maximum
     return updated_value(FORMAT, Coefficients(alpha, kappa), q, reward, future, _HALF)
 
 
 def random_cases(count: int, seed: int = 1) -> Iterator[Case]:
-    """Yield cases whose operands are now and then at the ends of their range."""
+    """Yield random cases, in which some operands are at the ends of their ranges."""
     draw = random.Random(seed)
 
     def value() -> int:
@@ -82,4 +82,4 @@ WRONG: dict[str, Update] = {
     "does not discount": _does_not_discount,
     "rounds twice": _rounds_twice,
 }
-"""Updates with one fault each, by what is wrong."""
+"""Updates with one fault each, keyed by a description of the fault."""

@@ -11,7 +11,7 @@ from docs.exercises.golden import golden, random_cases
 
 @cocotb.test()
 async def update_equals_the_model(dut: Any) -> None:
-    """Put cases on the inputs, one after the other, and compare the output with ``==``."""
+    """Drive random cases into the inputs one by one, and compare each output with the model's."""
     inputs = (dut.q_i, dut.reward_i, dut.maximum_i, dut.terminated_i, dut.alpha_i, dut.kappa_i)
     for case in random_cases(2000):
         for port, value in zip(inputs, case, strict=True):

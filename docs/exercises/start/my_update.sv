@@ -1,4 +1,4 @@
-// Exercise 2 of docs/lesson.md: the update of exercise 1 as logic, without a clock.
+// Exercise 2 of docs/lesson.md: the update of exercise 1 as combinational logic.
 module my_update (
     input  logic signed [15:0] q_i,           // Q8.8
     input  logic signed [15:0] reward_i,      // Q8.8
