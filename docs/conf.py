@@ -1,8 +1,8 @@
-"""The documentation as a site, by Sphinx: make docs.
+"""Configuration of the documentation site, which Sphinx builds: make docs.
 
-The source folder is the repository, so that the links of README.md and docs/*.md are the same on a page
-of the site and in a browser of the repository. Warnings are errors: a link, an anchor or a name that
-leads nowhere fails the build. Addresses outside are not visited.
+The source folder is the repository root, so the links in README.md and docs/*.md work both on the site
+and in the repository. Warnings are errors: a broken link, anchor or name fails the build. External
+links are not checked.
 """
 
 import shutil
@@ -30,23 +30,23 @@ extensions = [
     "numpydoc",
 ]
 
-smartquotes = False  # an option begins with two hyphens
+smartquotes = False  # keep the two hyphens of options
 
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:.*", r"(?!qstep).*"),  # what others document: there may be no network to look it up
-    ("py:.*", r"qstep\..*\.(Answer|Item|Result)"),  # names of types in annotations
+    ("py:.*", r"(?!qstep).*"),  # documented elsewhere; the build may have no network
+    ("py:.*", r"qstep\..*\.(Answer|Item|Result)"),  # type variables in annotations
 ]
 
 myst_heading_anchors = 4
 
-nb_execution_mode = "force"  # the notebook runs each time, from top to bottom
-nb_execution_show_tb = True  # where it fails, which is a warning
+nb_execution_mode = "force"  # run the notebook in every build
+nb_execution_show_tb = True  # print the failing cell; a failure is a warning
 nb_execution_timeout = 120
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-numpydoc_show_class_members = False  # autodoc lists them
+numpydoc_show_class_members = False  # autodoc lists the members
 
 html_theme = "furo"
 html_title = "QStep"
@@ -58,20 +58,20 @@ html_css_files = ["wide.css"]
 
 
 def _copy_pictures(app: Sphinx, error: Exception | None) -> None:
-    """Copy the pictures that README.md shows by HTML tags, which Sphinx does not look into."""
+    """Copy the images that README.md includes with HTML tags, which Sphinx does not parse."""
     if error is None:
         pictures = Path(app.outdir) / "docs/images"
         shutil.copytree(Path(__file__).parent / "images", pictures, dirs_exist_ok=True)
 
 
 def _from_template(app: Sphinx, page: str, source: list[str]) -> None:
-    """Show the Python reference by autodoc, with links; in the repository it is plain Markdown."""
+    """Replace the plain Markdown of the Python reference with autodoc directives, which add links."""
     template = Path(__file__).parent / "templates/python.md"
     if page == "docs/python":
         source[0] = template.read_text(encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Register what this configuration adds to a build."""
+    """Register the handlers for Sphinx's events."""
     app.connect("source-read", _from_template)
     app.connect("build-finished", _copy_pictures)
