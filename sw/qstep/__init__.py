@@ -1,14 +1,14 @@
 """QStep: Q-learning in hardware, exact, one update per clock.
 
-:func:`train` and :func:`sweep` learn in a world; :func:`dqn`, :func:`pqn` and :func:`sac` train
-networks; :func:`load` reads a result. :func:`open` opens a device, which :class:`Config` describes.
+:func:`train` and :func:`sweep` learn Q-tables; :func:`dqn`, :func:`pqn` and :func:`sac` train networks.
+:func:`load` reads a result. :func:`open` opens a device, which :class:`Config` describes.
 """
 
 import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qstep import envs  # which registers the environments with Gymnasium
+from qstep import envs  # importing it registers the environments with Gymnasium
 from qstep.device import Counters, Device, Status, open_device, open_live
 from qstep.errors import QStepError
 from qstep.mdp.transitions import Transitions
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-logging.getLogger("qstep").addHandler(logging.NullHandler())  # silent without a user's handler
+logging.getLogger("qstep").addHandler(logging.NullHandler())  # silent unless a user adds a handler
 
-open = open_device  # `qstep.open`; not in `__all__`: `import *` must not shadow Python's
+open = open_device  # not in `__all__`, because `import *` must not shadow Python's `open`
 
 _LOADED_WHEN_USED = {
     "qstep._io.workers": "Cluster Here Processes Workers",
@@ -81,7 +81,7 @@ _LOADED_WHEN_USED = {
     "qstep.mdp.solve": "ValueRange doubts is_quick value_range",
     "qstep_rtl.sources": "rtl_files",
 }
-"""Names by module, loaded on first use: Numba takes most of a second, and `qstep_rtl` is hardware."""
+"""Public names by module, each loaded on first use, because importing Numba takes most of a second."""
 
 _MODULES = {name: module for module, names in _LOADED_WHEN_USED.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""All errors that QStep raises on purpose, as one family.
+"""All errors that QStep raises on purpose, with one base class.
 
 They derive from :class:`QStepError`, so ``except QStepError`` catches the errors that a user can act on
 and lets programming errors through. Each message names the offending value and the legal range.
@@ -66,7 +66,7 @@ class WorldWarning(QStepWarning):
 
 
 class PrecisionWarning(QStepWarning):
-    """The number widths affect learning: the discount differs, or values do not fit."""
+    """Number widths affect learning: the learned discount differs from gamma, or values do not fit."""
 
 
 class TableError(QStepError, ValueError):
@@ -74,7 +74,7 @@ class TableError(QStepError, ValueError):
 
 
 class FileFormatError(QStepError, ValueError):
-    """A file is not what its name says, is incomplete, or cannot be read or written."""
+    """A file has the wrong format, is incomplete, or cannot be read or written."""
 
 
 class CheckpointError(FileFormatError):
@@ -82,11 +82,11 @@ class CheckpointError(FileFormatError):
 
 
 class RunFolderError(QStepError, RuntimeError):
-    """A folder contains a run that would be replaced, or another process is using it."""
+    """A folder contains a run that would be overwritten, or is in use by another process."""
 
 
 class SchedulerError(QStepError, RuntimeError):
-    """Work cannot be distributed: there are no workers, one lacks a package, or too many died."""
+    """Work cannot be distributed: there are no workers, a worker lacks a package, or too many died."""
 
 
 class EnvironmentSpaceError(QStepError, ValueError):
@@ -118,7 +118,7 @@ class DrawingError(FileFormatError):
 
 
 class DeviceError(QStepError, RuntimeError):
-    """Base of all errors in the communication of the host with a device.
+    """Base of all errors in the communication between the host and a device.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class WorldSilentError(DeviceError):
     agent : int
         The agent that waited for an answer.
     clocks : int
-        Number of clocks that it waited.
+        Number of clocks for which it waited.
     """
 
     def __init__(self, agent: int, clocks: int) -> None:

@@ -43,7 +43,7 @@ def _command(name: str) -> click.Command:
 
 
 class _Commands(click.Group):
-    """A group whose commands are modules."""
+    """Click group that loads each command from its module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(itertools.chain(*_GROUPS.values()))
@@ -88,7 +88,7 @@ def _warnings_in_words() -> Iterator[None]:
             else:
                 show(message, category, *place)
 
-        warnings.showwarning = say  # type: ignore[assignment]  # its other parameters are passed on
+        warnings.showwarning = say  # type: ignore[assignment]  # all other parameters are passed on
         yield
 
 
@@ -99,7 +99,7 @@ def _qstep() -> None:
 
 
 def main() -> None:
-    """Run the command line; a :class:`QStepError` is reported in one line on stderr, with status 1."""
+    """Run the command line; print a :class:`QStepError` on one line of stderr and exit with 1."""
     with guarded_streams():
         try:
             _qstep(prog_name="qstep")

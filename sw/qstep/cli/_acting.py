@@ -43,7 +43,7 @@ _HOST_ONLY = ("evaluate_every", "num_envs", "sync_steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActingOptions:
-    """The options as typed, with the world's defaults for the rest."""
+    """The options as typed; options that were not given take the world's defaults."""
 
     env_kwargs: dict[str, Any] = shared(env_kwargs_option)
     url: str = shared(device_option)
@@ -88,7 +88,7 @@ class ActingOptions:
     def agents_run(
         self, name: str, world: AgentsWorld | str, budget: Budget, epsilon: Epsilon, **more: Any
     ) -> AgentsRun:
-        """Return a run in which agents act on the device; `more` are other arguments of AgentsRun."""
+        """Return a run in which agents act on the device; `more` is passed on to AgentsRun."""
         from qstep.learn.agents import AgentsRun
         from qstep.learn.plan import planned
 
@@ -108,7 +108,7 @@ class ActingOptions:
         return AgentsRun(name, self.url, plan, env_kwargs=self.env_kwargs, **more)
 
     def host_run(self, name: str, epsilon: Epsilon, **more: Any) -> HostRun:
-        """Return a run in which the host acts; `more` are other arguments of Plan.
+        """Return a run in which the host acts; `more` is passed on to Plan.
 
         Without a configuration file, the accelerator gets a table of the environment's size.
         """
@@ -146,8 +146,8 @@ def acting_world(
 ) -> AgentsWorld | str | None:
     """Return the world in which agents act, or the name of a circuit; None if the host acts.
 
-    Options that were not given get the world's defaults. Raises UsageError if an option was given that
-    has no effect.
+    Options that were not given take the world's defaults. Raises UsageError if an option was given that
+    has no effect in this run.
     """
     # Gymnasium and Numba take a second to load, so they are imported only when needed.
     from qstep.learn.plan import world_of_agents
@@ -179,7 +179,7 @@ def acting_world(
     ctx = click.get_current_context()
     own = dict(defaults(name, world is None))
     if ctx.get_parameter_source("episodes") is ParameterSource.COMMANDLINE:
-        own.pop("steps", None)  # only a default, so there is no conflict
+        own.pop("steps", None)  # `steps` is only a default here, so it does not conflict
     for option, value in own.items():
         if ctx.get_parameter_source(option) in (None, ParameterSource.DEFAULT):
             options[option] = value

@@ -34,10 +34,10 @@ __all__ = ["Job", "RunOptions", "drive", "files_in_words", "metrics_option", "ru
 _REFRESH_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 20
-"""Saving checkpoints takes at most 1 / this of the time."""
+"""Reciprocal of the largest share of the time that saving checkpoints may take."""
 
 MakeRun = Callable[[Mapping[str, Any]], Run]
-"""Creates a run from the identity of the checkpoint to resume, empty if there is none."""
+"""Function that creates a run; its argument is the identity of the checkpoint to resume, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RunOptions:
 
     @classmethod
     def taken(cls, typed: dict[str, Any]) -> RunOptions:
-        """Remove these options from `typed`, and return them."""
+        """Remove the options of this class from `typed`, and return them."""
         names = {field.name for field in fields(cls)} & typed.keys()
         return cls(**{name: typed.pop(name) for name in names})
 
@@ -63,7 +63,7 @@ class RunOptions:
 
 
 def run_options(folder: str, what: str, *more: Decorator) -> Decorator:
-    """Return the options of a command that trains; `what` names the output of ``--json``."""
+    """Return the options of a training command; `what` names the output of ``--json``."""
     return stack(
         option("--out", f"Folder of the results.  [default: {folder}]", type=FOLDER),
         option("--resume", "Resume from the checkpoint in the folder.", is_flag=True),
@@ -95,12 +95,13 @@ def drive(
     describe: Callable[[dict[str, Any], Any], Sequence[object]],
     conclude: Callable[[list[dict[str, Any]]], str] | None = None,
 ) -> None:
-    """Drive runs one after another; `describe` returns text and tables of one, `conclude` a line on all.
+    """Drive runs one after another, write their results, and print a description of each.
 
-    A checkpoint is saved once per second, or less often if saving takes more than a twentieth of the
-    time. It is also saved at the end, on Ctrl-C and when the device fails. With several jobs, resuming
-    keeps the complete ones, continues the interrupted one and starts the others; the first must have
-    started.
+    `describe` returns the text and tables that describe one run; `conclude` returns a final line about
+    all runs. A checkpoint is saved once per second, or less often if saving takes more than a twentieth
+    of the time. It is also saved at the end, on Ctrl-C and when the device fails. With several jobs,
+    resuming keeps the finished runs, continues the interrupted one and starts the others; the first run
+    must have a checkpoint.
     """
     reports: list[dict[str, Any]] = []
     undrawn: list[str] = []
@@ -176,7 +177,7 @@ class _Life:
         run, resumed = self.run, self.checkpoint is not None
         if resumed:
             self._kept_until(run.reached)
-        gc.freeze()  # loaded modules stay; collecting them again would take a tenth of a second
+        gc.freeze()  # exempts loaded modules from garbage collection, which would take 0.1 s
         try:
             yield
         except (KeyboardInterrupt, DeviceError, SchedulerError) as error:
@@ -189,9 +190,10 @@ class _Life:
 
     @contextlib.contextmanager
     def pauses(self) -> Iterator[Callable[[str | None], bool]]:
-        """Show a progress bar on stderr; yield a function to call after every step with the run's line.
+        """Show a progress bar on stderr; yield a function to call after every step of the run.
 
-        That function saves a checkpoint from time to time, and returns whether to stop.
+        The function prints the line that the run yielded, saves a checkpoint from time to time, and
+        returns whether to stop.
         """
         run, wait = self.run, _SAVE_SECONDS
         holding = held_back() if run.atomic else contextlib.nullcontext(lambda: False)
@@ -233,14 +235,14 @@ class _Life:
         return self.run.result()
 
     def write(self, result: Result) -> dict[str, Any]:
-        """Write all files but the pictures; return the report."""
+        """Write all files except the pictures; return the report."""
         files = {name: str(path) for name, path in result.write(self._folder).items()}
         if not self.run.resumable:
-            self._file.unlink(missing_ok=True)  # it belongs to the run that these results replace
+            self._file.unlink(missing_ok=True)  # a checkpoint of the run that these results replace
         return {**result.summary(), "files": files}
 
     def _kept_until(self, reached: str | None) -> None:
-        """Set the message for Ctrl-C: the checkpoint's progress, the finished runs, how to resume."""
+        """Set the message for Ctrl-C: checkpointed progress, finished runs, and how to resume."""
         words = "" if reached is None else f" after {reached}"
         if self._finished:
             folders = {Path(report["files"]["history"]).parent for report in self._finished}
@@ -251,7 +253,7 @@ class _Life:
 
 
 def files_in_words(report: dict[str, Any]) -> list[str]:
-    """Return one line per file that a report names."""
+    """Return one line per file listed in a report."""
     return [f"{name}: {path}" for name, path in report["files"].items()]
 
 

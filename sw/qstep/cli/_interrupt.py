@@ -1,7 +1,7 @@
 """How every command ends on Ctrl-C, on SIGTERM and when its terminal is closed (SIGHUP).
 
-The signal raises an exception wherever the command is, and work in progress is discarded. One line on
-stderr says what was saved and how to resume; the exit status is 130, 143 or 129.
+The signal raises an exception at any point of the command, and work in progress is discarded. One line
+on stderr reports what was saved and how to resume. The exit status is 130, 143 or 129.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["TYPED", "answered", "command_line", "held_back", "on_interrupt", "sa
 
 _WORDS = f"{__name__}.words"
 TYPED = f"{__name__}.typed"
-"""Key of the words typed after ``qstep`` in the context of a command line."""
+"""Key in the click context for the arguments typed after ``qstep``."""
 
 _AGAIN_SECONDS = 0.01
-"""Delay before a signal that arrived at a bad moment is sent again."""
+"""Delay before a signal that could not be handled on arrival is sent again."""
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -49,7 +49,7 @@ def _handled_by(handler: Handler) -> Iterator[None]:
 
 @contextmanager
 def answered(ctx: click.Context) -> Iterator[None]:
-    """Run a command; if a signal ends it, say so and exit with the shell's status for that signal."""
+    """Run a command; if a signal ends it, report this and exit with the signal's shell status."""
     came: list[int] = []
     written.clear()
 
@@ -75,7 +75,7 @@ def answered(ctx: click.Context) -> Iterator[None]:
 
 
 def _in_finaliser(frame: FrameType | None) -> bool:
-    """Whether Python would drop an exception here, as it does inside ``__del__``."""
+    """Return whether Python would discard an exception here, as it does inside ``__del__``."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
@@ -85,8 +85,8 @@ def _in_finaliser(frame: FrameType | None) -> bool:
 def held_back() -> Iterator[Callable[[], bool]]:
     """Defer a signal until this context ends, then raise it; a second signal is not deferred.
 
-    For work whose state is consistent only between steps. The yielded function returns whether to
-    stop.
+    This is for work whose state is consistent only between steps. The yielded function returns whether
+    to stop.
     """
     came: list[int] = []
     with ExitStack() as holding:

@@ -1,4 +1,4 @@
-"""Shared by `qstep dqn`, `qstep pqn` and `qstep sac`: options, runs, results as text.
+"""Options, runs and text output shared by `qstep dqn`, `qstep pqn` and `qstep sac`.
 
 Every field of a configuration is an option of the same name, described by its docstring. An option that
 is not given stays None, and the configuration keeps its default. The configuration checks the values.
@@ -53,7 +53,7 @@ _EPSILON = {
         "Share of the run during which epsilon falls, 0..1; 0 means --epsilon-end from the beginning.",
     ),
 }
-"""For each option, the field of the schedule that it sets, and its help."""
+"""The field of the epsilon schedule that each option sets, and the option's help."""
 
 _TYPES: dict[str, Any] = {
     "bool": bool,
@@ -62,7 +62,7 @@ _TYPES: dict[str, Any] = {
     "tuple[int, ...]": CommaList(int, "integers such as 64,64"),
     "Variant": click.Choice(get_args(Variant)),
 }
-"""Option types by annotation."""
+"""Click type of an option, by the annotation of its field."""
 
 
 def hyperparameter_options(kind: type) -> Decorator:
@@ -113,7 +113,7 @@ def changes(config: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _made(name: str, kind: str, words: str, default: Any) -> Decorator:
-    """Return the option of a field whose annotation is `kind`."""
+    """Return the option for a field whose annotation is `kind`."""
     flag = _flag(name)
     if kind == "bool":
         flag = f"{flag}/--no-{flag[2:]}"
@@ -125,14 +125,14 @@ def _flag(name: str) -> str:
 
 
 def _typed(value: Any) -> str:
-    """Return a default as one would type it."""
+    """Return a default as a user would type it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
 
 
 def _described(kind: type) -> dict[str, str]:
-    """Return the text on each name in a docstring's Parameters section, each as one line.
+    """Return the description of each name in a docstring's Parameters section, as one line each.
 
     A reference to another field becomes a reference to that field's option.
     """
@@ -156,7 +156,7 @@ def train(
     **settings: Any,
 ) -> None:
     """Run the seeds one after another and write the results."""
-    extras.load("qstep.deep.run", "torch")  # it takes seconds to load, or is not installed
+    extras.load("qstep.deep.run", "torch")  # PyTorch takes seconds to load, and may not be installed
     from qstep.deep.algorithms import ALGORITHMS, preset_of
     from qstep.deep.run import NetworkRun
 
@@ -207,11 +207,11 @@ def _solved_in_words(report: dict[str, Any]) -> str:
 
 
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Student's t, two-sided 95 %, by degrees of freedom from 1."""
+"""Two-sided 95 % quantiles of Student's t distribution, for 1, 2, ... degrees of freedom."""
 
 
 def interval(means: Sequence[float]) -> float | None:
-    """Return half the 95 % interval of the mean of 2 to 10 runs, by Student's t; else None."""
+    """Return half the width of the 95 % confidence interval of the mean of 2 to 10 runs, else None."""
     freedom = len(means) - 1
     if not 1 <= freedom <= len(_T_95):
         return None

@@ -60,13 +60,13 @@ __all__ = [
 ]
 
 BITSTREAMS = Path("build/fpga")
-"""Folder where ``qstep build`` writes by default, and where ``qstep program`` looks."""
+"""Folder to which ``qstep build`` writes, and from which ``qstep program`` reads, by default."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class FiniteRange(click.FloatRange):
-    """A real number in a range; click's own type also accepts NaN."""
+    """Option type for a real number in a range; unlike click's own type, it rejects NaN."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -78,7 +78,7 @@ class FiniteRange(click.FloatRange):
 
 
 class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it takes no type argument
-    """Comma-separated values; `kind` converts each one from text that is not empty."""
+    """Option type for comma-separated values, each of which `kind` converts from non-empty text."""
 
     name = "list"
 
@@ -97,7 +97,7 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]  # in older Click it
 
 
 def option(flag: str, help: str, name: str | None = None, **attributes: Any) -> Decorator:
-    """Return an option whose help shows its default; `name` is its parameter, by default `flag`'s."""
+    """Return an option whose help shows its default; `name` overrides its parameter name."""
     if attributes.get("default") is not None:
         attributes.setdefault("show_default", True)
     return click.option(*filter(None, (flag, name)), help=help, **attributes)
@@ -130,7 +130,7 @@ def options_of(kind: type) -> Decorator:
 
 
 def refuse(parameters: Iterable[str], why: str) -> None:
-    """Raise UsageError if an option of these parameters was given, although it has no effect here."""
+    """Raise UsageError if the option of any of these parameters was given; `why` is the reason."""
     ctx = click.get_current_context()
     options = {option.name: option.opts[0] for option in ctx.command.params}
     for name in parameters:
@@ -154,7 +154,7 @@ device_option = option(
 
 
 def folder_of(world: str) -> str:
-    """Return the name of a world's folder: its file without suffix, or its id with a dot for a colon."""
+    """Return a world's folder name: its file's stem, or its id with the colon replaced by a dot."""
     name = Path(world).name
     return name.replace(":", ".") if ":" in name else Path(name).stem
 
@@ -173,7 +173,7 @@ agent_option = option(
 
 
 def _keyword(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """Parse arguments of the form KEY=VALUE; a value is TOML, or else text."""
+    """Parse arguments of the form KEY=VALUE; a value that is not valid TOML is taken as text."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -225,7 +225,7 @@ def _picture(_: click.Context, __: click.Parameter, path: Path | None) -> Path |
 
 
 def plot_option(what: str, default: str | None = None) -> Decorator:
-    """Return the option for the file of a picture, parameter ``plot_file`` of a command."""
+    """Return the option for a picture's file, parameter ``plot_file`` of a command."""
     formats = f"{what}: .png, .svg, .pdf or .jpg."
     return option("--plot", formats, "plot_file", type=FILE, callback=_picture, default=default)
 
@@ -271,7 +271,7 @@ HYPER_OPTIONS = {
 def table_of(path: Path, saved: SavedTable, agent: int | None) -> NDArray[np.int64]:
     """Return the values that an agent's greedy policy maximises, shape (S, A) or (T, S, A).
 
-    None is the median agent.
+    If `agent` is None, these are the values of the median agent.
     """
     agent = saved.median_agent if agent is None else agent
     tables = policy_table(saved.config, saved.q_raw)
@@ -282,7 +282,7 @@ def table_of(path: Path, saved: SavedTable, agent: int | None) -> NDArray[np.int
 
 
 def network_of(folder: Path) -> NetworkResult:
-    """Load the result of a network's run from its folder; raises FileFormatError for any other run."""
+    """Load the result of a network's run from its folder; raise FileFormatError for any other run."""
     from qstep.learn.train import load
 
     result = load(folder)
@@ -298,7 +298,7 @@ def network_of(folder: Path) -> NetworkResult:
 def config_from(
     config_file: Path | None = None, number_format: str | None = None, **given: Any
 ) -> Config:
-    """Return the configuration from a TOML file, or from the values that are not None, but not both."""
+    """Return the configuration from a TOML file or from the given values; raise ConfigError for both."""
     chosen = {name: value for name, value in given.items() if value is not None}
     if number_format is not None:
         chosen["format"] = QFormat.parse(number_format)

@@ -48,7 +48,7 @@ def room_for(*files: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         for folder in sorted(absent, key=lambda folder: len(folder.parts), reverse=True):
-            with suppress(OSError):  # it is not empty
+            with suppress(OSError):  # the folder is not empty
                 folder.rmdir()
         raise
 
@@ -65,9 +65,9 @@ class JsonOutput:
     file: Path | None = None
 
     def tell(self, report: Any, *words: object, indent: int | None = 2) -> None:
-        """Write plain values as JSON to the selected output, and print `words`, their text form.
+        """Write plain values as JSON to the selected output, and print `words`, the same result as text.
 
-        The file is written first; if that fails, the words are still printed.
+        The file is written first; if writing fails, the text is still printed.
         """
         text = json_text(report, indent)
         try:
@@ -79,13 +79,13 @@ class JsonOutput:
                 click.echo(text)
 
     def say(self, *words: object) -> None:
-        """Print lines of text and Rich tables, unless stdout is for JSON."""
+        """Print lines of text and Rich tables, unless stdout is reserved for JSON."""
         if not self.on_stdout:
             for part in words:
                 click.echo(part) if isinstance(part, str) else console().print(part)
 
     def note(self, line: object) -> None:
-        """Print a line that is not part of the result: on stderr if stdout is for JSON."""
+        """Print a line that is not part of the result: on stderr if stdout is reserved for JSON."""
         click.echo(line, err=self.on_stdout)
 
 
@@ -139,7 +139,7 @@ def _bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
 
 @contextmanager
 def task_progress(name: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a :func:`task_bar` for one task; yield a function of its description and progress."""
+    """Show a :func:`task_bar` for one task; yield a function that updates its text and progress."""
     with task_bar() as bar:
         task = bar.add_task(name, total=None)
 

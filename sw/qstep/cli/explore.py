@@ -61,7 +61,8 @@ def command(
 
     Without a BOARD, the command compares all boards that accept a stream of transitions. Before placing
     anything, it lists the combinations that are illegal or do not fit, and why. Finished placements are
-    kept: the same command continues where it stopped, and more seeds add to the finished ones.
+    kept, so the same command resumes where it stopped, and a larger --seeds places only the additional
+    seeds.
     """
     from qstep_fpga.board import load, names
     from qstep_fpga.explore.grid import grid

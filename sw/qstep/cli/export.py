@@ -105,7 +105,7 @@ static int qstep_action(const int32_t raw[{numbers}]) {{
 
 
 def to_csv(q_raw: NDArray[np.signedinteger], config: Config) -> str:
-    """Return one line per state, or per plane and state: their numbers and each action's raw value."""
+    """Return one line per state, or per plane and state, with its number and the actions' raw values."""
     axes = ["state"] if config.planes == 1 else ["plane", "state"]
     names = ",".join([*axes, *(f"action_{action}" for action in range(config.actions))])
     lines = [
@@ -185,7 +185,7 @@ def command(source: Path, name: str, out: Path, agent: int | None) -> None:
     comes first: qstep_table[plane][state][action], or word (plane * states + state) * actions + action.
     The C header then also has qstep_rows and qstep_action.
 
-    A network is given by its run's FOLDER. The ONNX model maps a batch of Gymnasium's observations to
+    A network is given by its run's FOLDER. The ONNX model maps a batch of Gymnasium observations to
     action values. It needs neither QStep nor PyTorch.
 
     \b

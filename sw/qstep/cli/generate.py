@@ -18,7 +18,7 @@ from qstep.spec.planes import CPP_HEADER, PRESETS, config_header
 __all__ = ["command"]
 
 _Flat: TypeAlias = Callable[[str, Sequence[Path]], str]
-"""Makes one file of a top module and its sources."""
+"""Function that merges a top module and its sources into the text of one file."""
 
 
 @click.command("generate", short_help="Write the Verilog of a configuration.")
@@ -60,12 +60,12 @@ def command(
     The folder contains two top modules to choose from, qstep_device.v with byte streams and qstep_top.v
     with a UART, and the hand-written SystemVerilog that both instantiate. With --bus axi it contains
     qstep_axi.sv instead, with a C header and an HTML page of its registers, an instantiation template, a
-    bench in plain Verilog, and a first transaction in C. --flat adds one self-contained file per top,
-    such as qstep_device_flat.v.
+    bench in plain Verilog, and C code for a first transaction. --flat adds one self-contained file per
+    top, such as qstep_device_flat.v.
 
     --preset writes qstep_learner.sv, the SystemVerilog that it instantiates, and a bench in plain
-    Verilog that compares its answers with the model's. With --cpp it writes the learner's C++ header,
-    qstep/planes.hpp, and the preset's constants instead.
+    Verilog that compares its outputs with those of the model. With --cpp it writes the learner's C++
+    header, qstep/planes.hpp, and the preset's constants instead.
     """
     if preset is not None:
         refuse(["bus", "stream_bytes", *geometry], "cannot be combined with --preset")
@@ -114,7 +114,7 @@ def command(
 
 
 def _flat_verilog() -> _Flat:
-    """Return the function that makes a flat file, before anything is written."""
+    """Return the function that makes a flat file; raise ToolMissingError if its package is missing."""
     found: _Flat = extras.load("qstep_fpga.flat", "fpga").flat_verilog
     return found
 
@@ -122,10 +122,10 @@ def _flat_verilog() -> _Flat:
 def _write_flat(
     folder: Path, top: str, files: Sequence[Path], flat_verilog: _Flat | None
 ) -> dict[str, str]:
-    """Write the flat file of a top, or remove an earlier one; return its name and what it is."""
+    """Write the flat file of a top, or remove an earlier one; return its name and description."""
     path = folder / f"{top}_flat.v"
     if flat_verilog is None:
-        path.unlink(missing_ok=True)  # it may be of another configuration
+        path.unlink(missing_ok=True)  # an earlier file may belong to another configuration
         return {}
     write_atomically(path, flat_verilog(top, files).encode())
     return {path.name: f"{top} in a single file"}
@@ -148,7 +148,7 @@ def _write_learner(preset: str, folder: Path, flat: bool) -> None:
 
 
 def _write_cpp(preset: str, folder: Path) -> None:
-    """Write the learner's header, and a preset's header, which includes it."""
+    """Write the learner's C++ header, and the preset's header, which includes it."""
     header, own = folder / "qstep" / CPP_HEADER.name, folder / f"{preset}.hpp"
     with room_for(header, own):
         write_atomically(header, CPP_HEADER.read_bytes())

@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOptions(ActingOptions):
-    """The options as typed, with the world's defaults for the rest."""
+    """The options as typed; options that were not given take the world's defaults."""
 
     epsilon: float = typed("--epsilon", "Share of random actions, 0..1.", default=0.2)
     speed: int = typed(
@@ -49,10 +49,10 @@ def command(name: str, **options: Any) -> None:
     The page shows the table as a heat map, the map of the world with arrows (or the game's own
     picture), the curves of all agents, and counters. Buttons play, pause, step and reset the run;
     sliders change alpha, gamma and epsilon immediately. A different gamma can make a different policy
-    optimal: from 0.93 on, gridworld prefers the pit next to the start, which costs 5 but ends the
-    episode after one step. WORLD and DEVICE are as in `qstep train`. The host acts in worlds without
-    a transition table, such as snake. Only this computer can open the page, and only with the token in
-    its address. Ctrl-C ends it.
+    optimal: in gridworld, from 0.93 on, the best policy enters the pit next to the start, which costs
+    5 but ends the episode after one step. WORLD and DEVICE are as in `qstep train`. The host acts in
+    worlds without a transition table, such as snake. Only this computer can open the page, and only
+    with the token in its address. Ctrl-C stops the server.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def command(name: str, **options: Any) -> None:
     """
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
-    known = {field.name for field in fields(LiveOptions)}  # the rest are defaults of `qstep train`
+    known = {field.name for field in fields(LiveOptions)}  # other options are defaults of `qstep train`
     chosen = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
     from qstep.learn.plan import Budget

@@ -56,7 +56,7 @@ class _Game(NamedTuple):
 
 
 def _gif(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
-    """Reject an animation of any other format before the work starts."""
+    """Reject a file that is not a GIF before the work starts."""
     if path is not None and path.suffix.lower() != _GIF:
         raise click.BadParameter(f"'{path}' does not end with {_GIF}")
     return path
@@ -98,8 +98,9 @@ def command(
     which it was learned; a map or world file must still be in the same place. Give WORLD if the table's
     file names none, or if the world has moved: gridworld, gridworld-8x8, snake, cartpole, a map (.txt),
     a world file (.npz) or a Gymnasium id (module:id if a module registers it, which may be in the
-    current folder). A world is rejected if its states, transitions or rewards differ from the table's,
-    or its sizes from the network's. The learned values do not change, and no action is random.
+    current folder). A world is rejected if its states, transitions or rewards differ from those of the
+    table's world, or if its sizes do not fit the network. The learned values do not change, and no
+    action is random.
 
     \b
     Examples:
@@ -146,7 +147,7 @@ def _table(
     agent: int | None,
     seed: int,
 ) -> _Game:
-    """Return a table's game; EnvironmentSpaceError or TableError if it was learned in another world."""
+    """Return a table's game; raise TableError or EnvironmentSpaceError for a wrong world."""
     from qstep.envs import make, make_any, table_size
     from qstep.learn.evaluate import chooser
     from qstep.learn.run import check_complete
@@ -179,9 +180,9 @@ def _table(
 
 
 def _network(folder: Path, world_name: str | None, env_kwargs: dict[str, Any]) -> _Game:
-    """Return a network's game; acting raises EnvironmentSpaceError if its sizes do not fit."""
+    """Return a network's game; acting raises EnvironmentSpaceError if the world's sizes do not fit."""
     network = network_of(folder)
-    from qstep.deep.algorithms import preset_of  # which loads PyTorch, if it is installed
+    from qstep.deep.algorithms import preset_of  # loads PyTorch, if installed
 
     name = world_name or network.name
     if not env_kwargs and name == network.name:
@@ -247,7 +248,7 @@ def _check_spaces(
 
 
 def _with_arguments(world: TableWorld) -> str:
-    """Return a world's name with the arguments of its environment."""
+    """Return a world's name followed by the arguments of its environment."""
     return " ".join([world.name, *(f"{key}={value!r}" for key, value in world.env_kwargs.items())])
 
 
@@ -272,7 +273,7 @@ def _show(
 
 
 def _record(file: Path, game: _Game, seed: int) -> None:
-    """Write the first scored episode as an animated GIF; DrawingError if it cannot be drawn."""
+    """Write the first scored episode as an animated GIF; raise DrawingError if it cannot be drawn."""
     import numpy as np
     from gymnasium.error import DependencyNotInstalled
     from gymnasium.wrappers import RenderCollection

@@ -24,13 +24,13 @@ def command(**options: Any) -> None:
     """Train a network on an environment with parallelised Q-learning (PQN).
 
     WORLD is as in `qstep dqn`. PQN uses many environments at once, a network with layer normalisation
-    and lambda returns, but no replay memory and no target network. The hyperparameter defaults are
-    listed below; the named worlds may have their own.
+    and lambda returns, but no replay memory and no target network. The default hyperparameters are
+    listed below; the named worlds may have different defaults.
 
     The run writes network.safetensors, history.json, report.json, learning_curve.png and
-    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
-    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
-    kept. The saved network is the one with the best greedy evaluation.
+    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint; PyTorch must have the same
+    version and use the same device. On the CPU, the result is exactly that of an uninterrupted run. With
+    several seeds, finished runs are kept. The saved network is the one with the best greedy evaluation.
 
     \b
     Examples:

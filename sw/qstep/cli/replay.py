@@ -99,7 +99,7 @@ def command(
 
 def _apply(device: Device, transitions: Transitions) -> float:
     """Apply all transitions and return the seconds taken; an error reports the number applied."""
-    device.apply(transitions[:0])  # loads the compiled code, which must not count towards the rate
+    device.apply(transitions[:0])  # loads the compiled code; the rate must not include this
     with task_bar() as bar:
         task = bar.add_task("replay", total=len(transitions))
         begun = time.perf_counter()
@@ -116,7 +116,7 @@ def _apply(device: Device, transitions: Transitions) -> float:
 
 
 def _words(counters: Counters | None) -> str:
-    """Return the hardware's counters since its reset, for the last line."""
+    """Return the hardware's counters since its reset as text for the last line."""
     if counters is None or not counters.offered_clocks:
         return ""
     return (

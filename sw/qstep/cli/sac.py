@@ -24,14 +24,14 @@ def command(**options: Any) -> None:
     """Train a policy on an environment with soft actor-critic.
 
     WORLD is a Gymnasium id (module:id if a module registers it, which may be in the current folder).
-    Its observations must be a Box of floats or a Discrete, its actions a Box of floats with finite
-    bounds. The hyperparameter defaults are listed below; the named worlds have their own.
-    HalfCheetah-v5 needs the extra `mujoco`.
+    Its observation space must be a Discrete or a Box of floats, and its action space a Box of floats
+    with finite bounds. The default hyperparameters are listed below; the named worlds have different
+    defaults. HalfCheetah-v5 needs the extra `mujoco`.
 
     The run writes network.safetensors, history.json, report.json, learning_curve.png and
-    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint with the same device and version
-    of PyTorch; on the CPU it gives exactly the same result. With several seeds, the finished ones are
-    kept. The saved network is the one with the best greedy evaluation.
+    checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint; PyTorch must have the same
+    version and use the same device. On the CPU, the result is exactly that of an uninterrupted run. With
+    several seeds, finished runs are kept. The saved network is the one with the best greedy evaluation.
 
     \b
     Examples:

@@ -26,8 +26,8 @@ __all__ = ["command"]
 def command(link: str, port: int, uart: bool, json_output: JsonOutput, **geometry: Any) -> None:
     """Offer the simulated device as a serial port until Ctrl-C.
 
-    Table and counters persist between clients. A TCP port serves one client at a time; the next one
-    waits until the first has disconnected or been silent for a second, then replaces it.
+    The table and the counters persist between clients. A TCP port serves one client at a time; the
+    next one waits until the first has disconnected or been silent for a second, then replaces it.
     """
     if link != "tcp":
         refuse(["port"], "needs --link tcp: a pseudo-terminal has no TCP port")

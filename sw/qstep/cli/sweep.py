@@ -95,7 +95,8 @@ def command(
     On the model, agents run on all cores or on a cluster. On a simulation or a board, agents with the
     same algorithm and format run together. The run writes report.json, history.json, heat_map.png,
     learning_curves.png and checkpoint.npz. After Ctrl-C, --resume continues from the checkpoint on any
-    device. Results are bit-identical, and equal those of qstep train with --agents 1 and these settings.
+    device. The results are the same on every device, bit for bit, and equal those of qstep train with
+    --agents 1 and the same settings.
 
     \b
     Examples:
@@ -128,7 +129,7 @@ def command(
 
 
 def _options(config_file: Path | None, seed: int, seeds: int, **typed: Any) -> SweepOptions:
-    """Return the options as typed; the rest keep their defaults."""
+    """Return the options as typed; options that were not given keep their defaults."""
     from qstep.learn.sweep_plan import SweepOptions
 
     shares = {name: typed.pop(name) for name in FALLING.to_dict()}

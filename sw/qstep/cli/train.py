@@ -48,7 +48,7 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions(ActingOptions):
-    """The options as typed, with the world's defaults for the rest."""
+    """The options as typed; options that were not given take the world's defaults."""
 
     epsilon_start: float = typed("--epsilon-start", "Initial epsilon.", default=1.0)
     epsilon_end: float = typed("--epsilon-end", "Final epsilon.", default=0.05)
@@ -93,7 +93,7 @@ class TrainOptions(ActingOptions):
     steps: int | None
 
     def run(self, name: str, world: AgentsWorld | str | None, there: Mapping[str, Any]) -> Run:
-        """Return a run in `world`, None if the host acts; `there` is the checkpoint's identity."""
+        """Return a run in `world` (None if the host acts); `there` is the checkpoint's identity."""
         start, end, share = self.epsilon_start, self.epsilon_end, self.epsilon_share
         epsilon = Epsilon(start, end, "linear", share, "run")
         if world is None:
@@ -138,19 +138,19 @@ class TrainOptions(ActingOptions):
 def command(ctx: click.Context, /, env_id: str, act: str | None, **options: Any) -> None:
     """Train the Q-table of a world on a device.
 
-    WORLD is one of the worlds named below, a map (.txt), a world file (.npz), a circuit in the device of
-    --config (.sv, .v, .py), or a Gymnasium id with discrete observations and actions (module:id if a
-    module registers it, which may be in the current folder).
+    WORLD is one of the worlds named below, a map (.txt), a world file (.npz), the file of a circuit that
+    is part of the device of --config (.sv, .v, .py), or a Gymnasium id with discrete observations and
+    actions (module:id if a module registers it, which may be in the current folder).
 
     Agents act on the device if the world has a transition table. The host reads only counters and
     tables, so the model takes up to hundreds of millions of steps per second. In CartPole-v1 and
     MountainCar-v0 they also act on the device, by tile coding. With --tiles, agents of the model learn
-    any environment with real observations. Otherwise, and with --act host, the host acts and streams
-    the transitions to the device.
+    any environment with real-valued observations. Otherwise, and with --act host, the host acts and
+    streams the transitions to the device.
 
     The run writes table.npz, history.json, report.json, learning_curve.png, checkpoint.npz and, for a
     map or tiles, policy.png. The same seed gives the same tables on every device. After Ctrl-C, --resume
-    continues from the checkpoint to exactly the same result.
+    continues from the checkpoint; the result is exactly that of an uninterrupted run.
 
     \b
     Examples:
@@ -216,7 +216,7 @@ def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
 
 
 def _has_table(result: TableResult) -> bool:
-    """Whether the transition table of a result's world is known."""
+    """Return whether the transition table of a result's world is known."""
     return result.tiles is None and result.world is not None and result.world.digest is not None
 
 

@@ -1,1 +1,1 @@
-"""Learning with tables: the device or the host acts, in single runs and in sweeps."""
+"""Learning with tables, in single runs and in sweeps; the device or the host acts."""

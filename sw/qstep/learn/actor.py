@@ -1,7 +1,7 @@
 """Actors: one environment in Python, or many compiled ones stepped round-robin.
 
-An actor acts epsilon-greedily on a given table, piece by piece, and returns, in order, the transitions
-from which the device learns.
+An actor acts epsilon-greedily on a given table for a limited number of steps at a time, and returns the
+transitions from which the device learns, in order.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Stretch(NamedTuple):
 
 
 class Actor(ABC):
-    """Acts in one or more environments, with the learner's generators.
+    """Acts in one or more environments; all random draws come from the given generators.
 
-    The share of `epsilon` refers to `horizon` episodes.
+    The share in the schedule `epsilon` is relative to `horizon` episodes.
     """
 
     resting = True
-    """Whether the next stretch currently depends only on :meth:`arrays`."""
+    """Whether :meth:`arrays` is currently the complete state on which the next stretch depends."""
 
     def __init__(
         self,
@@ -67,26 +67,26 @@ class Actor(ABC):
 
     @abstractmethod
     def act(self, table: NDArray[np.int32], done: int, steps: int, episodes: int) -> Stretch:
-        """Act on a table after `done` ended episodes, for at most `steps` and `episodes`."""
+        """Act for at most `steps` steps and `episodes` ended episodes; `done` episodes ended earlier."""
 
     def explore(self, epsilon: Epsilon) -> None:
-        """Change epsilon now, or from the next episode if it is constant within one."""
+        """Change epsilon now, or from the next episode if epsilon is constant within an episode."""
         self._schedule = epsilon
 
     @abstractmethod
     def evaluate(self, table: NDArray[np.int32], episodes: int, done: int) -> Evaluation:
-        """Play episodes greedily, without affecting the unfinished ones of :meth:`act`."""
+        """Play episodes greedily, without affecting the unfinished episodes of :meth:`act`."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the state between stretches, for :meth:`restore`."""
+        """Return a copy of the state between stretches, as arrays for :meth:`restore`."""
         return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027
-        """Continue from :meth:`arrays`; raises CheckpointError if they are from other environments."""
+        """Continue from :meth:`arrays`; raise CheckpointError if they belong to other environments."""
 
 
 class GymActor(Actor):
-    """One environment, reseeded for every episode, so its state need not be saved.
+    """Actor in one environment that is reseeded for every episode, so its state need not be saved.
 
     Epsilon is constant within an episode, and a stretch ends with the episode. `env` and
     `evaluation_env` are two copies of one environment; `success_reward` is as for
@@ -146,12 +146,12 @@ class GymActor(Actor):
 
 
 class VectorActor(Actor):
-    """N environments of one kind, stepped round-robin with one table.
+    """Actor in N environments of one kind, which are stepped round-robin with one table.
 
     Environment 0 steps first. Episodes are counted in the order in which they end, and a step's
     epsilon depends on the number of episodes that ended before it. Environment i draws from generator
     ``seed + i``, as in the vector environments. The policy has one generator: a step draws
-    ``below(2^31)``, explores if the draw is below epsilon * 2^31, and if so draws its action.
+    ``below(2^31)``; if the draw is below epsilon * 2^31, the step explores and draws its action.
 
     `record` describes an environment with kernels. An episode is truncated after `max_episode_steps`
     unless that is 0. `acting` seeds the environments and the policy; `evaluating` seeds the environments
@@ -173,8 +173,8 @@ class VectorActor(Actor):
         self._limit = max_episode_steps
         self._envs = self._kernels.ARRAYS.empty(num_envs)
         self._turns = Turns.empty(num_envs)
-        # These calls take no steps: they load the machine code, or compile it the first time, before
-        # the run.
+        # These calls take no steps. They load the machine code before the run, or compile it the
+        # first time.
         self._act(np.zeros((1, 1), np.int32), 0, _columns(0), Ends.empty(0))
         play(self._kernels.ARRAYS.empty(0), np.zeros((1, 1), np.int32), self._limit, Ends.empty(0))
 
@@ -206,7 +206,7 @@ class VectorActor(Actor):
         return evaluation_of(done, self._ended(ends, episodes))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the state of the environments and of the round-robin (:class:`Turns`)."""
+        """Return a copy of the state of the environments and of the round-robin (:class:`Turns`)."""
         return {name: array.copy() for name, array in self._kept().items()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -243,5 +243,5 @@ def _columns(steps: int) -> Columns:
 
 
 def _writable(table: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a table of the type for which the loops are compiled."""
+    """Return a table with the type and layout for which the loops are compiled."""
     return np.require(table, np.int32, ["C", "W"])

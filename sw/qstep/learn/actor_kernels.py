@@ -1,9 +1,9 @@
 """The compiled part of `VectorActor`: acting on a table in any environment that has kernels.
 
-An environment's kernel module has ``ARRAYS``, the named tuple type of the state of N environments, and
-``SCRATCH``, the names of the fields that hold nothing between steps. Its functions ``restart``, ``move``
-and ``row`` take these arrays and an index. The type of `envs` selects the functions when a loop is
-compiled.
+An environment's kernel module defines ``ARRAYS``, the named tuple type of the state of N environments,
+and ``SCRATCH``, the names of the fields that carry no state between steps. Its functions ``restart``,
+``move`` and ``row`` take these arrays and an index. The type of `envs` selects the functions when a loop
+is compiled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHANCES = 1 << 31
 KERNELS: dict[str, Any] = {
     record.kernels: import_module(record.kernels) for record in ENVIRONMENTS if record.kernels
 }
-"""Kernel modules by name."""
+"""Kernel modules by their import names."""
 
 _OF = {module.ARRAYS: module for module in KERNELS.values()}
 _FILES = tuple(Path(module.__file__) for module in KERNELS.values())
@@ -40,8 +40,9 @@ _epsilon = compiled(falling_linearly)
 class Turns(NamedTuple):
     """The state of N environments that are stepped round-robin.
 
-    `word` is the generator of their policy and `turn` the next environment, both of shape (1,). `total`
-    and `length` are the return and steps so far of each environment's episode, shape (N,).
+    `word` is the state of the policy's random generator, and `turn` the index of the next environment,
+    both of shape (1,). `total` and `length` are the return and the number of steps so far of each
+    environment's episode, shape (N,).
     """
 
     word: NDArray[np.uint64]
@@ -119,9 +120,10 @@ def _greedy(q, state):  # type: ignore[no-untyped-def]
 def act(envs, turns, q, schedule, limit, done, out, ends):  # type: ignore[no-untyped-def]
     """Step the environments round-robin, epsilon-greedily on `q`, until `out` or `ends` is full.
 
-    `schedule` has epsilon's start and end, and the episodes over which it falls. An episode is truncated
-    after `limit` steps if `limit` is positive. `done` is the number of earlier episodes. An environment
-    whose episode ends is restarted. Returns the numbers of transitions and ends written.
+    `schedule` contains epsilon's start and end, and the number of episodes over which it falls. An
+    episode is truncated after `limit` steps if `limit` is positive. `done` is the number of earlier
+    episodes. An environment whose episode ends is restarted. Returns how many transitions and ends were
+    written.
     """
     made = ended = 0
     while made < len(out[0]) and ended < len(ends.total):

@@ -50,23 +50,23 @@ Trial: TypeAlias = dict[str, Any]
 
 ``loss`` is the relative shortfall of the median agent's greedy policy: of its start value below the
 optimum, or of its return below the goal. ``saturated`` is the share of updates that saturated. TD errors
-up to ``dead_zone`` change nothing.
+up to ``dead_zone`` do not change a value.
 """
 
 _Agents: TypeAlias = FastActingModel | FastTiledModel
 
 AGENTS = 5
-"""Agents per trial; the median agent must reach the policy."""
+"""Agents per trial; the trial succeeds if the median agent reaches the required policy."""
 
 _NARROWEST, _WIDEST = 8, 32
 """Minimum and maximum width of a format."""
 
 _PREFERRED = (Rounding.NEAREST, Rounding.STOCHASTIC, Rounding.FLOOR)
 _EXACT, _NEAR = 1e-9, 0.01
-"""Tolerated loss of the start value, as a share of the optimum: without chance, and with it."""
+"""Tolerated relative loss of the start value, in deterministic and in stochastic worlds."""
 
 _SHORT = 0.05
-"""Tolerated loss of a mean return, as a share of the goal; equally good agents differ this much."""
+"""Tolerated loss of a mean return, as a share of the goal; equally good agents differ by this much."""
 
 _PLAYED = 100
 """Minimum number of greedy episodes per agent."""
@@ -80,7 +80,8 @@ class Outcome(StrEnum):
     """The outcome of a trial: the policy was reached, or the reason why it was not.
 
     Dead zone: TD errors are rounded away in states where the policy is wrong. Saturation: values did not
-    fit. Not enough: neither; more fraction bits, more steps or a smaller alpha are needed.
+    fit the format. Not enough: neither applies; more fraction bits, more steps or a smaller alpha are
+    needed.
     """
 
     REACHED = "reached"
@@ -95,12 +96,13 @@ def format_of(trial: Trial) -> QFormat:
 
 
 def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the advice that follows from trials, which are ordered by fraction bits.
+    """Return the advice that follows from trials; the trials are ordered by fraction bits.
 
-    `settings` apply to all trials and are part of the advice. The advised format is the narrowest that
-    reached the policy, and not by luck. At equal width, nearest rounding is preferred, then stochastic
-    rounding, then the least saturation. Success was luck if a format with the same integer bits and
-    rounding but more fraction bits failed; ``contradicted_by`` is the one with the most fraction bits.
+    `settings` apply to all trials and are part of the advice. The advised format is the narrowest one
+    that reached the policy without luck. At equal width, nearest rounding is preferred, then stochastic
+    rounding, then the least saturation. A success counts as luck if a format with the same integer bits
+    and rounding but more fraction bits failed. ``contradicted_by`` is the failed format with the most
+    fraction bits.
     """
 
     def order(trial: Trial) -> tuple[Any, ...]:
@@ -124,8 +126,8 @@ def judged(trials: Sequence[Trial], settings: dict[str, Any]) -> dict[str, Any]:
 def usual_steps(world: AgentsWorld) -> int:
     """Return the default number of steps for an agent to learn a world, from 2^17 to 2^22.
 
-    It is 300 per state-action pair, or 16,384 in a world with chance. CartPole and Mountain Car have
-    specific defaults (``qstep train --help``).
+    The default is 300 steps per state-action pair, or 16,384 in a stochastic world. CartPole and
+    Mountain Car have specific defaults (``qstep train --help``).
     """
     if not isinstance(world, World):
         own: int = defaults(world.env_id, on_host=False).get("steps", _LEAST_STEPS)
@@ -135,22 +137,22 @@ def usual_steps(world: AgentsWorld) -> int:
 
 
 class _Exam(ABC):
-    """How agents learn a world, and how good their policies are.
+    """Trains agents in a world, and measures how good their policies are.
 
     Attributes
     ----------
     alpha, gamma : float
-        With planes, alpha applies to their sum.
+        With planes, alpha applies to the sum over all planes.
     coefficient_bits : int
     discount : float
         The learned discount.
     within : float
-        Maximum loss that counts as none.
+        Losses up to this value are ignored.
     goal : float or None
         The mean return that suffices; None if policies are compared with value iteration.
     planes : int
     rewards, values : ndarray of float64
-        A format must hold the rewards, and need hold little more than the values.
+        A format must be able to represent the rewards, and needs hardly more range than the values.
     """
 
     alpha: float
@@ -182,14 +184,14 @@ class _Exam(ABC):
         return self._model(plan.config, plan.loaded, plan.settings)
 
     def judge(self, agents: _Agents) -> tuple[float, int]:
-        """Return the loss of the median agent, and its number."""
+        """Return the loss and the number of the median agent."""
         worth = self._worth(agents)
         median = int(np.argsort(worth, kind="stable")[AGENTS // 2])
         return max(0.0, self._best - worth[median]) / max(abs(self._best), _EXACT), median
 
     @abstractmethod
     def _worth(self, agents: _Agents) -> list[float]:
-        """Return the worth of each agent's greedy policy; `_best` suffices."""
+        """Return the value or return of each agent's greedy policy; `_best` is good enough."""
 
     @abstractmethod
     def stuck(self, agents: _Agents, median: int, zone: tuple[float, float]) -> bool:
@@ -197,7 +199,7 @@ class _Exam(ABC):
 
 
 class _Solved(_Exam):
-    """Policies in a world with a transition table; their values are computed."""
+    """Policies in a world with a transition table, evaluated by computing their values."""
 
     goal = None
     planes = 1
@@ -232,7 +234,7 @@ class _Solved(_Exam):
 
 
 class _Played(_Exam):
-    """Policies in an integer world; they are evaluated by playing."""
+    """Policies in an integer world, evaluated by playing episodes."""
 
     within = _SHORT
     _model = FastTiledModel
@@ -286,24 +288,24 @@ def advise(
 ) -> dict[str, Any]:
     """Train agents in a world with all formats up to a width; compare them with value iteration.
 
-    The result is the report of ``qstep advise``; a loss up to ``within`` counts as none.
+    The result is the report of ``qstep advise``; losses up to ``within`` are ignored.
 
     The algorithm is Q-learning; epsilon falls from 1 to 0.05 during the first half. The integer bits
-    range from the fewest that hold the rewards to one more than the optimum needs. By default, gamma is
-    0.9, and alpha is the value nearest to 0.5 that learns gamma to 1 % of 1 - gamma
-    (:mod:`qstep.spec.discount`). In a world with chance, where 0.5 never settles, it is nearest to
-    1/256. The advice names the fewest fractional coefficient bits with which alpha learns gamma; the
-    trials use them.
+    range from the fewest that can represent the rewards to one more than the optimum needs. By default,
+    gamma is 0.9, and alpha is the value nearest to 0.5 that learns gamma to 1 % of 1 - gamma
+    (:mod:`qstep.spec.discount`). In a stochastic world, where an alpha of 0.5 never converges, the
+    default is the value nearest to 1/256. The advice contains the fewest fractional coefficient bits
+    with which alpha learns gamma, and the trials use this number.
 
-    In an integer world, the settings default to those of ``qstep train``. No value is known there, so
-    each agent plays 100 greedy episodes or more, and the median agent's mean return is compared with
-    ``goal``, the return that counts as solved. Integer bits go up to one more than a plane's part of the
-    largest return needs.
+    In an integer world, the settings default to those of ``qstep train``. The optimal value is unknown
+    there, so each agent plays 100 greedy episodes or more, and the median agent's mean return is
+    compared with ``goal``, the return that counts as solved. Integer bits go up to one more than one
+    plane's share of the largest return needs.
 
     Trials run in threads on all cores, which does not affect their results. ``progress(format, done,
     total)`` is called after each trial. Raises ConfigError if a value is out of range, or no format of
-    the width holds the rewards. Warns with PrecisionWarning if no number of bits learns gamma with
-    alpha.
+    the width can represent the rewards. Warns with PrecisionWarning if alpha cannot learn gamma with any
+    number of coefficient bits.
     """
     exam: _Exam
     if isinstance(world, IntegerWorld):
@@ -363,7 +365,7 @@ def advise(
 
 
 def _integer_bits(values: NDArray[np.float64]) -> int:
-    """Return the fewest integer bits, including the sign, that hold values plus half a unit."""
+    """Return the fewest integer bits, including the sign, that represent the values plus 0.5."""
     bits = 1
     while values.max() > 2.0 ** (bits - 1) - 0.5 or values.min() < -(2.0 ** (bits - 1)):
         bits += 1

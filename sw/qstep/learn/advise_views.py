@@ -16,7 +16,7 @@ from qstep.spec.fixed import COEFFICIENT_BITS
 
 __all__ = ["draw", "render", "sentence"]
 
-# Okabe and Ito, "Color universal design" (2008): colour-blind readers can tell these apart, too.
+# Okabe and Ito, "Color universal design" (2008): colour-blind readers can tell these colours apart.
 _COLOURS = {
     Outcome.REACHED: "#009e73",
     Outcome.DEAD_ZONE: "#e69f00",
@@ -26,7 +26,7 @@ _COLOURS = {
 
 
 def sentence(advice: dict[str, Any], world: str) -> str:
-    """Return the advice as a sentence, and the command that follows it."""
+    """Return the advice as a sentence, and a command that applies it."""
     best = advice["narrowest"]
     if best is None:
         return "No format that was tried reaches the policy: try --steps, --alpha or --width."
@@ -73,7 +73,7 @@ def _loss(goal: float | None) -> str:
 
 
 def _cell(narrowest: Trial | None, trials: list[Trial]) -> Text:
-    """Return the advised format, or else the best of `trials`."""
+    """Return the advised format if it is among `trials`, otherwise the best of them."""
 
     def order(trial: Trial) -> tuple[Any, ...]:
         failed, lucky = trial["outcome"] != Outcome.REACHED, trial["contradicted_by"] is not None

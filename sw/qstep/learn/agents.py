@@ -1,7 +1,8 @@
 """Runs agents that act on the device, and evaluates them during the run.
 
-Evaluations divide a run into pieces, each an eighth of the steps so far, whatever the device and its
-speed. So a run of a billion steps has only about twice as many evaluations as a run of a million.
+Evaluations divide a run into pieces. The length of a piece is an eighth of the steps so far, regardless
+of the device and its speed. A run of a billion steps therefore has only about twice as many evaluations
+as a run of a million.
 """
 
 from __future__ import annotations
@@ -32,26 +33,26 @@ from qstep.spec.settings import AgentCounters, AgentState
 __all__ = ["HORIZON", "AgentsRun"]
 
 HORIZON = "epsilon_horizon"
-"""Name of the part of the identity that epsilon's share refers to."""
+"""Key in the identity for the budget to which epsilon's share is relative."""
 
 _QUIET_STEPS, _QUIET_SHARE = 1 << 22, 3 / 4
-"""A run is stuck if an agent has finished no episode in this many steps and this share of the run."""
+"""A run is stuck if an agent ends no episode during this many steps and this share of the run."""
 
 _MASK64 = (1 << 64) - 1
 _SLICE = 1 << 22
-"""Steps of all agents between chances to interrupt a run: a tenth of a second on the model."""
+"""Steps of all agents between checks for an interrupt: a tenth of a second on the model."""
 
 
 class AgentsRun:
     """A :class:`~qstep.learn.run.Run` of agents on a device, in pieces that each end with an evaluation.
 
-    At each point, :attr:`checkpoint` holds everything that the rest of the run depends on. A run
-    interrupted anywhere, even inside a device call, resumes from there with the same points. The
-    checkpoint omits a last point that only the end of the budget caused, so a longer run that resumes
-    from it has the same points as a run planned with that length.
+    At each point, :attr:`checkpoint` is the complete state of the run. A run that is interrupted
+    anywhere, even inside a device call, resumes from it with the same points. If the last point exists
+    only because the budget ended there, the checkpoint omits it, so a longer run that resumes from the
+    checkpoint has the same points as a run planned with that length.
 
-    Epsilon's share refers to `horizon`, by default the plan's budget, which is part of the run's
-    identity. `trace` is the file that records every step of the agents. :attr:`device` and
+    Epsilon's share is relative to `horizon`, by default the plan's budget; `horizon` is part of the
+    run's identity. `trace` is the file that records every step of the agents. :attr:`device` and
     :attr:`points` exist once the run is open.
     """
 
@@ -74,7 +75,7 @@ class AgentsRun:
         self.metrics: Metrics | None = None
         self._env_kwargs, self._horizon = dict(env_kwargs or {}), horizon or plan.budget
         self._traces: list[Trace] = []
-        self._seconds, self._steps = 0.0, 0  # in this process; steps of all agents
+        self._seconds, self._steps = 0.0, 0  # in this process; steps of all agents together
         self._held = ExitStack()
 
     @property
@@ -115,7 +116,7 @@ class AgentsRun:
         return [replace(own) for own in self.device.counters]
 
     def _start_piece(self, counters: Sequence[AgentCounters]) -> None:
-        """Start the piece that follows the evaluation with these counters."""
+        """Start the piece after the evaluation that read these counters."""
         self._evaluated = counters
         self._left = self.plan.budget.piece(counters[0].steps)
 
@@ -141,9 +142,9 @@ class AgentsRun:
                 )
 
     def advance(self, steps: int | None = None) -> int:
-        """Run each agent for up to `steps` steps, at most to the next evaluation; return the number.
+        """Run each agent for up to `steps` steps or to the next evaluation; return the steps taken.
 
-        At an evaluation, its point is added to :attr:`points`.
+        An evaluation appends its point to :attr:`points`.
         """
         steps, agents = (
             self._left if steps is None else min(steps, self._left),
@@ -279,7 +280,7 @@ def _rows(parts: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _state_values(own: AgentState) -> NDArray[np.uint64]:
-    """Return the fields of a state as 64-bit words, one per number of its position."""
+    """Return the fields of a state as 64-bit words; a position of several numbers has one word each."""
     word, epsilon, count, begun, state, *rest = _values_of(own)
     place = state if isinstance(state, tuple) else (state,)
     values = word, epsilon, count, begun, *place, *rest

@@ -1,4 +1,4 @@
-"""The result of a run of agents, and its evaluations, compared with the optimum."""
+"""The result of a run of agents, and its evaluations, which are compared with the optimum."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from qstep.spec.settings import AgentCounters, AgentSettings
 __all__ = ["NEAR", "AgentsResult", "Point", "history_of", "measured", "save_trace"]
 
 _EXACT = 1e-9
-"""Share of the optimum; closer values are equal to it, up to the order of computation."""
+"""Relative difference from the optimum below which a value counts as equal to it."""
 
 NEAR = 0.01
 _EPISODES, _ALL_EPISODES, _FIRST_SEED = 100, 1600, 0
-"""Episodes played by one policy of planes, and by the policies of all agents together."""
+"""Episodes played by one policy of planes, and at most by the policies of all agents together."""
 _FAR = 0.1
 """Loss, as a share of the optimum, above which a policy counts as not learned."""
 
@@ -54,15 +54,16 @@ class Point:
     episodes : tuple of int
         Episodes of each agent so far.
     mean_return : tuple of float
-        Undiscounted reward since the previous evaluation per episode that ended since then, by agent;
-        NaN if none ended. It differs from the mean return of these episodes by rewards of an episode in
-        progress at either evaluation, because the device counts rewards, not returns.
+        Undiscounted reward since the previous evaluation, divided by the number of episodes that ended
+        since then, by agent; NaN if none ended. It differs from the mean return of these episodes by the
+        rewards of episodes in progress at either evaluation, because the device sums rewards.
     value : tuple of float
         Exact discounted start value of each agent's greedy policy; NaN if the policy has none (gamma is
         1) or it takes too long to compute. Empty if the world's transition table is unknown, or no agent
         has a value.
     mean_reward : tuple of float
-        Reward per step since the previous evaluation, by agent: the learning curve if no episode ends.
+        Reward per step since the previous evaluation, by agent; it replaces the return in the learning
+        curve if no episode ends.
     """
 
     steps: int
@@ -73,7 +74,7 @@ class Point:
 
     @property
     def curves(self) -> dict[str, tuple[float, ...]]:
-        """Values by agent, under their names in history and metrics."""
+        """Values by agent, keyed by their names in history and metrics."""
         return {
             "episode_return": self.mean_return,
             "step_reward": self.mean_reward,
@@ -105,7 +106,7 @@ def measured(
     now: Sequence[AgentCounters],
     table: NDArray[np.int32],
 ) -> Point:
-    r"""Return the point from the counters at the previous evaluation, and now.
+    r"""Return the point from the counters at the previous evaluation and the counters now.
 
     Without a `world` the point has no values. `discounts` are the agents' learned discounts; `table`
     has raw values of shape (\*Acting.tables, S, A).
@@ -141,7 +142,7 @@ class AgentsResult(TableResult):
     counters, points : tuple
         The counters of each agent, and all evaluations.
     seconds : float
-        Time of acting and learning in this process, without start-up and evaluations.
+        Time spent acting and learning in this process, excluding start-up and evaluations.
     steps : int
         Steps of all agents in this process.
     """
@@ -154,7 +155,7 @@ class AgentsResult(TableResult):
     trace: tuple[Path, Sequence[Trace]] | None = None
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write all files but pictures, including the trace."""
+        """Write all files except pictures, including the trace."""
         files = super().write(folder)
         if self.trace is not None:
             path, traces = self.trace
@@ -164,17 +165,17 @@ class AgentsResult(TableResult):
 
     @property
     def steps_per_second(self) -> float | None:
-        """Rate of all agents together; None if this process took no steps."""
+        """Steps per second of all agents together; None if this process took no steps."""
         return self.steps / self.seconds if self.steps else None
 
     @property
     def updates(self) -> int:
-        """Updates of all agents, in the whole run."""
+        """Number of updates of all agents in the whole run."""
         return sum(own.steps for own in self.counters)
 
     @property
     def saturations(self) -> int:
-        """Updates of all agents that did not fit the format, in the whole run."""
+        """Number of updates of all agents in the whole run that did not fit the format."""
         return sum(own.saturations for own in self.counters)
 
     @cached_property
@@ -192,7 +193,7 @@ class AgentsResult(TableResult):
     def optimum(self) -> tuple[float, ...]:
         """Start value of the optimal policy, by agent, at the learned discount.
 
-        NaN for an agent whose policy has no value; empty if no agent has one.
+        It is NaN for an agent whose policy has no value, and empty if no agent's policy has one.
         """
         world = self.plan.solvable
         if world is None:
@@ -221,7 +222,7 @@ class AgentsResult(TableResult):
         return self.optimum
 
     def optimal_after(self, within: float = 0.0) -> tuple[int | None, ...]:
-        """Return the steps after which each agent's policy became, and stayed, optimal.
+        """Return the number of steps after which each agent's policy remained optimal.
 
         Parameters
         ----------
@@ -307,7 +308,7 @@ class AgentsResult(TableResult):
         return played_by_tiles(envs, self.policy_q.reshape(shape), world.tiles, _FIRST_SEED)
 
     def _below_goal(self, found: float | None) -> bool:
-        """Whether a mean return is below the return that counts as solved."""
+        """Return whether a mean return is below the return that counts as solved."""
         record = record_of(self.name)
         goal = None if record is None else record.reward_threshold
         return self.tiles is not None and goal is not None and found is not None and found < goal
@@ -345,7 +346,7 @@ def settings_in_plain_values(settings: Sequence[AgentSettings]) -> dict[str, Any
 
 
 def save_trace(path: str | Path, config: Config, traces: Sequence[Trace]) -> None:
-    """Write the steps of a run, in the order of their application, as a ``.npz`` file.
+    """Write the steps of a run, in the order in which they were applied, as a ``.npz`` file.
 
     Its arrays have equal length: ``agent``, ``state``, ``action``, ``reward`` (float64), ``next_state``,
     ``terminated``, ``truncated`` and ``explored``, and ``table`` with Double Q-learning.

@@ -66,7 +66,7 @@ def epsilon_greedy(
 ) -> int:
     """Return a uniformly random action with probability `epsilon`, otherwise the greedy one.
 
-    Draws one number, and a second one if it explores.
+    The function draws one random number, and a second one if it explores.
     """
     if generator.random() < epsilon:
         return int(generator.integers(q.shape[1]))
@@ -78,7 +78,7 @@ class Evaluation:
     """Means over the episodes of one evaluation, which follows `episode` training episodes.
 
     `mean_return` is undiscounted, and `mean_length` is in steps. `success` and `terminated` are shares,
-    0..1; `success` is None if :func:`is_success` is.
+    0..1; `success` is None if :func:`is_success` is None for an episode.
     """
 
     episode: int
@@ -89,13 +89,13 @@ class Evaluation:
 
     @property
     def columns(self) -> dict[str, float | None]:
-        """The means by their names in :data:`GREEDY`."""
+        """The means, keyed by their names in :data:`GREEDY`."""
         means = (self.mean_return, self.success, self.mean_length)
         return dict(zip(GREEDY, means, strict=True))
 
     @property
     def in_words(self) -> str:
-        """One line for the terminal."""
+        """The evaluation as one line for the terminal."""
         rate = "" if self.success is None else f"success {self.success:.0%}, "
         return (
             f"episode {self.episode}: greedy return {self.mean_return:.2f}, {rate}"
@@ -106,9 +106,9 @@ class Evaluation:
 def is_success(
     info: dict[str, Any], terminated: bool, reward: float, success_reward: float | None
 ) -> bool | None:
-    """Return whether an episode with this end reached its goal.
+    """Return whether an episode whose last step was this one reached its goal.
 
-    An environment may report it in ``info["is_success"]``. Otherwise an episode succeeds if it
+    An environment may report success in ``info["is_success"]``. Otherwise an episode succeeds if it
     terminates with the highest terminal reward: at the goal, not in a hole. The result is None if
     no transition table gives that reward (`success_reward` is None), because failure also terminates.
     """
@@ -191,11 +191,11 @@ def played_by_tiles(
 
 
 def played(world: World, policy: NDArray[np.int64]) -> Evaluation:
-    """Return the exact means of a policy, shape (S,), within the step limit, or 1000 steps without one.
+    """Return the exact evaluation of a policy, shape (S,), up to the step limit or 1000 steps.
 
-    No episode is played: success and termination are probabilities, and `episode` is 0. The probability
-    of being in each visited state is propagated step by step. Once these probabilities equal earlier
-    ones up to a common factor, the remaining steps are a geometric series.
+    No episode is played, so success and termination are probabilities, and `episode` is 0. The
+    probability of being in each visited state is propagated step by step. Once these probabilities equal
+    earlier ones up to a common factor, the remaining steps are a geometric series.
     """
     visited = world.visited(np.eye(world.actions, dtype=np.bool_)[policy])
     chosen = visited[world.state] & (policy[world.state] == world.action)
@@ -233,7 +233,7 @@ def played(world: World, policy: NDArray[np.int64]) -> Evaluation:
 
 
 def _powers(factor: float, most: int) -> float:
-    """Return the sum of the powers 1 to `most` of a factor above 0."""
+    """Return the sum of the 1st to the `most`-th power of a positive factor."""
     if factor == 1:
         return most
     return factor * math.expm1(most * math.log(factor)) / (factor - 1)

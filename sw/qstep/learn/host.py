@@ -1,10 +1,10 @@
 """The host acts and the device learns.
 
 The behaviour policy is epsilon-greedy on the table as last read from the device. After `sync_steps`
-transitions the batch is streamed to the device and the table is read back. So acting uses a table
-that is at most `sync_steps` transitions old, and the model, the simulation and a board see the same
-stream and end with the same table. `sync_steps` 1 is the textbook algorithm. A larger number reads the
-table less often; each read costs ``states * actions`` values over the link.
+transitions, the batch is streamed to the device and the table is read back. The host therefore acts on
+a table that is at most `sync_steps` transitions old. The model, the simulation and a board receive the
+same stream and end with the same table. `sync_steps` 1 is the textbook algorithm. With a larger number,
+the table is read less often; each read transfers ``states * actions`` values over the link.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from qstep.spec.settings import Hyperparameters, checked_hyper
 __all__ = ["HostRun", "Plan"]
 
 _RECENT = 100
-"""Number of recent episodes whose mean return a progress bar shows."""
+"""Number of recent episodes over which the progress bar averages the return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Plan:
 
     The table is read every `sync_steps` transitions, and evaluated every `evaluate_every` training
     episodes and after the last one. Epsilon is constant, or linear over a share of
-    `epsilon_episodes` (0: of `episodes`). A run that is extended keeps `epsilon_episodes`, and so its
-    epsilon. Only environments with kernels allow `num_envs` above 1; they are stepped round-robin.
+    `epsilon_episodes` (0: of `episodes`). An extended run keeps `epsilon_episodes`, and therefore the
+    same epsilon. Only environments with kernels allow `num_envs` above 1; they are stepped round-robin.
     `env_id` and `env_kwargs` are as for :func:`qstep.envs.make`.
     """
 
@@ -93,26 +93,26 @@ class Plan:
 
     @property
     def horizon(self) -> int:
-        """Episodes that epsilon's share refers to."""
+        """Number of episodes to which epsilon's share is relative."""
         return self.epsilon_episodes or self.episodes
 
 
 class HostRun:
     """A :class:`~qstep.learn.run.Run` in which the host acts and a device learns.
 
-    With one environment, :attr:`latest` is taken between episodes; with several, after every step. It
-    holds everything that the rest of the run depends on. A run interrupted anywhere, even inside an
-    episode or a device call, resumes from it and ends with the same table and history. A finished run
-    that is given more episodes ends as if they had been planned from the beginning.
+    The checkpoint :attr:`latest` is taken between episodes with one environment, and after every stretch
+    with several. It is the complete state of the run. A run that is interrupted anywhere, even inside an
+    episode or a device call, resumes from it and ends with the same table and history. If a finished run
+    is extended by more episodes, it ends as if they had been planned from the beginning.
 
-    :attr:`final` is the latest checkpoint; after the last episode it has all transitions applied and the
-    table evaluated. :attr:`table` is the table on which the actor acts, as last read from the device:
-    raw, shape (S, A). Metrics count environment steps, except those of unfinished episodes.
-    :attr:`world` is None if the environment has no transition table.
+    :attr:`final` is the same checkpoint until the last episode; then all pending transitions are applied
+    in it and the table is evaluated. :attr:`table` is the table on which the actor acts, as last read
+    from the device: raw, shape (S, A). Metrics count environment steps, except those of unfinished
+    episodes. :attr:`world` is None if the environment has no transition table.
 
     Raises EnvironmentSpaceError if the environment does not fit the device's table, and TransitionError
     if a reward does not fit the format: in the constructor if the environment has a transition table,
-    otherwise before any of the batch with that reward is applied.
+    otherwise before any transition of the batch with that reward is applied.
     """
 
     resumable, atomic = True, False
@@ -170,7 +170,7 @@ class HostRun:
         self.start(self._held.enter_context(open_device(self.url, self.config)), resume)
 
     def start(self, device: Device, resume: TableCheckpoint | None = None) -> None:
-        """Begin on an open device, or continue from a checkpoint, whatever the device did before.
+        """Begin on an open device, or continue from a checkpoint; the device may be in any state.
 
         The run must be the only user of `device`: it configures `device` and replaces its table. Raises
         CheckpointError if `resume` belongs to other environments or has more episodes than the plan.
@@ -233,7 +233,8 @@ class HostRun:
     def stretch(self, steps: int, episodes: int) -> Stretch:
         """Act for at most this many steps and ended episodes, but not past the next table read.
 
-        Repeated calls reproduce the run exactly. Their episodes are not recorded in the checkpoint.
+        Repeated calls produce exactly the same transitions as iterating the run. They do not add their
+        episodes to the checkpoint.
         """
         stretch = self._actor.act(self.table, self._done, min(steps, self._room), episodes)
         self._pending.append(stretch.columns)
@@ -243,10 +244,10 @@ class HostRun:
         return stretch
 
     def configure(self, hyper: Hyperparameters, epsilon: Epsilon) -> None:
-        """Continue with another learning rate, discount and exploration, and the same noise.
+        """Change the learning rate, the discount and the exploration; the noise sequence continues.
 
-        Transitions collected but not yet applied are applied with the new values. Raises ConfigError
-        before anything is changed.
+        Transitions that were collected but not yet applied are applied with the new values. Raises
+        ConfigError and changes nothing if a value is illegal.
         """
         noise = self.device.status().noise
         self.device.configure(checked_hyper(hyper))
@@ -254,14 +255,14 @@ class HostRun:
         self._actor.explore(epsilon)
 
     def _finish(self) -> None:
-        """Apply the pending transitions and evaluate; an extended run does neither here."""
+        """Apply the pending transitions and evaluate; this changes :attr:`final`, not :attr:`latest`."""
         self._sync()
         number = self.latest.episode
         self.final = self._take(number, (*self.latest.evaluations, self._evaluate(number)))
 
     @property
     def _room(self) -> int:
-        """Transitions to collect before the next read of the table."""
+        """Number of transitions to collect before the next read of the table."""
         return self.plan.sync_steps - sum(len(columns[0]) for columns in self._pending)
 
     def _sync(self) -> None:
@@ -282,7 +283,7 @@ class HostRun:
         return found
 
     def _tell(self, episodes: Sequence[Episode]) -> None:
-        """Report finished episodes, each at the total steps up to its end."""
+        """Report finished episodes to the metrics, each at the total number of steps up to its end."""
         for episode in episodes:
             self._steps += episode.length
             if self.metrics is not None:
@@ -310,7 +311,7 @@ class HostRun:
         )
 
     def _take(self, number: int, evaluations: tuple[Evaluation, ...]) -> TableCheckpoint:
-        """Collect references and small copies, so a checkpoint costs only a few microseconds."""
+        """Return a checkpoint of references and small copies, which takes only a few microseconds."""
         return TableCheckpoint(
             table=self.table,
             noise=self._noise,
@@ -390,7 +391,7 @@ class HostRun:
 
 
 def _content(env: gym.Env[Any, Any]) -> list[str] | str | None:
-    """Return the content that, besides the file's name, identifies an environment from a file."""
+    """Return the content of an environment's file, which identifies it together with the file's name."""
     if isinstance(env, TableEnv):
         return env.world.digest
     return list(env.rows) if isinstance(env, GridWorld) else None

@@ -48,11 +48,11 @@ class Episode:
 class TableCheckpoint:
     """The state of a run between episodes of a single environment, or between steps of several.
 
-    `table` (raw, shape (S, A)) and `noise` are as last read from the device, which has not received the
-    batches of `pending`. `generators` are the states of the PCG64 generators for acting and for
-    evaluation; `actor` is the state of the environments, empty if they are reseeded for every episode.
-    `history` is the running learner's list, which makes a checkpoint cheap; its first `episode` entries
-    belong to this checkpoint.
+    `table` (raw, shape (S, A)) and `noise` are as last read from the device. The batches in `pending`
+    have not been sent to the device yet. `generators` are the states of the PCG64 generators for acting
+    and for evaluation; `actor` is the state of the environments, empty if they are reseeded for every
+    episode. `history` is the list of the running learner itself, so that a checkpoint is cheap; only its
+    first `episode` entries belong to this checkpoint.
     """
 
     table: NDArray[np.int32]
@@ -125,7 +125,7 @@ def _episode(*row: Any) -> Episode:
 
 
 def _typed(columns: Iterable[Any], types: Sequence[type]) -> Columns:
-    """Convert columns to the file's types; without any, return empty columns."""
+    """Convert columns to the file's types; if there are none, return empty columns."""
     filled = list(columns) or [()] * len(types)
     return tuple(np.array(column, dtype) for column, dtype in zip(filled, types, strict=True))
 
@@ -135,7 +135,7 @@ def _named(prefix: str, columns: Iterable[NDArray[Any]]) -> dict[str, NDArray[An
 
 
 def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]) -> Columns:
-    """Check and return the columns that :func:`_named` named."""
+    """Check and return the columns that :func:`_named` stored under `prefix`."""
     wanted = _named(prefix, _typed((), types))
     check_parts(arrays, wanted, any_length=wanted)
     columns = tuple(arrays[name] for name in wanted)

@@ -1,8 +1,8 @@
-"""Metrics of a run: the numbers that a learner reports while it learns, and two writers for them.
+"""Metrics of a run: numbers that are reported during learning, and two writers for them.
 
 A writer is any callable that takes a step and numbers by name (:class:`Metrics`); a function or a lambda
-around a list's ``append`` works too. A *step* is the learner's count: steps of all environments
-together, or on the device, steps per agent.
+around a list's ``append`` works too. A *step* counts the steps of all environments
+together or, on the device, the steps per agent.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _COLUMNS = ("step", "name", "value")
 
 
 class Metrics(Protocol):
-    """The callable that a learner reports to."""
+    """The callable that receives the metrics of a run."""
 
     def __call__(self, step: int, values: Mapping[str, float], /) -> object:
-        """Take numbers by name after `step` steps; `step` never decreases during a run."""
+        """Receive numbers by name after `step` steps; `step` never decreases during a run."""
 
 
 class CsvMetrics:
     """Writes a table with the columns ``step``, ``name`` and ``value``, one row per number.
 
-    Each row is written immediately; a NaN becomes an empty value. With `after`, rows are appended after
-    those of that step in an existing file; later rows are dropped, because a resumed run repeats them.
+    Each row is written immediately; a NaN becomes an empty value. With `after`, an existing file is
+    continued after that step: later rows are dropped, because a resumed run repeats them.
 
-    Raises FileFormatError if the file cannot be written, or if it should continue but holds no metrics.
+    Raises FileFormatError if the file cannot be written, or if a file to continue is not a metrics file.
     """
 
     def __init__(self, path: Path, after: int | None = None) -> None:
@@ -65,12 +65,12 @@ class CsvMetrics:
 
 
 def _rows_until(last: int, path: Path) -> str:
-    """Return the header and the rows up to step `last`; nothing if a killed run left nothing."""
+    """Return the header and the rows up to step `last`; empty if the file is absent or empty."""
     if not path.exists():
         return ""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
-        lines.pop()  # the killed run wrote half a row
+        lines.pop()  # a killed run wrote part of a row
     if lines and lines[0].rstrip("\n") != ",".join(_COLUMNS):
         raise FileFormatError(
             f"{path}: is not a table of metrics: it begins with {lines[0].strip()!r}"
@@ -87,7 +87,7 @@ def _rows_until(last: int, path: Path) -> str:
 
 
 class TensorBoardMetrics:
-    """Writes scalars for TensorBoard to a new file in a folder; a NaN is left out.
+    """Writes scalars for TensorBoard to a new file in a folder; a NaN is omitted.
 
     Raises ToolMissingError without TensorBoard, and FileFormatError if the folder cannot be written.
     """

@@ -62,13 +62,13 @@ _WIDTH = 16
 _WIDEST = 32
 _MARGIN = 1.25
 _EARLY_BITS = 4
-"""Maximum number of fraction bits given up for the values of an early policy."""
+"""Maximum number of fraction bits sacrificed so that an early policy's values fit."""
 
 _LEAST_FRACTION = 4
 """Minimum number of fraction bits of a recommended format."""
 
 _LOST = 0.5
-"""Share of the largest reward; errors this large must change a value."""
+"""Errors larger than this share of the largest reward must change a value."""
 
 _AGENTS, _SETTINGS = 8, AgentSettings(epsilon=FALLING)
 
@@ -76,7 +76,7 @@ _FIRST_STEPS = 128
 """Steps of the first piece."""
 
 _GROWTH = 8
-"""Ratio of the steps before a piece to the steps of the piece."""
+"""Ratio of the steps before a piece to the length of the piece."""
 
 
 def whole_piece(done: int) -> int:
@@ -86,7 +86,7 @@ def whole_piece(done: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long each agent learns: `steps` or `episodes`; the other is None.
+    """How long each agent learns: `steps` or `episodes`; the other one is None.
 
     Raises
     ------
@@ -116,12 +116,12 @@ class Budget:
         return length
 
     def piece(self, done: int) -> int:
-        """Return the steps of the piece that follows `done` steps, if the run continues."""
+        """Return the steps of the piece that follows `done` steps; a budget in steps limits it."""
         piece = whole_piece(done)
         return piece if self.steps is None else min(piece, self.steps - done)
 
     def spent(self, counters: Sequence[AgentCounters]) -> bool:
-        """Whether every agent has used up the budget."""
+        """Return whether every agent has used up the budget."""
         if self.steps is not None:
             return counters[0].steps >= self.steps
         assert self.episodes is not None
@@ -132,8 +132,8 @@ class Budget:
 class AgentsPlan:
     """The plan of a run of agents, with settings for each; ``config.acting`` is not None.
 
-    `world` is None if it is a circuit whose transition table is unknown. With planes, alpha in
-    `settings` is that of one plane.
+    `world` is None for a circuit whose transition table is unknown. With planes, `settings` contain the
+    alpha of one plane.
     """
 
     world: AgentsWorld | None
@@ -147,7 +147,7 @@ class AgentsPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The values that a checkpoint of this run must share; its length may differ."""
+        """The values that a checkpoint must share with this run; the length of the run may differ."""
         acting = self.config.acting
         assert acting is not None
         settings = [asdict(own) for own in self.settings]
@@ -162,17 +162,17 @@ class AgentsPlan:
 
     @property
     def given_settings(self) -> list[AgentSettings]:
-        """The settings, with the alpha of the sum over all planes."""
+        """The settings as given by the user, where alpha applies to the sum over all planes."""
         return [replace(own, alpha=own.alpha * self.config.planes) for own in self.settings]
 
     @property
     def solvable(self) -> World | None:
-        """The world, if it has a transition table, so values can be computed."""
+        """The world if it has a transition table, so that values can be computed; otherwise None."""
         return self.world if isinstance(self.world, World) else None
 
     @property
     def loaded(self) -> WorldTable | TiledWorld | int:
-        """The argument for opening a device: the world in the device's form, or only the step limit."""
+        """The argument for opening a device: the world as the device stores it, or the step limit."""
         acting = self.config.acting
         if isinstance(self.world, IntegerWorld):
             return TiledWorld(self.world, self.config)
@@ -190,17 +190,17 @@ def fitting_format(
     on_policy: bool = False,
     coefficient_bits: int = COEFFICIENT_BITS,
 ) -> QFormat:
-    """Return the 16-bit format with the most fraction bits that holds the learned values.
+    """Return the 16-bit format with the most fraction bits that can represent the learned values.
 
-    It holds the rewards and the values of ``qstep.mdp.solve`` for the largest discount learned with
-    `coefficient_bits`, plus a quarter. On-policy algorithms learn the exploring policy's values: the
-    format also holds those at the final epsilon, and at the initial one if that costs at most 4 fraction
-    bits. If values are sums over planes, the format is Q8.8.
+    It can represent the rewards and the values of ``qstep.mdp.solve`` for the largest discount learned
+    with `coefficient_bits`, plus a margin of a quarter. On-policy algorithms learn the exploring
+    policy's values, so the format also covers the values at the final epsilon, and those at the initial
+    epsilon if that costs at most 4 fraction bits. If values are sums over planes, the format is Q8.8.
 
     Warns
     -----
     PrecisionWarning
-        No 16-bit format holds these values; the message names a wider one that does.
+        No 16-bit format can represent these values; the message names a wider format that can.
     """
     if isinstance(world, _TILED):
         return QFormat(8, 8)
@@ -241,10 +241,10 @@ def fitting_format(
 
 
 def dead_zone(number_format: QFormat, rounding: Rounding, alpha: float) -> tuple[float, float]:
-    """Return the range of TD errors, low and high in real units, that change nothing.
+    """Return the lower and upper bound, in real units, of TD errors that do not change a value.
 
-    With nearest rounding, it extends 2^-F / (2 alpha) in both directions. With rounding down, it extends
-    twice as far upwards and not at all downwards. Stochastic rounding has no dead zone.
+    With nearest rounding, the dead zone extends 2^-F / (2 alpha) in both directions. With rounding down,
+    it extends twice as far upwards and not at all downwards. Stochastic rounding has no dead zone.
     """
     half = number_format.resolution / (2 * alpha) if alpha else math.inf
     return {
@@ -259,7 +259,7 @@ def warn_of_lost_updates(
 ) -> None:
     """Warn if nearest rounding loses updates for errors of half the largest reward.
 
-    Each of `pairs` is an alpha and a format. An update is lost if the error is in the
+    Each element of `pairs` is an alpha and a format. An update is lost if the error is in the
     :func:`dead_zone`. Worlds without a transition table are not checked.
     """
     if rounding is not Rounding.NEAREST or not isinstance(world, World):
@@ -282,7 +282,7 @@ def warn_of_lost_updates(
 
 
 def _integer_bits(largest: float) -> int:
-    """Return the fewest integer bits, including the sign, that hold values of at most `largest`."""
+    """Return the fewest integer bits, including the sign, for values of at most `largest`."""
     return 1 + math.ceil(math.log2(max(1.0, largest)))
 
 
@@ -291,7 +291,7 @@ def world_of_agents(
 ) -> AgentsWorld | str:
     """Return the world in which agents act on a device, or the file of a circuit.
 
-    Raises NoTableError for an environment in which only the host can act, and other errors as
+    Raises NoTableError for an environment in which only the host can act, and otherwise the errors of
     :meth:`qstep.World.of`.
     """
     if isinstance(world, str) and world.endswith(CIRCUITS):
@@ -317,7 +317,7 @@ def planned(
     lanes: int | None = None,
     config: Config | None = None,
 ) -> AgentsPlan:
-    """Return the plan of a run; parameters as for :func:`qstep.train`."""
+    """Return the plan of a run; the parameters are as for :func:`qstep.train`."""
     if agents is not None:
         agents = integer("agents", agents, 1, MOST_AGENTS)
     acting = None if config is None else checked_config(config).acting
@@ -332,7 +332,7 @@ def planned(
             ("coefficient_bits", coefficient_bits, None, config.coefficient_bits),
             ("lanes", lanes, None, config.lanes),
         ):
-            if given not in (default, own):  # a default contradicts nothing
+            if given not in (default, own):  # a default is no contradiction
                 raise ConfigError(f"{name} is {_plain(given)}; the configuration has {_plain(own)}")
     source = world_of_agents(world)
     known = None if isinstance(source, str) else source
@@ -377,7 +377,7 @@ def planned(
 
 
 def usual_settings(name: str) -> AgentSettings:
-    """Return the default settings for a world by its name.
+    """Return the default settings for the world with this name.
 
     Alpha is 0.5, gamma 0.9, and epsilon falls from 1 to 0.05 over the first half of the run. Some worlds
     have other defaults (``qstep train --help``).
@@ -392,7 +392,7 @@ def usual_settings(name: str) -> AgentSettings:
 def usual_bits(world: AgentsWorld) -> int:
     """Return the default number of fractional coefficient bits.
 
-    With planes, extra bits keep the precision of alpha, of which each plane has only a part.
+    With planes, extra bits preserve the precision of alpha, because the alpha of each plane is smaller.
     """
     planes = world.tiles.planes if isinstance(world, _TILED) else 1
     return COEFFICIENT_BITS + (planes - 1).bit_length()
@@ -413,14 +413,14 @@ def _shape(
 
 
 def _of_planes(settings: AgentSettings, config: Config) -> AgentSettings:
-    """Return settings with the alpha of one plane, because all planes learn from the same error."""
+    """Return settings with alpha divided among the planes, which all learn from the same error."""
     bits, planes = config.coefficient_bits, config.planes
     alpha = alpha_of_planes(settings.alpha, settings.gamma, bits, planes)
     return replace(settings, alpha=alpha)
 
 
 def _check_episodes_end(world: World, budget: Budget) -> None:
-    """Raise ConfigError if the budget is in episodes and one of them may never end."""
+    """Raise ConfigError if the budget is in episodes and an episode may never end."""
     if budget.episodes is None or world.max_episode_steps:
         return
     stuck = endless(world)
@@ -433,7 +433,7 @@ def _check_episodes_end(world: World, budget: Budget) -> None:
 
 
 def _plain(value: object) -> str:
-    """Return a value, or the name of a choice, as a user types it."""
+    """Return a value, or the name of a choice, as a user would type it."""
     return str(getattr(value, "value", value))
 
 
@@ -450,7 +450,7 @@ def _settings(
 
 
 def _lanes(world: AgentsWorld, agents: int, shared_table: bool) -> int:
-    """Return the fewest hardware lanes that divide the agents evenly, or 1 if no number does."""
+    """Return the fewest lanes that divide the agents evenly; 1 for a shared table or if none do."""
     fewest = range(-(-agents // LANE_AGENTS), MOST_LANES + 1)
     fitting = (lanes for lanes in fewest if agents % lanes == 0)
     return 1 if shared_table or isinstance(world, TiledEnv) else next(fitting, 1)

@@ -40,34 +40,34 @@ __all__ = [
 ]
 
 _BLANK = "#e9ecef"
-"""Colour of cells where nothing has been learned yet."""
+"""Colour of cells whose values have not been learned yet."""
 
 COLOURS = {HOLE: "#222222", WALL: "#8a8a8a", GOAL: "#2e8b57"}
-"""Colour of cells where nothing can be learned."""
+"""Colours of cells in which nothing can be learned."""
 
 LETTERS = ((START, "S"), (GOAL, "G"), (HOLE, "H"))
-"""Letters drawn in cells."""
+"""Letters drawn in cells of each kind."""
 
 _MEANING = {START: "S start", GOAL: "G goal", HOLE: "H hole", WALL: "grey: wall"}
 
 _MANY = 50
-"""Minimum episodes in a mean return: rewards of an unfinished episode, which count, matter little."""
+"""Minimum episodes per mean return, so that the rewards of an unfinished episode matter little."""
 
 RETURN = f"return, mean of {_MANY} episodes"
-"""What a plot of :func:`mean_returns` shows."""
+"""Label of the axis of :func:`mean_returns`."""
 
 _SIDE = 101
-"""Points along each side of a plot of planes."""
+"""Number of points along each side of a plot of planes."""
 
 MOST_ARROWS = 4096
-"""Maximum cells of a map on which arrows are still legible."""
+"""Maximum number of cells of a map on which arrows are drawn; on larger maps they are illegible."""
 
 
 def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
     """Return whether the best action of each state was ever updated, for values of shape (..., A).
 
     Tables start at 0, so a best value of 0 belongs to an action that has not been tried yet. The greedy
-    policy takes it only because the other actions turned out to be worth less.
+    policy takes this action only because the other actions proved to be worth less.
     """
     known: NDArray[np.bool_] = q.max(axis=-1) != 0
     return known
@@ -77,9 +77,9 @@ def learnt(q: NDArray[Any]) -> NDArray[np.bool_]:
 class PolicyMap:
     """A table on the map of its world; arrays have shape (rows, columns).
 
-    `cells` has the letters of the map. `values` has the value of the best action, masked unless
-    :func:`learnt`, and masked in holes, walls and the goal. `direction` has a last axis with the greedy
-    action's direction as (right, up).
+    `cells` contains the letters of the map. `values` contains the value of the best action; it is masked
+    unless :func:`learnt`, and masked in holes, walls and the goal. The additional last axis of
+    `direction` is the direction of the greedy action as (right, up).
     """
 
     cells: NDArray[np.str_]
@@ -88,7 +88,7 @@ class PolicyMap:
 
     @classmethod
     def of(cls, grid: GridMap, q: NDArray[np.float64]) -> PolicyMap:
-        """Put real values of shape (S, A) on a map; states beyond the map are left out."""
+        """Put real values of shape (S, A) on a map; states beyond the map are omitted."""
         cells = np.array([list(row) for row in grid.rows])
         q = q[: cells.size]
         known = learnt(q).reshape(cells.shape) & ~np.isin(cells, tuple(COLOURS))
@@ -109,7 +109,7 @@ class PolicyMap:
 
 
 class Band(NamedTuple):
-    """Median and range over agents with known values, at evaluations with any known value."""
+    """Median and range over the agents with a known value, at evaluations with at least one."""
 
     steps: NDArray[np.int64]
     median: NDArray[np.float64]
@@ -135,7 +135,7 @@ def draw_agents(
     """Plot the return of episodes with exploration, and the exact value of greedy policies.
 
     If no episode of the run ended, the reward per step is drawn instead of the return. Lines are
-    medians over the agents; bands span the worst to the best. `evaluations` are the columns of
+    medians over the agents; bands extend from the worst to the best. `evaluations` are the columns of
     :attr:`qstep.AgentsResult.history`; `optimum` is the optimal value, None if values are unknown.
     """
     from matplotlib.figure import Figure
@@ -204,19 +204,19 @@ def band(
 ) -> None:
     """Draw the median of values of shape (evaluations, agents), and a band from minimum to maximum.
 
-    Evaluations without an ended episode of any agent are skipped.
+    Evaluations at which the values of all agents are NaN are skipped.
     """
     shown = Band.of(steps, values)
-    marker = "o" if len(shown.steps) == 1 else None  # a line needs two points to be seen
+    marker = "o" if len(shown.steps) == 1 else None  # a line needs two points to be visible
     axes.plot(shown.steps, shown.median, color=colour, label=label, marker=marker)
     if filled:
         axes.fill_between(shown.steps, shown.low, shown.high, color=colour, alpha=0.25, linewidth=0)
 
 
 def draw_learning_curve(title: str, history: History) -> Figure:
-    """Plot return, and success if known, against episodes, exploring and greedy.
+    """Plot return, and success if known, against episodes, with exploration and greedily.
 
-    `history` has at least one episode; the moving mean covers a fiftieth of the run.
+    `history` contains at least one episode. The moving mean covers a fiftieth of the run.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
@@ -281,7 +281,7 @@ def draw_policy(title: str, grid: GridMap, q: NDArray[np.float64]) -> Figure:
 
 
 class TileSums(NamedTuple):
-    """Sums over planes, on a square grid over two numbers of the observation.
+    """Sums over planes, on a square grid over two of the observation's numbers.
 
     Attributes
     ----------
@@ -289,9 +289,9 @@ class TileSums(NamedTuple):
         Indices of these numbers: the first two that the groups of tiles contain. All other numbers are
         at the middle of their bounds.
     bounds : tuple of (float, float)
-        Bounds of each of them.
+        Bounds of each of these numbers.
     values : ndarray of float64, shape (side, side, A)
-        The second number selects the row.
+        The second number varies along the first axis, and the first number along the second axis.
     """
 
     numbers: tuple[int, int]
@@ -316,9 +316,9 @@ class TileSums(NamedTuple):
 
 
 def draw_tiles(title: str, world: str, tiles: Tiles, q: NDArray[np.float64]) -> Figure:
-    """Plot planes, real values of shape (T, S, A): the greatest sum, and its action.
+    """Plot planes, real values of shape (T, S, A): the maximum sum over planes, and its action.
 
-    Both are pale where all sums are 0, because nothing was learned there.
+    Both panels are pale where all sums are 0, because nothing was learned there.
     """
     from matplotlib import colormaps
     from matplotlib.figure import Figure
@@ -350,7 +350,7 @@ def draw_tiles(title: str, world: str, tiles: Tiles, q: NDArray[np.float64]) -> 
 
 
 def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: float) -> AxesImage:
-    """Draw a policy, as :func:`draw_policy` does, into axes; return the image of its values.
+    """Draw a policy into axes, as :func:`draw_policy` does; return the image of the values.
 
     `letter` is the font size of the letters of holes and goals.
     """
@@ -378,7 +378,7 @@ def show_policy(axes: Axes, grid: GridMap, q: NDArray[np.float64], *, letter: fl
                     weight="bold",
                     size=letter if kind != START else 0.7 * letter,
                 )
-        # Lines take a tenth of the time of ticks between the cells.
+        # Drawing lines takes a tenth of the time of drawing minor ticks between the cells.
         right, below = width - 0.5, height - 0.5
         axes.vlines(np.arange(1, width) - 0.5, -0.5, below, color="white", linewidth=0.6)
         axes.hlines(np.arange(1, height) - 0.5, -0.5, right, color="white", linewidth=0.6)

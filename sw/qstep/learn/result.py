@@ -28,7 +28,7 @@ VERSION = 1
 """Version of ``report.json`` and ``history.json``."""
 
 _AVERAGING = 0.1
-"""An alpha that averages random outcomes well enough for a first success."""
+"""A suggested alpha that averages random outcomes well enough to learn the world."""
 
 _MOST_BYTES = 1 << 30
 _REPORT, _HISTORY = "report.json", "history.json"
@@ -38,7 +38,7 @@ History: TypeAlias = Mapping[str, Mapping[str, NDArray[Any]]]
 
 
 def saturated_in_words(saturations: int, updates: int, number_format: QFormat) -> str:
-    """Return a sentence about a run with saturations: how many, their share, and what to do."""
+    """Return a sentence about a run's saturations: their number, their share, and what to do."""
     low = number_format.minimum * number_format.resolution
     high = number_format.maximum * number_format.resolution
     return (
@@ -58,12 +58,11 @@ def hint(
     gamma: float,
     longer: str,
 ) -> str | None:
-    """Return a sentence about a run that failed to learn its world; None for any other run.
+    """Return a suggestion for a run that failed to learn its world; None for any other run.
 
     `world` is None if its transition table is unknown; `success` is the share of greedy episodes that
-    reach the goal, None if the world has no goal. `optimal` says whether the greedy policy is optimal
-    for gamma, and `far` whether it is far below the optimum. `longer` is the option that makes the run
-    longer.
+    reach the goal, None if the world has no goal. `optimal` is true if the greedy policy is optimal for
+    gamma, and `far` if it is far below the optimum. `longer` is the option that makes the run longer.
     """
     sweep = (
         f"; qstep sweep {name} compares alphas and gammas"
@@ -83,7 +82,7 @@ def hint(
 
 
 class Files(NamedTuple):
-    """Writers of learned files, and pictures (None if there is nothing to draw), by file name."""
+    """Functions that write learned files, and pictures (None: nothing to draw), by file name."""
 
     learned: Mapping[str, Callable[[Path], object]]
     pictures: Mapping[str, Draw | None]
@@ -97,7 +96,7 @@ class Result(ABC):
     name : str
         The world or environment, as it was given.
     history : History
-        Arrays by group and name. Evaluations always have ``steps`` and ``episodes``.
+        Arrays by group and name. Evaluations always contain ``steps`` and ``episodes``.
     report : dict of plain values
         See :meth:`summary`.
     """
@@ -149,14 +148,14 @@ class Result(ABC):
         Returns
         -------
         dict of str to Path
-            The files by their content: ``learning curve`` is ``learning_curve.png``.
+            Paths by content, such as ``learning curve`` for ``learning_curve.png``.
 
         Raises
         ------
         FileFormatError
             A file cannot be written.
         DrawingError
-            A picture cannot be drawn; the other files are written.
+            A picture cannot be drawn; all other files are written.
         """
         folder = Path(folder)
         make_folder(folder)
@@ -165,7 +164,7 @@ class Result(ABC):
         return written
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write all files but pictures; return all paths, and remove pictures with nothing to draw."""
+        """Write all files except pictures; remove pictures with nothing to draw; return all paths."""
         learned, pictures = self._files()
         for name, write in learned.items():
             write(folder / name)
@@ -178,12 +177,12 @@ class Result(ABC):
             write_atomically(folder / name, f"{text}\n".encode())
         drawn = [name for name, draw in pictures.items() if draw is not None]
         for name in pictures.keys() - drawn:
-            (folder / name).unlink(missing_ok=True)  # a picture of the run that this one replaces
+            (folder / name).unlink(missing_ok=True)  # a picture of an earlier run in this folder
         names = (*learned, _HISTORY, _REPORT, *drawn)
         return {Path(name).stem.replace("_", " "): folder / name for name in names}
 
     def draw(self, folder: Path, write: WritePictures) -> None:
-        """Draw the pictures; a failure, a DrawingError, does not affect the other files."""
+        """Draw the pictures; a failure raises DrawingError and does not affect the other files."""
         pictures = self._files().pictures
         write({folder / name: draw for name, draw in pictures.items() if draw is not None})
 
@@ -197,7 +196,7 @@ class Result(ABC):
 def read_results(folder: Path) -> tuple[dict[str, Any], History]:
     """Return report and history from a folder.
 
-    Raises FileFormatError if one is absent, is not JSON of this kind, or has another version.
+    Raises FileFormatError if a file is absent, is not the JSON of a result, or has another version.
     """
     found = []
     for name in (_REPORT, _HISTORY):

@@ -1,7 +1,7 @@
-"""The interface of all runs, so one driver serves agents, host, networks and sweeps.
+"""The common interface of all runs, so one driver serves agents, host, networks and sweeps.
 
-A run is created from its arguments, opened (from the beginning or from a checkpoint), iterated to its
-end, and asked for its result. The command line and :func:`qstep.train` use only this interface.
+A run is created from its arguments, opened (from the beginning or from a checkpoint), and iterated to
+its end; then it returns its result. The command line and :func:`qstep.train` use only this interface.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     done, total : int
-        In steps, episodes, agents or points.
+        Work done and total work, in steps, episodes, agents or points.
     state : str
         Recent results as text, such as ``return 3.2, epsilon 0.10``.
     """
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
 
 
 class Run(Protocol):
-    """One run of learning; `name` is for display. Set `metrics` before iterating."""
+    """One run of learning; `name` is for display. `metrics` may be set before iterating."""
 
     name: str
     metrics: Metrics | None
@@ -52,12 +52,12 @@ class Run(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Settings that a checkpoint must share."""
+        """Settings that a checkpoint must share with the run."""
 
     def open(self, checkpoint: Checkpoint | None) -> None:
         """Open the device and start from the beginning, or continue from a checkpoint.
 
-        Raises CheckpointError if the checkpoint lacks a part or has a wrong one, and DeviceError if the
+        Raises CheckpointError if a part of the checkpoint is missing or wrong, and DeviceError if the
         device cannot be reached or has another configuration.
         """
 
@@ -65,7 +65,7 @@ class Run(Protocol):
         """Release the device; calling it twice is harmless."""
 
     def __iter__(self) -> Iterator[str | None]:
-        """Run to the end; yield often, each time a line of text to show, or None."""
+        """Run to the end; yield frequently, each time a line of text to display, or None."""
 
     @property
     def progress(self) -> Progress:
@@ -73,7 +73,7 @@ class Run(Protocol):
 
     @property
     def steps(self) -> int:
-        """Steps at :attr:`checkpoint`, as :attr:`metrics` counts them; 0 before the first."""
+        """Number of steps at :attr:`checkpoint`, as counted in :attr:`metrics`; initially 0."""
 
     @property
     def reached(self) -> str:
@@ -81,10 +81,10 @@ class Run(Protocol):
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """Everything that the rest of the run depends on."""
+        """The complete state from which the run can continue."""
 
     def result(self) -> Result:
-        """Return the result of a finished run."""
+        """Return the result of the finished run."""
 
 
 def check_complete(file: Path) -> None:

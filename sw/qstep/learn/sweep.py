@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Sweep", "sweep"]
 
 Key = tuple[int, int]
-"""An agent, as the numbers of its point and its seed in the plan."""
+"""An agent, identified by the indices of its point and its seed in the plan."""
 
 _Rows: TypeAlias = list[dict[str, Any]]
 _Curves: TypeAlias = dict[str, NDArray[np.float64]]
@@ -47,7 +47,7 @@ _AGENTS = 16
 """Default number of agents per run on a simulation or a board."""
 
 _BATCH_STEPS = 1 << 26
-"""Steps per batch on the model: a fifth of a second of work, the most that a dead worker loses."""
+"""Steps per batch on the model: a fifth of a second of work, which is lost if a worker dies."""
 
 _BATCHES = 4
 """Minimum number of batches per worker, so all workers finish at about the same time."""
@@ -77,15 +77,15 @@ def sweep(
         As for :func:`qstep.open`. On the model, agents run on all cores. On other devices, agents with
         the same algorithm and format run together, `agents` at a time.
     agents : int, optional
-        Agents per device, 1..2048. Default: 16, or fewer if the sweep has fewer. The model ignores it.
-        The option `config`, for an existing device, sets it.
+        Agents per device, 1..2048. Default: 16, or fewer if the sweep has fewer. Ignored on the model.
+        For an existing device, the option `config` sets it.
     env_kwargs : mapping, optional
         As for :func:`qstep.train`.
     workers : Workers, optional
         Workers that compute on the model: :class:`qstep.Processes` or :class:`qstep.Cluster`. Default:
         one process per core; a script must then call this below ``if __name__ == "__main__":``.
     progress : callable, optional
-        Called with a :class:`~qstep.Progress`, in agents, whenever some are done.
+        Called with a :class:`~qstep.Progress`, which counts agents, whenever agents have finished.
     **options
         The settings to compare: fields of :class:`~qstep.SweepOptions`, such as `alphas`.
 
@@ -96,8 +96,8 @@ def sweep(
     Raises
     ------
     ConfigError, WorldError, DeviceError
-        An option does not exist; or as for :func:`qstep.train`, for any point. If a value is illegal,
-        nothing is started.
+        An option does not exist, or the settings of a point raise the error in :func:`qstep.train`. If a
+        value is illegal, nothing is started.
     SchedulerError
         Workers died repeatedly or could not start, or there are none.
 
@@ -248,11 +248,11 @@ class Sweep:
 
 
 def _learned(batch: _Batch) -> tuple[_Rows, _Curves]:
-    """Run a batch in a worker; return the agents as plain values, and columns of the history."""
+    """Run a batch in a worker; return the agents' results as plain values, and history columns."""
     part = batch.part
     assert part.world is not None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrecisionWarning)  # the sweep itself warns
+        warnings.simplefilter("ignore", PrecisionWarning)  # the sweep itself issues this warning
         result = finished(AgentsRun("", batch.device, part))
     assert isinstance(result, AgentsResult)
     optimum = result.optimum or (math.nan,) * len(part.settings)

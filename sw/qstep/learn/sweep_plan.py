@@ -55,7 +55,7 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """A combination of settings, with which one agent per seed learns."""
+    """A combination of settings; one agent per seed learns with it."""
 
     alpha: float
     gamma: float
@@ -137,7 +137,7 @@ class SweepPlan:
         config = self.config
         if config is not None and config.acting is not None:
             acting = replace(config.acting, agents=len(settings))
-            if acting != config.acting:  # fewer agents, on the model
+            if acting != config.acting:  # the model may run fewer agents
                 config = replace(config, acting=acting, lanes=1)
         return planned(
             self.world,
@@ -178,7 +178,7 @@ class SweepOptions:
     alphas, gammas : iterable of float
         Each 0..1.
     epsilons : iterable of Epsilon or float, optional
-        A number is a constant epsilon; the share of a schedule is a share of the run. Default: as for
+        A number means a constant epsilon; the share of a schedule is a share of the run. Default: as for
         :func:`qstep.train`.
     algorithms : iterable of Algorithm or str, optional
         Default: Q-learning.
@@ -192,9 +192,10 @@ class SweepOptions:
     coefficient_bits : int, optional
         As in :class:`~qstep.Config`; default: as for :func:`qstep.train`.
     random : int, optional
-        Draw this many points instead, with `random_seed`. alpha and 1 - gamma are log-uniform between
-        the smallest and largest given values; everything else is one of the given values. If gamma
-        cannot be represented with this alpha, the nearest representable discount is used.
+        Number of points to draw at random, with `random_seed`, instead of comparing all combinations.
+        alpha and 1 - gamma are log-uniform between the smallest and largest given values; all other
+        settings are drawn from the given values. If gamma cannot be represented with this alpha, the
+        nearest representable discount is used.
     random_seed : int
     config : Config, optional
         Configuration of an existing device: it sets `algorithms`, `formats`, `rounding` and
@@ -269,7 +270,7 @@ class SweepOptions:
         world: AgentsWorld | str | gym.Env[Any, Any],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> SweepPlan:
-        """Return the plan of a sweep of a world; parameters and errors as for :func:`qstep.sweep`."""
+        """Return the plan of a sweep; parameters and errors are as for :func:`qstep.sweep`."""
         if env_kwargs is not None and not isinstance(world, str):
             raise ConfigError(
                 f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named"
@@ -281,7 +282,7 @@ class SweepOptions:
                 + module_hint(world)
             )
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
-        given: Any = self  # all values were converted
+        given: Any = self  # all values have been converted
         compared = given.epsilons or (usual_settings(name_of(world)).epsilon,)
         epsilons = [epsilon.counted(budget.length, "steps") for epsilon in compared]
         learned = (self.alphas, self.gammas, epsilons)
@@ -310,7 +311,7 @@ class SweepOptions:
         rates = ((point.alpha, point.format) for point in plan.points)
         warn_of_lost_updates(plan.world, plan.rounding, rates)
         for kind, point in {(p.algorithm, p.format): p for p in plan.points}.items():
-            plan.part([point.settings(0)], *kind).loaded  # noqa: B018  # raises if illegal
+            plan.part([point.settings(0)], *kind).loaded  # noqa: B018  # raises an error if illegal
         return plan
 
 
@@ -331,7 +332,7 @@ def _setting(name: str, value: Any) -> Any:
 def _drawn(
     axes: Sequence[Sequence[Any]], count: int, seed: int, bits: int, planes: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Draw points as the option `random` describes; alphas and gammas are the first axes."""
+    """Draw points as described for the option `random`; alphas and gammas are the first axes."""
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
         raise ConfigError(

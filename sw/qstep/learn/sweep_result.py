@@ -44,11 +44,11 @@ class SweepResult(Result):
     plan : SweepPlan
     by_seed : list of list of dict
         Results of each agent by point and seed, as in the report. ``greedy_return``, ``greedy_success``
-        and ``greedy_length`` describe its last policy, exactly or, with planes, as played. ``optimum``
-        is the start value of the optimal policy, None if it takes too long to compute. ``near_after`` is
-        the number of steps after which its policy's value came within 1 % of the optimum and stayed
-        there, or None. The rest are counters, and ``table_sha256``, the hash of its tables as
-        little-endian int32.
+        and ``greedy_length`` describe its last policy: exactly, or from played episodes with planes.
+        ``optimum`` is the start value of the optimal policy, None if it takes too long to compute.
+        ``near_after`` is the number of steps after which the value of the agent's policy came within 1 %
+        of the optimum and stayed there, or None. All other values are counters, except ``table_sha256``,
+        which is the hash of the agent's tables as little-endian int32.
     history : History
         Evaluations: ``steps``, and the curves of :class:`~qstep.learn.agents_result.Point`, each of
         shape (evaluations, points, seeds): ``episodes``, ``episode_return`` and ``step_reward`` with
@@ -72,7 +72,7 @@ class SweepResult(Result):
 
     @cached_property
     def trained(self) -> AgentsResult:
-        """The best point's first agent, trained again on the model: bit for bit the same.
+        """The best point's first agent, trained again on the model with a bit-identical result.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class SweepResult(Result):
     def _named(self) -> AgentsWorld:
         """Return the world with this result's name."""
         world = world_of_agents(self.name, self.env_kwargs)
-        assert not isinstance(world, str)  # no circuit is swept
+        assert not isinstance(world, str)  # a circuit cannot be swept
         return world
 
     def act(self, observation: Any) -> int:
@@ -105,7 +105,7 @@ class SweepResult(Result):
         return self.trained.evaluate(env, episodes, seed)
 
     def _files(self) -> Files:
-        """Return the pictures: the two main axes, and learning curves of the best points."""
+        """Return the pictures: a map over the two main axes, and learning curves of the best points."""
         from qstep.learn.sweep_views import draw_curves, draw_map
 
         pictures = {"heat_map.png": draw_map, "learning_curves.png": draw_curves}
@@ -117,14 +117,14 @@ class SweepResult(Result):
 
     @cached_property
     def loss(self) -> NDArray[np.float64]:
-        """Shortfall of policies' values below the optimum, as a share of it, shaped as in history."""
+        """Shortfall of policies' values below the optimum, as a share of it; shape as in history."""
         best = np.array([[agent["optimum"] for agent in row] for row in self.by_seed], np.float64)
         value = self.history["evaluations"]["greedy_value"]
         return np.maximum(0.0, best - value) / np.maximum(abs(best), _TIE)
 
     @cached_property
     def points(self) -> tuple[dict[str, Any], ...]:
-        """Points in plan order, as in the report: settings, and scores over the seeds."""
+        """Points in the order of the plan, as in the report: settings, and scores over the seeds."""
         return tuple(
             {
                 "number": number,
@@ -167,7 +167,7 @@ class SweepResult(Result):
         return f"{words} ({which}; points with saturations: {count} of {len(self.points)})"
 
     def summary(self) -> dict[str, Any]:
-        """Return the report, points best first; keys as in the report of :func:`qstep.train`."""
+        """Return the report, best points first; its keys are as in the report of :func:`qstep.train`."""
         plan = self.plan
         return {
             "command": "sweep",
@@ -191,8 +191,8 @@ class SweepResult(Result):
     def _train_command(self) -> str | None:
         """Return the command that repeats the best point with the first seed.
 
-        None if its epsilon falls exponentially or by episodes, for which there is no option, or the
-        world has no name.
+        The result is None if the point's epsilon falls exponentially or by episodes, for which there is
+        no option, or if the world has no name.
         """
         if self.name == UNNAMED:
             return None
@@ -221,8 +221,8 @@ class SweepResult(Result):
 def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the agents of a point.
 
-    ``near_after`` is the median, None if most never came near. ``near_agents`` is None if the optimum is
-    unknown.
+    ``near_after`` is the median, None if most agents never came near the optimum. ``near_agents`` is
+    None if the optimum is unknown.
     """
     returns = [agent["greedy_return"] for agent in agents]
     successes = [agent["greedy_success"] for agent in agents if agent["greedy_success"] is not None]
@@ -240,7 +240,7 @@ def _score(agents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepResult:
-    """Load the result of a sweep from its folder; raises as `qstep.load`."""
+    """Load the result of a sweep from its folder; the errors are as for `qstep.load`."""
     try:
         rows = sorted(report["points"], key=itemgetter("number"))
         points, seeds = tuple(map(SweepPoint.from_dict, rows)), tuple(report["seeds"])

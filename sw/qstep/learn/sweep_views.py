@@ -23,12 +23,12 @@ from qstep.spec.discount import differs
 __all__ = ["draw_curves", "draw_map", "render"]
 
 _ROWS = 20
-"""Maximum rows of the table; the files have the rest."""
+"""Maximum number of rows of the table; the files contain all points."""
 
 _CURVES = 6
 _BANDS = 2
 _FEW = "0.85"
-"""The grey of a point at which fewer than half of the seeds came near the optimum."""
+"""Grey level of a point at which fewer than half of the seeds came near the optimum."""
 
 
 def render(result: SweepResult) -> Table:
@@ -87,8 +87,8 @@ def _has_optimum(result: SweepResult, number: int) -> bool:
 def draw_map(result: SweepResult) -> Figure:
     """Plot the return, and how soon agents came near the optimum, against the two main axes.
 
-    Of points that are equal on both axes, the best is drawn. Points that do not fill a grid are drawn as
-    dots.
+    If several points are equal on both axes, the best one is drawn. Points that do not fill a grid are
+    drawn as dots.
     """
     varying = result.plan.varying
     names = sorted(list(dict.fromkeys([*varying, *AXES]))[:2], key=AXES.index)
@@ -169,7 +169,7 @@ def _heat(
 def _scale(axes: Axes, image: ScalarMappable, words: Callable[..., str]) -> None:
     if isinstance(image.norm, LogNorm):
         axes.figure.colorbar(image, ax=axes, format=words).ax.yaxis.set_minor_formatter(words)
-    else:  # ticks may be closer than three digits
+    else:  # ticks may differ only after the third digit
         axes.figure.colorbar(image, ax=axes, format="%g")
 
 
@@ -208,7 +208,7 @@ def _dots(
 def draw_curves(result: SweepResult) -> Figure:
     """Plot learning curves of the best points, as medians over seeds.
 
-    The best two have bands from the worst seed to the best.
+    The two best points have bands from the worst seed to the best.
     """
     evaluations = result.history["evaluations"]
     shown = result.ranking[:_CURVES]

@@ -2,8 +2,8 @@
 
 The file is a ``.npz`` of three arrays, none pickled: ``q_raw`` (int32, shape ``Config.table_shape``),
 ``q`` (float64, the same values) and ``config`` (JSON text: the configuration, the hyperparameters or the
-settings of each agent, the median agent, and the :class:`TableWorld` if it is known). It names no device
-and no time, so the same run gives the same bytes on every device.
+settings of each agent, the median agent, and the :class:`TableWorld` if it is known). It contains
+neither the device nor the time, so the same run gives the same bytes on every device.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class TableWorld:
     Attributes
     ----------
     name : str
-        As given when the run began, such as on the command line; a file's path may be relative.
+        The name given when the run was started, for example on the command line; the path of a file may
+        be relative.
     states, actions : int
-        The table may have more rows, which are zero.
+        Size of the world; the table may have additional rows, which are zero.
     digest : str or None
         :attr:`qstep.World.digest` without a step limit; None if the world has no transition table.
     env_kwargs : dict
@@ -77,10 +78,10 @@ def save_table(
     world: TableWorld | None = None,
     median_agent: int = 0,
 ) -> None:
-    """Write a table; an existing file is replaced completely or not at all.
+    """Write a table; an existing file is replaced either completely or not at all.
 
-    `learnt_with` is a sequence of settings if ``config.acting`` has agents; `world` is omitted if
-    unknown, as after ``qstep replay``. `median_agent`, 0 for a single table, is the agent whose table
+    `learnt_with` is a sequence of settings if ``config.acting`` defines agents; `world` is omitted if it
+    is unknown, as after ``qstep replay``. `median_agent`, 0 for a single table, is the agent whose table
     ``qstep play`` and ``qstep export`` use by default. Raises TableError if the values are not a valid
     table for `config`, and FileFormatError if the file cannot be written.
     """
@@ -174,8 +175,8 @@ def _world(path: str | Path, found: Any) -> TableWorld | None:
 def policy_table(config: Config, q_raw: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the action values that each table's greedy policy maximises, int64, shape (tables, S, A).
 
-    One table per agent, or a single table; for Double Q-learning, the sum of its two tables. With
-    planes, the shape is (tables, T, S, A), and the policy sums the rows of all planes.
+    There is one table per agent, or a single table. For Double Q-learning, it is the sum of the two
+    tables. With planes, the shape is (tables, T, S, A), and the policy sums the rows of all planes.
     """
     rows = q_raw.astype(np.int64)
     if config.acting is not None and config.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:

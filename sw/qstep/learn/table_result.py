@@ -80,7 +80,7 @@ class TableResult(Result):
     def median_agent(self) -> int:
         """The agent whose greedy policy has the median value; 0 if agents share a table.
 
-        With tiles, the exact value is unknown, and the mean return of greedy episodes decides.
+        With tiles, the exact value is unknown, so the mean return of greedy episodes is used instead.
         """
         agent: int = self.report.get("median_agent", 0)
         return agent
@@ -93,13 +93,13 @@ class TableResult(Result):
 
     @property
     def updates(self) -> int:
-        """Number of updates among which the report counts saturations."""
+        """Number of updates to which :attr:`saturations` refers."""
         steps: int = self.report["steps"]
         return steps
 
     @property
     def saturations(self) -> int:
-        """Updates that did not fit the format: in the agents' whole run, or in this process (host)."""
+        """Number of updates that did not fit: in the agents' whole run, or in this process (host)."""
         saturations: int = self.report["saturations"]
         return saturations
 
@@ -190,7 +190,7 @@ class TableResult(Result):
 
 
 def load_table_result(folder: Path, report: dict[str, Any], history: History) -> TableResult:
-    """Load the result of a run with a table from its folder; raises as `qstep.load`."""
+    """Load the result of a run with a table from its folder; the errors are as for `qstep.load`."""
     saved = load_table(folder / "table.npz")
     return TableResult(
         *(report["world"], saved.config, saved.learnt_with, saved.q_raw),
@@ -199,17 +199,17 @@ def load_table_result(folder: Path, report: dict[str, Any], history: History) ->
 
 
 def grid_named(name: str, env_kwargs: Mapping[str, Any] | None = None) -> GridMap | None:
-    """Return the map of a world by its name; None if it has no map, or no name."""
+    """Return the map of the world with this name; None if it has no map, or no name."""
     if name == UNNAMED or name.endswith((".npz", *CIRCUITS)):
         return None
     return map_of(make(name, 0, env_kwargs=env_kwargs))
 
 
 def optimum(world: World, gamma: float, q: NDArray[np.float64]) -> dict[str, Any]:
-    """Compare a table, shape (S, A), with value iteration, as plain values.
+    """Compare a table, shape (S, A), with value iteration; return the comparison as plain values.
 
-    The result has the number of states that the greedy policy visits, the number of these in which its
-    action is optimal, and the mean start value, learned and exact. `gamma` is below 1.
+    The result contains the number of states that the greedy policy visits, the number of those states in
+    which its action is optimal, and the mean start value, learned and exact. `gamma` must be below 1.
     """
     solution = solve(world, gamma)
     chosen = np.zeros(q.shape, np.bool_)

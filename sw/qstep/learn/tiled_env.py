@@ -1,4 +1,4 @@
-"""Any environment with real observations: the host steps it, and agents learn by tile coding."""
+"""Any environment with real-valued observations: the host steps it, and agents learn by tile coding."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from qstep.spec.tiles import MOST_ROWS, Tiles
 __all__ = ["EnvAgents", "TiledEnv"]
 
 _UNITS = 1 << 14
-"""Raw units between the bounds of a number."""
+"""Number of raw units between the bounds of a coordinate."""
 
 _FAR = 1e3
-"""A space's bounds beyond this are not taken as the range of observations."""
+"""Bounds of a space that exceed this are not used as the range of observations."""
 
 _HASHED = 4096
-"""Rows per plane if the product of the tiles exceeds a plane's maximum."""
+"""Rows per plane if the product of the tile counts exceeds a plane's maximum."""
 
 _TRIED_STEPS, _WIDER = 2000, 1.5
 _SEEDS = 1 << 31
@@ -46,7 +46,8 @@ class TiledEnv:
     Attributes
     ----------
     env_id : str
-        As for :func:`qstep.envs.make_any`; its observations are a Box of one axis, its actions Discrete.
+        As for :func:`qstep.envs.make_any`. The observation space is a Box of one axis, and the action
+        space a Discrete.
     tiles : Tiles
     actions : int
     env_kwargs : mapping
@@ -64,18 +65,18 @@ class TiledEnv:
         tiles: Tiles | int | Sequence[int],
         env_kwargs: Mapping[str, Any] | None = None,
     ) -> TiledEnv:
-        """Return an environment with these tiles, or with a count for all or for each coordinate.
+        """Return an environment with these tiles, or with a tile count for all or for each coordinate.
 
-        With counts, 8 tilings cover all coordinates together, hashed into 4096 rows if they need more
-        than 65536. They lie within the bounds of the observation space. A coordinate without bounds gets
-        the range that 2000 random steps reach, widened by half.
+        With counts, 8 tilings cover all coordinates together; they are hashed into 4096 rows if they
+        need more than 65536. The tilings cover the range between the bounds of the observation space. If
+        a coordinate has no bounds, they cover the range that 2000 random steps reach, widened by half.
 
         Raises
         ------
         EnvironmentSpaceError
             The environment is unknown, or its spaces do not fit.
         ConfigError
-            The tiles are illegal, or are for another number of coordinates.
+            The tiles are illegal, or their number of coordinates differs from the observation's.
         """
         env = make_any(name, None, env_kwargs)
         space, actions = env.observation_space, env.action_space
@@ -131,8 +132,8 @@ def _bounds(env: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 class EnvAgents(LiveModel):
     """Agents of the model, each in a separate environment that this process steps.
 
-    A truncated episode bootstraps, and is then abandoned. :attr:`clipped` counts observations with a
-    number outside the bounds of its tiles.
+    A truncated episode is abandoned after its last update, which bootstraps. :attr:`clipped` counts
+    observations with a number outside the bounds of the tiles.
     """
 
     def __init__(self, config: Config, world: TiledEnv, settings: Sequence[AgentSettings]) -> None:
@@ -152,7 +153,7 @@ class EnvAgents(LiveModel):
         return rows if len(rows) > 1 else rows[0]
 
     def worlds(self) -> dict[str, Any]:
-        """Return what :meth:`restore_worlds` needs; JSON can hold it."""
+        """Return the state for :meth:`restore_worlds` as values that JSON can represent."""
         return {"clipped": self.clipped, "episodes": [env.checkpoint() for env in self._envs]}
 
     def restore_worlds(self, worlds: Mapping[str, Any]) -> None:

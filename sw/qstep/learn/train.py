@@ -1,4 +1,4 @@
-"""`qstep.train`: train on a world in one call; the engine is chosen as on the command line."""
+"""`qstep.train`: train in a world with one call; the engine is selected as on the command line."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def train(
 ) -> TableResult:
     """Train the Q-table of a world, as ``qstep train`` does: on the model, a simulation or a board.
 
-    If the world has a transition table, agents act on the device, next to their tables. They also act
-    there in ``CartPole-v1`` and ``MountainCar-v0``, by tile coding (docs/features.md). Otherwise the
+    If the world has a transition table, agents act on the device, where their tables are. They also act
+    there in ``CartPole-v1`` and ``MountainCar-v0``, by tile coding (docs/features.md). Otherwise, the
     host acts in the environment and streams the transitions to the device. Without `settings`, some
     worlds have specific defaults (``qstep train --help``).
 
@@ -67,29 +67,29 @@ def train(
     ----------
     world : World, str or gymnasium.Env
         A name as for :func:`qstep.envs.make`, the path of a map or a world file, an environment, or a
-        world. If the device's world is a circuit, its file, or a world that describes it for comparing
-        results. If the host acts, an environment must have been made by its id.
+        world. If the device's world is a circuit, give the circuit's file, or a world that describes the
+        circuit, so that results can be compared with the optimum. If the host acts, an environment must
+        come from ``gymnasium.make``.
     act : {"device", "host"}, optional
-        Who acts. Default: the device, if the world has a transition table.
+        Whether the device or the host acts. Default: the device, if the world has a transition table.
     device : str
         As for :func:`qstep.open`.
     steps, episodes : int, optional
-        How long every agent learns; give one of them. Default: 2000 episodes. The episode count is
-        checked only at evaluations, so some agents run a few more. If episodes may never end, give
-        `steps`.
+        How long every agent learns, in one of these units. Default: 2000 episodes. The episode count is
+        checked only at evaluations, so agents may run a few more episodes. If episodes may never end,
+        give `steps`.
     agents : int, optional
-        P, 1..2048. Default: one per entry of `settings`, or 8.
+        Number of agents, 1..2048. Default: one per entry of `settings`, or 8.
     algorithm : Algorithm or str
         ``q-learning``, ``sarsa``, ``expected-sarsa`` or ``double-q``.
     shared_table : bool
-        True if all agents learn one table; otherwise each has a separate one.
+        True if all agents learn one table; otherwise each agent learns a separate one.
     settings : AgentSettings or sequence of AgentSettings, optional
         Settings of all agents, or of each. Default: alpha is 0.5, gamma 0.9, and epsilon falls from 1 to
         0.05 over the first half of the run. If given, they replace every default of the world: an unset
         epsilon is then a constant 0.1, and an unset gamma 0.9.
     number_format : QFormat or str, optional
-        Default: 16 bits with the most fraction bits that the world permits
-        (:func:`~qstep.fitting_format`).
+        Default: 16 bits, with as many fraction bits as possible (:func:`~qstep.fitting_format`).
     rounding : Rounding or str
     coefficient_bits : int, optional
         As in :class:`~qstep.Config`; default: 15.
@@ -101,8 +101,9 @@ def train(
     env_kwargs : mapping, optional
         Arguments of the environment if `world` is a name, such as ``{"is_slippery": False}``.
     tiles : Tiles, int or sequence of int, optional
-        For a named environment with real observations: tiles for tile coding, or a tile count for all or
-        for each of its coordinates (docs/features.md). The host steps it for agents of the model.
+        For a named environment with real-valued observations: tiles for tile coding, or a tile count for
+        all or for each of its coordinates (docs/features.md). The host steps the environment, and agents
+        of the model learn.
     progress : callable, optional
         Called with a :class:`~qstep.Progress` at each evaluation, or at each episode if the host acts.
     metrics : Metrics, optional
@@ -122,8 +123,8 @@ def train(
     Warns
     -----
     PrecisionWarning
-        The learned discount differs from gamma (``qstep.spec.discount``), no 16-bit format holds the
-        values, or updates saturated.
+        The learned discount differs from gamma (``qstep.spec.discount``), no 16-bit format can
+        represent the values, or updates saturated.
 
     Examples
     --------
@@ -164,13 +165,13 @@ def train(
             ("algorithm", chosen, Algorithm.Q_LEARNING.value),
             ("shared_table", shared_table, False),
         ):
-            if shown(value) != shown(usual):  # any object can be given
+            if shown(value) != shown(usual):  # compared as text, because any object may be given
                 why = "act is 'host'" if act else f"{name_of(world)} has no transition table"
                 raise ConfigError(
                     f"{what} is {shown(value)}; it is for runs in which the device acts, but {why}"
                     + ("; give episodes" if what == "steps" else "")
                 )
-        assert episodes is not None  # `steps` was refused above
+        assert episodes is not None  # `steps` was rejected above
         run: Run = _host_run(
             *(world, device, episodes, settings, number_format, rounding, coefficient_bits),
             *(config, env_kwargs),
@@ -247,14 +248,14 @@ def _host_run(
 
 
 def load(folder: str | Path) -> Result:
-    """Load the result that :meth:`Result.save`, or a command that trains, wrote to a folder.
+    """Load the result that :meth:`Result.save` or a training command wrote to a folder.
 
     Raises
     ------
     FileFormatError
         A file is absent or damaged, or was written by another version, which the message names.
     ToolMissingError
-        The folder holds a network, and PyTorch is not installed.
+        The folder contains a network, and PyTorch is not installed.
     """
     if not isinstance(folder, str | Path):
         raise ConfigError(f"folder is {shown(folder)}; it must be a path")

@@ -20,15 +20,15 @@ __all__ = ["MOST_SPEED", "Controller", "Done"]
 MOST_SPEED = 1_000_000
 """Maximum speed in steps per second per agent."""
 
-_CHUNK_SECONDS = 0.03  # approximate length of a device call, for which a command may wait
-_VIEW_SECONDS = 0.1  # between views of a playing run
-_VIEW_SHARE = 4  # pause after a view, in multiples of its time: a board's serial line is slow
-_SAMPLE_SECONDS = 1.0  # between recent points of a playing run
-_RATE_VIEWS = 10  # views over which the rate is averaged
-_LATE_SECONDS = 0.5  # a device too slow for the speed does not catch up on longer delays
+_CHUNK_SECONDS = 0.03  # approximate time of a device call, during which a command has to wait
+_VIEW_SECONDS = 0.1  # time between views of a playing run
+_VIEW_SHARE = 4  # pause after a view, as a multiple of its time: a board's link is slow
+_SAMPLE_SECONDS = 1.0  # time between recent points of a playing run
+_RATE_VIEWS = 10  # number of views over which the rate is averaged
+_LATE_SECONDS = 0.5  # a device that is too slow does not catch up on longer delays
 
 Done = Future[View]
-"""A future that is done when its command is; its result is the view after the command."""
+"""A future that is done when its command has been executed; its result is the view after that."""
 
 
 class Controller(Closing):
@@ -39,17 +39,17 @@ class Controller(Closing):
     or on pauses.
 
     :attr:`view` is the latest view, and :attr:`rate` the updates of all agents per second of wall-clock
-    time, 0 at rest. :attr:`error` is the device failure that ended the thread; every later command fails
-    with it too.
+    time, 0 while paused. :attr:`error` is the device failure that ended the thread; every later command
+    fails with the same error.
     """
 
     def __init__(self, run: Watched, speed: int) -> None:
         self._run = run
         self._speed = integer("speed", speed, 0, MOST_SPEED)
         self._left, self._paced = 0, True
-        self._stepping: deque[tuple[int, Done]] = deque()  # the first is in progress
+        self._stepping: deque[tuple[int, Done]] = deque()  # the first one is in progress
         self._chunk = 1
-        self._call = float("inf")  # fixed time of a call, whatever its steps
+        self._call = float("inf")  # fixed time of a call, regardless of its steps
         self._due = 0.0
         self._shown_at = self._shown_in = 0.0
         self._sampled_at = self._sampled_in = 0.0
@@ -79,7 +79,7 @@ class Controller(Closing):
         return self._do(lambda: self._go(MOST_STEPS, paced=True))
 
     def pause(self) -> Done:
-        """Stop; once this is done, no more steps are taken."""
+        """Pause the agents; once the command is done, no more steps are taken."""
         return self._do(lambda: self._go(0, paced=True))
 
     def step(self, steps: int) -> Done:
@@ -98,7 +98,7 @@ class Controller(Closing):
         return self._put(begin)
 
     def reset(self) -> Done:
-        """Return to the initial state, including settings; a playing run starts again."""
+        """Return to the initial state, including settings; a playing run continues from there."""
 
         def begin() -> None:
             self._go(self._left if self._paced else 0, paced=True)
@@ -163,7 +163,7 @@ class Controller(Closing):
             done.set_exception(self._why())
 
     def _next(self) -> tuple[Callable[[Done], None], Done] | None:
-        """Run the agents until a command arrives; return it."""
+        """Run the agents until a command arrives; return the command."""
         while True:
             wait = max(0.0, self._due - time.monotonic()) if self._left else None
             try:
@@ -197,7 +197,7 @@ class Controller(Closing):
         begun = time.monotonic()
         made = self._run.advance(steps)
         now = time.monotonic()
-        self._left -= made if made else self._left  # none: the budget is spent
+        self._left -= made if made else self._left  # 0 if the budget is spent
         self._call = min(self._call, now - begun)
         acting = now - begun - self._call
         if acting > 2 * _CHUNK_SECONDS:

@@ -38,19 +38,19 @@ __all__ = ["AGENT_COLOURS", "CurvePicture", "MapPicture", "TablePicture", "Tiles
 AGENT_COLOURS = Category10_10
 """Colours of the agents, used in turn."""
 
-_MOST_ENTRIES = 1 << 16  # entries of a table, which is sent to the page ten times per second
+_MOST_ENTRIES = 1 << 16  # maximum table entries shown; the page receives them ten times per second
 _TILES_SIDE = 64
 _MOST_LINES = 64
 _MOST_DOTS = 256
 _MAP_SIDE = 400
 _BAR_HEIGHT = 45
-_FIRST_STEPS = 100  # start of the axis of a whole run, just before its first point
-_FENCE = 3  # interquartile ranges below the lower quartile with a colour (Tukey's outer fence)
-_MARK_SPACE = 0.6  # space above the curves for mark texts, as a share of the curves' height
-_ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}  # lines of these texts, which must not overlap
+_FIRST_STEPS = 100  # start of the step axis of a whole run, just before its first point
+_FENCE = 3  # colours reach this many interquartile ranges below the lower quartile (Tukey)
+_MARK_SPACE = 0.6  # space above the curves for the texts of marks, as a share of the curves' height
+_ROWS = {"alpha": 0, "gamma": 1, "epsilon": 2}  # line of each text, so that texts do not overlap
 
-_MIDDLE = "#868e96"  # text on light and dark pages
-_FAR_BELOW = "#e03131"  # values far below most others, such as a hole's
+_MIDDLE = "#868e96"  # colour of text on light and dark pages
+_FAR_BELOW = "#e03131"  # colour of values far below most others, such as a hole's
 _OPTIMUM = "#2e8b57"
 _HERE = "#ff922b"
 _MARK = "#845ef7"
@@ -81,14 +81,14 @@ def _bar(mapper: LinearColorMapper, **options: Any) -> ColorBar:
     return ColorBar(
         color_mapper=mapper,
         background_fill_alpha=0,
-        title_text_color=_MIDDLE,  # the style sheet does not reach it
+        title_text_color=_MIDDLE,  # the style sheet does not apply here
         major_label_text_color=_MIDDLE,
         **options,
     )
 
 
 class _Image:
-    """Values of shape (rows, columns) as colours, from lowest to highest."""
+    """Picture of values of shape (rows, columns), coloured from lowest to highest."""
 
     def __init__(self, plot: figure, shape: tuple[int, int], **options: Any) -> None:
         self.colours = LinearColorMapper(
@@ -100,7 +100,7 @@ class _Image:
         plot.image("image", source=self._source, color_mapper=self.colours, **(box | options))
 
     def show(self, values: NDArray[np.float64], *, fenced: bool = False) -> None:
-        """Show values; if `fenced`, outliers far below the rest do not affect the colour range."""
+        """Show values; if `fenced`, outliers far below the others do not affect the colour range."""
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
         if fenced and known.size:
@@ -154,7 +154,7 @@ class MapPicture:
         plot.scatter("x", "y", source=self._agents, size=max(4.0, min(14.0, side / 5)), **ring)
 
     def _at(self, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return x and y of the cells of a kind."""
+        """Return the x and y coordinates of all cells of a kind."""
         row, column = np.nonzero(self._cells == kind)
         return column, self._rows - 1 - row
 
@@ -190,7 +190,7 @@ class MapPicture:
         )
 
     def show(self, q: NDArray[np.float64], states: Sequence[AgentState], agent: int = 0) -> None:
-        """Show a table, shape (S, A), and the agents; the table's agent has a black ring."""
+        """Show a table, shape (S, A), and the agents; a black ring marks the table's agent."""
         shown = PolicyMap.of(self._grid, q)
         values = shown.values.filled(np.nan)
         self._values.show(np.flipud(values))
@@ -218,14 +218,14 @@ class MapPicture:
             "y0": y - up,
             "x1": column + right,
             "y1": y + up,
-            "angle": np.arctan2(up, right) - np.pi / 2,  # a triangle points upwards
+            "angle": np.arctan2(up, right) - np.pi / 2,  # the marker triangle points upwards
         }
 
     def _agent_columns(self, states: Sequence[AgentState], agent: int) -> dict[str, object]:
         at = np.array([own.state for own in states[:_MOST_DOTS] if own.begun], np.int64)
         number = np.flatnonzero(at < self._cells.size)
         at = at[number]
-        # Around the centre, so that agents in the same cell can be counted.
+        # Agents are drawn around the centre, so that those in the same cell can be counted.
         far = 0.3 if len(at) > 1 else 0.0
         turn = 2 * np.pi * number / max(1, len(at))
         return {
@@ -269,7 +269,7 @@ class TablePicture:
 
 
 class TilesPicture:
-    """The best action's sum over planes, against two observed numbers; the rest are at mid-range."""
+    """The best action's sum over planes, against two observed numbers; the others are at mid-range."""
 
     def __init__(self, tiles: Tiles) -> None:
         self._tiles = tiles
@@ -297,7 +297,7 @@ class TilesPicture:
 
 
 class CurvePicture:
-    """A curve per agent, their median, and the band from worst to best."""
+    """One curve per agent, the median of all agents, and the band from worst to best."""
 
     def __init__(self, name: str, colour: str, steps: str, height: int = 180) -> None:
         self.figure = plot = _plot(

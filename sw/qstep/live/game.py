@@ -1,4 +1,4 @@
-"""An environment's own picture: extra episodes with the agents' policy, played only for the page."""
+"""An environment's own picture, from extra episodes played with the agents' policy only for the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from qstep.spec.tiles import Tiles
 
 __all__ = ["Game"]
 
-_PAUSE = 8  # calls for which the last picture of an episode stays
+_PAUSE = 8  # number of calls for which an episode's last picture stays
 _SHARP = 400  # pictures with fewer columns are enlarged without blur
 
 
@@ -56,11 +56,11 @@ class Game:
     ) -> Game | None:
         """Return the game of a world, as text if its drawing package is absent.
 
-        Return None if the world has neither kind of picture.
+        The result is None if the world has neither kind of picture.
         """
         draw_offscreen()
         for mode in ("rgb_array", "ansi"):
-            # Whatever fails, the run continues without a picture.
+            # If anything fails, the run continues without a picture.
             with contextlib.suppress(Exception):
                 if mode in make_any(world, None, env_kwargs).metadata.get("render_modes", ()):
                     if tiles is not None:
@@ -71,14 +71,14 @@ class Game:
     def advance(self, q: NDArray[Any], epsilon: float) -> None:
         """Take a step; after an episode ends, keep its last picture for a few calls, then start another.
 
-        `q` is a table, shape (S, A), or planes, shape (T, S, A). An environment that fails is no longer
-        shown; its picture gives the reason.
+        `q` is a table, shape (S, A), or planes, shape (T, S, A). If the environment fails, the error
+        replaces the picture.
         """
         if self._failed:
             return
         try:
             self._step(q, epsilon)
-        except Exception as error:  # whatever fails, the page continues without a picture
+        except Exception as error:  # if anything fails, the page shows the error
             self._failed = True
             self.picture = (
                 f"<p>The picture failed: {html.escape(f'{type(error).__name__}: {error}')}</p>"

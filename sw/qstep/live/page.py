@@ -1,4 +1,4 @@
-"""The page: controls that call the controller, and pictures of its view."""
+"""The page: controls that call the controller, and pictures of the controller's view."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from qstep.spec.tiles import Tiles
 __all__ = ["Page"]
 
 _TICK_MILLISECONDS = 100
-_GAME_SHARE = 10  # time between game steps, in multiples of a step's time: the page waits for it
+_GAME_SHARE = 10  # time between game steps, as a multiple of a step's time: a step blocks the page
 _NEAR = 0.01
 _MOST_STEPS = 1_000_000
 
@@ -112,7 +112,7 @@ class Page:
         for name, control in self._controls.items():
             control.on_change("value", partial(self._request, name))
 
-    # Bokeh calls these with three parameters of these names.
+    # Bokeh calls these methods with three parameters of these names.
 
     def _forget(self, attr: str, old: object, new: object) -> None:
         self._shown = None
@@ -121,7 +121,7 @@ class Page:
         self._requested[name] = new
 
     def _apply_requests(self, view: View) -> None:
-        """Forward each control's latest request; without one, show the controller's value.
+        """Forward each control's latest request; controls without one show the controller's value.
 
         This runs once per tick, because a slider sends a value for each pixel of a drag.
         """
@@ -136,7 +136,7 @@ class Page:
                 if not self._pending[name].done():
                     continue
                 error = self._pending.pop(name).exception()
-                refused = isinstance(error, ConfigError)  # any other error has a tile
+                refused = isinstance(error, ConfigError)  # any other error is shown in a tile
                 self._refused.update(text=html.escape(str(error)), visible=refused)
             if name in self._requested:
                 value = self._requested.pop(name)
@@ -146,7 +146,7 @@ class Page:
                     self._pending[name] = self._controller.configure(**{name: value})
             elif control.value != present[name]:
                 control.value = present[name]
-                del self._requested[name]  # the page set it, not a user
+                del self._requested[name]  # the page set the value, not a user
 
     def fill(self, document: Document) -> None:
         """Put the page into a document, and keep it up to date."""
@@ -183,7 +183,7 @@ class Page:
     def tick(self) -> None:
         """Show the controller's latest view, if it has changed."""
         controller = self._controller
-        rate, view = controller.rate, controller.view  # this order: rate 0 has the last view
+        rate, view = controller.rate, controller.view  # rate first: if it is 0, the view is final
         self._play.label = "Pause" if controller.playing else "Play"
         self._apply_requests(view)
         if view is not self._shown:
@@ -192,7 +192,7 @@ class Page:
             self._show_curves(view)
         if self._game is not None:
             self._play_game(self._game, view)
-        self._tiles.text = self._tiles_of(view, rate)  # after the pictures that they belong to
+        self._tiles.text = self._tiles_of(view, rate)  # after the pictures of the same view
 
     def _show_pictures(self, view: View) -> None:
         agent = _whole(self._agent.value, 0, len(view.q) - 1)

@@ -34,7 +34,7 @@ _MOST_MARKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A change of alpha, gamma or epsilon, and each agent's steps before it."""
+    """A change of alpha, gamma or epsilon, and the number of steps per agent before the change."""
 
     steps: int
     name: str
@@ -43,16 +43,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class View:
-    """A snapshot of everything that is shown of a run."""
+    """A snapshot of everything that the page shows of a run."""
 
-    settings: AgentSettings  # of agent 0; `configure` sets all agents'
+    settings: AgentSettings  # of agent 0; `configure` changes those of all agents
     states: tuple[AgentState, ...]  # empty if the host acts
-    counters: tuple[AgentCounters, ...]  # if the host acts, one for all environments
+    counters: tuple[AgentCounters, ...]  # a single one for all environments if the host acts
     q: NDArray[np.float64]  # maximised by each greedy policy, real, (tables, S, A)
     points: tuple[Point, ...]  # as in `qstep train`
     recent: tuple[Point, ...]  # the last MOST_POINTS samples
     optima: tuple[float, ...]  # the optimum at each recent point, NaN if unknown
-    marks: tuple[Mark, ...]  # in step order; a drag makes one mark, at its end
+    marks: tuple[Mark, ...]  # in step order; a drag makes one mark, at the end
     optimum: float | None  # value of the optimal policy at the start, if known
     learned: float | None  # learned discount, if it differs from gamma
     optimal_end: int | None  # state where the optimal policy ends, if deterministic
@@ -64,7 +64,7 @@ class View:
 
 
 class Watched(ABC):
-    """An open run, advanced any number of steps at a time; how it is divided does not affect its result.
+    """An open run, advanced any number of steps at a time, which does not affect its result.
 
     `settings` are the initial settings, one per agent. If the world's transition table is unknown,
     `world` is None and the optimum is unknown.
@@ -88,7 +88,7 @@ class Watched(ABC):
     def advance(self, steps: int) -> int:
         """Take up to `steps` steps per agent, 1 or more; return the number taken, 0 if the run is over.
 
-        Stops early at the next point of the curves.
+        The call stops early at the next point of the curves.
         """
 
     def configure(self, **values: float) -> None:
@@ -110,7 +110,7 @@ class Watched(ABC):
                 self._marks = (*marks, Mark(self._counters()[0].steps, name, value))[-_MOST_MARKS:]
 
     def _continues(self, mark: Mark, name: str) -> bool:
-        """Whether a change continues the drag of a mark: at most one recent point is after the mark."""
+        """Return whether a change continues the drag of a mark: at most one recent point follows it."""
         later = [point for point in self._recent[-2:] if point.steps > mark.steps]
         return mark.name == name and len(later) < 2
 
@@ -122,7 +122,7 @@ class Watched(ABC):
     def view(self, sample: bool = False) -> View:
         """Return the current view.
 
-        If `sample`, first append a point for the steps since the previous one to the recent points.
+        If `sample`, first append a point to the recent points, for the steps since the previous one.
         """
         counters, table, own = self._counters(), self._table(), self._settings[0]
         optimum, end = self._optimum(own.discount_for(self.config))
@@ -222,8 +222,8 @@ class WatchedAgents(Watched):
 class WatchedHost(Watched):
     """A run in which the host acts, without evaluations; this object opens it and must be its only user.
 
-    A viewer sees one agent, which takes the steps of all environments. The plan's length is ignored, and
-    its epsilon must be constant.
+    The page shows one agent, which takes the steps of all environments. The plan's length is ignored,
+    and its epsilon must be constant.
     """
 
     def __init__(self, run: HostRun) -> None:
@@ -242,7 +242,7 @@ class WatchedHost(Watched):
         super()._begin()
 
     def advance(self, steps: int) -> int:
-        """As for agents; also stops early when the table is read, or an episode ends."""
+        """Take steps as for agents; also stop early when the table is read or an episode ends."""
         steps = min(steps, self._left)
         columns, episodes = self._run.stretch(steps, steps)
         made = len(columns[0])
@@ -281,7 +281,7 @@ class WatchedHost(Watched):
 
 
 def _end(world: World, policy: NDArray[np.int64]) -> int | None:
-    """Return the state in which a policy's episodes end; None if they may never end, or with chance."""
+    """Return the state in which a policy's episodes end; None if it is random or they may never end."""
     if world.has_chance or len(world.start_state) > 1:
         return None
     state = int(world.start_state[0])

@@ -27,7 +27,7 @@ __all__ = ["ADDRESS", "serve"]
 
 ADDRESS = "127.0.0.1"
 _CHECK_SECONDS = 0.2
-_SHOW_SECONDS = 1.0  # for a page to show the error before it loses its server
+_SHOW_SECONDS = 1.0  # time for pages to show the error before the server stops
 _TOKEN_BYTES = 24
 
 
@@ -42,10 +42,10 @@ def serve(
 ) -> None:
     """Serve the page of a run on 127.0.0.1 until an interrupt or a device failure.
 
-    Every path, including scripts and the websocket, contains a new random token; any other request is
-    answered with 404. Scripts come from the installed package. Port 0 selects a free one. `game` makes
-    the game that a page shows without a map, and `ready` gets the address when it can be opened. The
-    page shows the device's error, which is raised at the end.
+    Every path, including scripts and the websocket, contains a new random token; all other requests get
+    a 404 response. Scripts come from the installed package. Port 0 selects a free port. `game`
+    returns the game that a page shows if there is no map, and `ready` is called with the address as soon
+    as it can be opened. If the device fails, the page shows the error, which is then raised.
     """
     try:
         listener = socket.create_server((ADDRESS, port))
@@ -89,7 +89,7 @@ def serve(
 
 
 def _check(server: BaseServer, controller: Controller) -> None:
-    """Stop the server a while after the device has failed."""
+    """Stop the server shortly after the device has failed."""
     if controller.error is None:
         server.io_loop.call_later(_CHECK_SECONDS, _check, server, controller)
     else:
