@@ -1,6 +1,6 @@
 """FuseSoC generator for ``qstep.core``: PeakRDL's register block for the lane on AXI.
 
-FuseSoC calls it with a YAML file that names the core to write to the current folder.
+FuseSoC calls this script with a YAML file that names the core to write to the current folder.
 """
 
 import sys

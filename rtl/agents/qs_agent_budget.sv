@@ -3,14 +3,15 @@
 //
 // Function    run_i gives every agent run_steps_i steps and replaces earlier budgets; 0 stops all agents. Each agent
 //             has a credit of up to 63 steps. When all credits are below 32, each is raised by 32 from the remaining
-//             steps. So no agent gets more than 63 steps ahead, and the slowest never waits. The remaining steps are
-//             decremented bit-serially in 43 clocks, during which an agent takes three steps.
-// Timing      One slot per clock: row_stepped_i is a step of the agent in RowStage; tree_more_o is 1 in TreeStage if
-//             the agent has steps left. A run begins at the next rotation: begins_o is 1 for one rotation, in which
+//             steps. No agent is therefore more than 63 steps ahead of another, and the slowest agent never waits. The
+//             remaining steps are decremented bit-serially in 43 clocks, during which an agent takes at most three
+//             steps.
+// Timing      One slot per clock: row_stepped_i marks a step of the agent in RowStage. tree_more_o is 1 if the agent in
+//             TreeStage has steps left. A run begins at the next rotation: begins_o is 1 for one rotation, in which
 //             each agent is in RowStage once.
 // Handshake   run_i is a one-clock pulse.
-// Reset       No agent has steps left from the first rotation on.
-// Hazards     none: written before the agent's next read.
+// Reset       From the first rotation on, no agent has steps left.
+// Hazards     none: a word is written before its agent's next read.
 // Invariants  NoStepWithoutBudget_A
 // Resources   6 bits per agent, a 43-bit shift register.
 // Reference   none
@@ -49,13 +50,13 @@ module qs_agent_budget
   logic [RemainingBits-1:0] remaining_q;
   logic [BlockBits:0] row_budget, act_budget_q;
 
-  // One pass over the remaining steps, lowest bit first: subtracts 1 if borrow_q is 1, and detects whether any bit
+  // One pass over the remaining steps, lowest bit first. It subtracts 1 if borrow_q is 1, and detects whether any bit
   // is 1.
   logic passes_q, borrow_q, some_q, digit;
   logic [PlaceBits-1:0] place_q;
   assign digit  = remaining_q[0] ^ borrow_q;
 
-  // Not in a rotation that is changing the credits.
+  // Credits are not raised in a rotation that is already changing them.
   assign grants = !asked_q && !begins_o && !grants_q && low_q && tree_low_q && left_o && !passes_q;
 
   always_ff @(posedge clk_i) begin

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host accesses to settings, contexts, counters and tables of the interleaved lane.
 //
-// Function    Decodes and performs an access. A setting is written at once; counters are requested through
-//             access_o.counter_*. Contexts and tables are read and written in their agent's slot: token_o[k] is 1
-//             while that slot is in stage k. Map: docs/agents.md.
+// Function    Decodes and performs host accesses. A setting is written at once; counters are requested through
+//             access_o.counter_*. Contexts and tables are read and written in their agent's slot: token_o[k] is 1 while
+//             that slot is in stage k. Memory map: docs/agents.md.
 // Timing      Up to Length + Slots + 4 clocks; for counters see qs_agent_counters.
 // Handshake   as in qs_agents
 // Reset       Aborts the access in progress.

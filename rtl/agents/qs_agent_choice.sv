@@ -4,7 +4,7 @@
 // Function    The action is pick_action_i if pick_i is 1 (the agent explores, or the action is already known), else
 //             the lowest action that attains the row's maximum. Double Q-learning takes the maximum of the sum of
 //             both tables' rows. Algorithm selects the target: the row's maximum, the value of the action, the row's
-//             expectation, or the other table's value of table number_i's greedy action. Golden model: _chosen and
+//             expectation, or the other table's value of the greedy action of table number_i. Golden model: _chosen and
 //             _target of ActingModel in qstep.golden.agents.
 // Timing      Inputs in stage 0, except threshold_i; action and values in stage select_stage - TreeStage, the
 //             target in stage target_stage - TreeStage. One row per clock.
@@ -46,7 +46,7 @@ module qs_agent_choice
   logic [ActionBits-1:0] picked;
   logic [ActionBits-1:0] greedy;
 
-  // One stage before action and values.
+  // picks and picked are valid one stage before action_o and values_o.
   qs_delay #(
       .Width(1 + ActionBits),
       .Depth(Select - 1)

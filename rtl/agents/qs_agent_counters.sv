@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of all agents: steps, terminations, truncations, sum of returns, saturations.
 //
-// Function    Each agent has small counters, updated by every step, and 16 words of 16 bits in a block RAM, to which
-//             a sweep adds the small counters: steps (3 words, lowest first), terminations (3), truncations (3), sum
-//             of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the agent
+// Function    Each agent has small counters, which every step updates, and 16 words of 16 bits in a block RAM. A sweep
+//             adds the small counters to these words: steps (3 words, lowest first), terminations (3), truncations (3),
+//             sum of returns (4, two's complement), saturations (3). A read of word 0 copies all words of the agent
 //             during its sweep. Words 1 to 15 are read from that copy, so all words are from the same moment. Golden
 //             model: AgentCounters in qstep.spec.settings.
 // Timing      The sweep of an agent takes Slots clocks. The next agent's sweep begins one clock later, in its slot,
@@ -69,7 +69,7 @@ module qs_agent_counters
     logic signed [ReturnBits-1:0] returns;
   } small_t;
 
-  // The sweep: takes the small counts of the agent in stage Entry, then adds them to the agent's words.
+  // The sweep samples the small counts of the agent in stage Entry, then adds them to the agent's words.
   logic [SweepBits-1:0] sweep_q;
   logic last, take_q, clear_q, late_take_q, late_clear_q;
   logic [AgentBits-1:0] swept_q, summed_q;
@@ -86,7 +86,7 @@ module qs_agent_counters
   end
   assign last = sweep_q == SweepBits'(Slots);
 
-  // Small counts, read one stage earlier; 0 if they have been taken.
+  // Small counts, read one stage earlier; 0 after the sweep has sampled them.
   small_t count, counted, taken_q;
   logic [SmallBits-1:0] saturations, saturated, late_q;
 
@@ -134,8 +134,8 @@ module qs_agent_counters
   assign saturated = saturations + SmallBits'(saturated_i);
   always_ff @(posedge clk_i) if (late_take_q) late_q <= saturated;
 
-  // The addend of each word: word n is in flight while sweep_q is n + 1 (address) to n + 5 (write).
-  // Sums of returns are sign-extended.
+  // The addend of each word. Word n is in flight while sweep_q is n + 1 (address) to n + 5 (write). Sums of returns are
+  // sign-extended.
   logic [15:0] mem_word, word_q, addend_q, addend, sum_q;
   logic [3:0] a_word_q, r_word_q, b_word_q, c_word_q, d_word_q;
   logic a_valid, r_valid_q, b_valid_q, c_valid_q, d_valid_q, b_first_q, carry_q, hit_q;
@@ -179,7 +179,8 @@ module qs_agent_counters
   assign summing = b_valid_q && b_from_q[0] ? swept_q : summed_q;
 
   always_ff @(posedge clk_i) begin
-    // The agent of the words from word_q on: its last words are in flight while the next agent is swept.
+    // The agent whose words are in word_q and the later stages. Its last words are still in flight during the next
+    // agent's sweep.
     summed_q <= summing;
     wanted_q <= summing == want_agent_i;
 

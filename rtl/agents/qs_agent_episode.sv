@@ -2,15 +2,15 @@
 // The world's answer to a slot: the slot's result, the agent's next state, the end of episodes.
 //
 // Function    Counts the steps of the episode if there is a step limit. A step that reaches the limit without
-//             terminating is truncated. The count restarts at 0 in each episode. State x, whose row is read, is the
-//             next state, the start state if an episode begins, or the agent's state (to cache its value, and for
-//             accesses).
-// Timing      One slot per clock. The count is read in CountStage and written in AnswerStage, with the answer. Agents
-//             that share a table write it in ActStage, when it is known whether the slot acts.
-// Handshake   set_limit_i writes the limit, and answer_load_i the count of the agent in AnswerStage. answer_stays_i
-//             and answer_starts_i drive every bit of x, so they come from registers.
+//             terminating is truncated. The count restarts at 0 in each episode. State x is the state whose row is
+//             read: the next state, the start state of a new episode, or the agent's own state (to cache its value, or
+//             for a host access).
+// Timing      One slot per clock. The count is read in CountStage and written in AnswerStage, with the answer. If
+//             agents share a table, the count is written in ActStage, when it is known whether the slot acts.
+// Handshake   set_limit_i writes the limit. answer_load_i writes the count of the agent in AnswerStage. answer_stays_i
+//             and answer_starts_i must come from registers, because they drive every bit of x.
 // Reset       Removes the limit. Counts are undefined until loaded.
-// Hazards     none: written before the agent's next read.
+// Hazards     none: a count is written before its agent's next read.
 // Invariants  AnswerInRange_A
 // Resources   16 bits per agent, a 16-bit adder and a 16-bit comparator
 // Reference   none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exploration: whether a slot explores, and with which action.
+// Exploration: decides whether a slot explores, and with which action.
 //
 // Function    The agent explores if its draw is below epsilon's threshold; its action is then (draw * Actions) >> 16.
 //             If the slot needs the value of a known action, that action is picked instead. Golden model:

@@ -2,12 +2,12 @@
 // The plan of each agent's slot, and the flags for its next one.
 //
 // Function    The agent's flags determine the slot's plan: see flags_t and plan_t. The slot's result determines the
-//             flags of the next slot. A held slot (see qs_agent_order) only draws.
+//             flags of the next slot. A held slot (see qs_agent_order) draws, but does nothing else.
 // Timing      One slot per clock. Flags are read in SlotStage and written in TreeStage; the plan is
 //             known in CountStage, and registered in AnswerStage.
 // Handshake   none
 // Reset       clearing_i clears all flags.
-// Hazards     none: written before the agent's next read.
+// Hazards     none: flags are written before their agent's next read.
 // Invariants  none
 // Resources   5 bits per agent and per stage
 // Reference   none

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of agents that share a table: whose turn it is, which writes it waits for, and how many turns are left.
+// The order of agents that share a table: whose turn it is, which pending writes delay it, and how many turns are left.
 //
 // Function    A slot acts only on its agent's turn, and only if no older slot has a pending write to an entry that it
 //             reads: one in the row of x, or Q[state, action]. Otherwise it is held: it does nothing, and its agent
-//             retries one rotation later with the same draws, as if the world were late. The turn advances only when
-//             a step is complete: not while its agent is held, is waiting for the world, or still needs the second
-//             slot of a truncated step. So every read returns the same value as if the agents acted one at a time.
-//             run_i gives each agent run_steps_i turns. stop_i leaves at most two: the current one and the next, for
-//             which some agents have already drawn. If the world is late, both end at once, and the next run
-//             continues with the waiting agent. Golden model: the order of ActingModel.run.
+//             retries one rotation later with the same draws, as if the world were late. The turn advances only when a
+//             step is complete. It does not advance while its agent is held, is waiting for the world, or still needs
+//             the second slot of a truncated step. Every read therefore returns the same value as if the agents acted
+//             one at a time. run_i gives each agent run_steps_i turns. stop_i leaves at most two turns: the current one
+//             and the next, for which some agents have already drawn. If the world is late, both turns end at once, and
+//             the next run continues with the waiting agent. Golden model: the order of ActingModel.run.
 // Timing      x in RowStage, the slot's result in ActStage; acts_o is combinational. One slot per clock.
-// Handshake   run_i and stop_i are one-clock pulses. restarts_i: agent 0 is next.
+// Handshake   run_i and stop_i are one-clock pulses. After restarts_i, agent 0 is next.
 // Reset       No turns are left; agent 0 is next.
 // Hazards     A row is read in RowStage and Q[state, action] in entry_read_stage; both are written in write_stage.
 // Invariants  NoStepWithoutTurn_A, TurnIsOfAnAgent_A, SecondSlotIsNotHeld_A
@@ -51,7 +51,7 @@ module qs_agent_order
     output logic        acts_o,
     output logic        tree_more_o,
     output logic        left_o,       // turns are left
-    output logic [31:0] holds_o       // slots held by pending writes on their turn
+    output logic [31:0] holds_o       // slots held in their turn by a pending write
 );
 
   // A read of Q[state, action] misses the writes of older slots up to this stage.
@@ -59,7 +59,7 @@ module qs_agent_order
       Actions, Algorithm, Planes
   ) + RowStage;
 
-  // --- Pending writes: pairs and, from TreeStage on, whether they are written --------------------------
+  // --- Pending writes: state-action pairs and, from TreeStage on, whether they are written --------------
   logic [Write:RowStage][ StateBits-1:0] state;
   logic [Write:RowStage][ActionBits-1:0] action;
   logic [Write:ActStage][ StateBits-1:0] state_q;
@@ -104,9 +104,9 @@ module qs_agent_order
     if (rst_i) holds_o <= '0;
   end
 
-  // --- Turns: the flags below are in time, as decrements are at least Slots clocks apart ---------------
+  // --- Turns: the flags below settle in time, as decrements are at least Slots clocks apart ------------
   logic [47:0] turns_q;
-  logic two_q, three_q, stopping_q;  // at least two or three turns are left
+  logic two_q, three_q, stopping_q;  // two_q: at least two turns are left; three_q: at least three
 
   always_ff @(posedge clk_i) begin
     left_o <= turns_q != '0;

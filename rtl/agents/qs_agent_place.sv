@@ -3,13 +3,13 @@
 //
 // Function    An agent's place (state and next action) is read for its slot, and replaced when the slot has chosen
 //             the next one. If the host accesses an entry, the slot carries that entry's pair from PolicyStage on.
-//             With several planes a state is one row per plane, the first plane's in the low bits.
+//             With several planes, a state consists of one row per plane, with the first plane's row in the low bits.
 // Timing      One slot per clock. A place is valid in RequestStage and written in stage Select.
 // Handshake   request_entry_i: the host accesses the entry (access_state_i, access_action_i) in this slot.
 //             select_load_i, one bit per plane, replaces the place's row in that plane with load_row_i. The first
-//             plane's bit also replaces the rest, with load_explored_i and load_action_i.
-// Reset       none: undefined until loaded.
-// Hazards     none: written before the agent's next read.
+//             plane's bit also replaces the place's explored flag and action with load_explored_i and load_action_i.
+// Reset       none: places are undefined until loaded.
+// Hazards     none: a place is written before its agent's next read.
 // Invariants  none
 // Resources   Four words per agent, each about the size of a pair
 // Reference   none
@@ -59,13 +59,13 @@ module qs_agent_place
     output logic [ StateBits-1:0] entry_state_o,       // stage entry_read_stage
     output logic [ActionBits-1:0] entry_action_o,
 
-    // The agent's next pair: state in RowStage, whether one is chosen in ActStage, action in Select
+    // The agent's next pair: its state in RowStage, whether an action is chosen in ActStage, the action in stage Select
     input logic                  act_chooses_i,
     input logic [ StateBits-1:0] row_x_i,
     input logic                  row_explores_i,
     input logic [ActionBits-1:0] action_i,
 
-    output logic [    Planes-1:0] same_o,         // the next pair is this one; stage Write - 1
+    output logic [    Planes-1:0] same_o,         // the next pair equals this one; stage Write - 1
     output logic [ StateBits-1:0] write_state_o,
     output logic [ActionBits-1:0] write_action_o
 );
@@ -183,7 +183,7 @@ module qs_agent_place
       .data_o       ({select_explored, select_x})
   );
 
-  // Whether the agent continues with an entry that this step writes.
+  // 1 if the agent's next entry in the plane is the one that this step writes.
   for (genvar t = 0; t < Planes; t++) begin : gen_same
     always_ff @(posedge clk_i)
       select_same_q[t] <= select_state[t*RowBits+:RowBits] == select_x[t*RowBits+:RowBits] &&

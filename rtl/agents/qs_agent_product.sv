@@ -14,7 +14,7 @@
 
 module qs_agent_product #(
     parameter int unsigned ValueBits = 17,  // 9..37
-    parameter int unsigned ProductBits = 33,  // up to ValueBits + 16 are not sign bits
+    parameter int unsigned ProductBits = 33,  // bits above ValueBits + 16 repeat the sign
     localparam int unsigned CoeffBits = qs_pkg::CoeffBits
 ) (
     input logic clk_i,

@@ -7,7 +7,7 @@
 // Handshake   none
 // Reset       none: words are undefined until written.
 // Hazards     Reading an agent's word while it is written is undefined; simulation returns the complement of the old
-//             word. Slots read and write in different stages, so it cannot happen.
+//             word. This cannot happen, because slots read and write a word in different stages.
 // Invariants  none
 // Resources   Distributed RAM if the chip has it, else block RAM: yosys chooses. With one agent, Width flip-flops.
 // Reference   none

@@ -27,10 +27,10 @@ module qs_agent_read
     input logic       counter_read_i,
     input logic       begin_token_i,
     input logic       fetch_token_i,
-    input logic       place_token_i,   // a clock before the place
+    input logic       place_token_i,   // one clock before the place is valid
     input logic       policy_token_i,
     input logic       answer_token_i,
-    input logic       value_token_i,   // a clock before next_value_i
+    input logic       value_token_i,   // one clock before next_value_i is valid
 
     input logic [           63:0] advance_word_i,
     input logic [EpsilonBits-1:0] request_epsilon_i,
@@ -47,8 +47,8 @@ module qs_agent_read
     output logic [31:0] data_o
 );
 
-  // One-hot source, constant during an access: field 0 to 4 of a context, entry, counter. Data is captured from the
-  // slot in flight, counters every clock.
+  // One-hot source, constant during an access: field 0 to 4 of a context, entry, counter. Context fields and entries
+  // are captured from the slot in flight, counters in every clock.
   logic [6:0] from_q;
   logic reads, upper_q, lower_q;
   counts_word_t counts;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rotation of the interleaved lane: which agent is in which stage.
 //
-// Function    A slot enters stage 0 every clock. Agent n has slot n of each rotation; the other slots are empty.
+// Function    A slot enters stage 0 every clock. Slot n of each rotation belongs to agent n; the other slots are empty.
 //             clearing_o is 1 for two rotations after reset, during which no agent acts and all flags are cleared.
 // Timing      A rotation has Slots clocks.
 // Handshake   none
-// Reset       Sets clearing_o to 1. The rotation, which begins at slot 0 after power-up, continues: a restart could
-//             bring an agent's next slot too close to its previous one.
+// Reset       Sets clearing_o to 1. The rotation, which begins at slot 0 after power-up, is not restarted: a restart
+//             could bring an agent's next slot too close to its previous one.
 // Hazards     none
 // Invariants  none
 // Resources   30 flip-flops for a rotation of 16 slots, plus one per stage if some slots are empty
@@ -36,7 +36,7 @@ module qs_agent_slots
   logic [Slots-1:1] live_q;
   logic clearing_q, clearing_longer_q;
 
-  // Each bit of the number repeats with its period if that divides the rotation's length.
+  // Bit b of the agent number repeats every 2^(b + 1) slots if that divides the rotation's length, else every rotation.
   for (genvar b = 0; b < AgentBits; b++) begin : gen_bit
     localparam int unsigned Own = 2 << b;
     localparam int unsigned Period = Slots % Own == 0 ? Own : Slots;

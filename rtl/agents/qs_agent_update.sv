@@ -7,8 +7,8 @@
 //             With several planes, the entry is the sum of their weights, and each weight becomes saturate(weight[t]
 //             + increment), where increment = (alpha * (reward - entry) + kappa * target + bias) >>> f.
 // Timing      The stages are entry, delta, alpha, target, wait, again, sum and total; value_o is valid in the stage
-//             after the last. An operand's name begins with the stage that takes it. One update per clock. At most
-//             one adder per stage. With several planes, two stages follow total: increment (takes the weights) and
+//             after the last. Each operand's name begins with the stage that samples it. One update per clock. At most
+//             one adder per stage. With several planes, two stages follow total: increment (samples the weights) and
 //             clip.
 // Handshake   none
 // Reset       none: data only.
@@ -33,7 +33,7 @@ module qs_agent_update #(
     input logic signed [SumBits:0] target_value_i,  // least .. greatest value
     input logic [CoeffBits-1:0] target_kappa_i,
     input logic again_zero_i,  // treats the target as 0
-    input logic signed [Width-1:0] again_value_i,  // a single plane's, or the one to keep
+    input logic signed [Width-1:0] again_value_i,  // entry of a single plane, or entry to keep
     input logic [CoeffFraction-1:0] again_bias_i,
     input logic [Planes-1:0][Width-1:0] increment_weights_i,  // several planes
 
@@ -41,8 +41,8 @@ module qs_agent_update #(
     output logic                         saturated_o
 );
 
-  // Since alpha <= 2^f and kappa <= alpha, a single plane's sum with the bias fits into the bits of value and
-  // fraction, and a sign. An increment is at most reward - entry + target.
+  // Since alpha <= 2^f and kappa <= alpha, a single plane's sum with the bias fits into the bits of a value, the
+  // fraction bits and one sign bit. An increment is at most reward - entry + target.
   localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 3 : 1);
 
   logic signed [SumBits:0] delta_q, alpha_delta_q;

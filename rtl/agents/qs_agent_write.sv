@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the entry that a slot writes, and the value with which its agent continues.
+// Computes the entry that a slot writes, and the value that it passes to its agent's next slot.
 //
-// Function    The entry of a step is the value left by the agent's previous slot: the value of the chosen action, or
-//             the value just written if the agent continues with the same pair. A truncated step leaves its new value
-//             to the next slot, which writes it. Agents that share a table read the entry again, because another
-//             agent may have written it. Host accesses write entries through the update, unchanged. With several
-//             planes this applies to each plane's entry, and the update takes their sum.
+// Function    The entry of a step is the value stored by the agent's previous slot: the value of the chosen action, or
+//             the value just written if the agent continues with the same pair. A truncated step passes its new value
+//             to the next slot, which writes it. Agents that share a table read the entry again, because another agent
+//             may have written it. Host accesses write entries through the update, unchanged. With several planes, this
+//             applies to each plane's entry, and the update uses the sum of these entries.
 // Timing      Rewards in stage Entry, target in stage Target, the write in stage Write; see qs_agents_pkg. One
 //             slot per clock.
 // Handshake   set_rates_i writes the rates of agent set_agent_i. entry_access_i: the host accesses an entry in this
 //             slot; access_writes_i, one bit per table, writes access_value_i to it.
-// Reset       none: an agent's value is undefined until a slot leaves one.
-// Hazards     none: written before the agent's next read.
+// Reset       none: an agent's value is undefined until a slot stores one.
+// Hazards     none: a value is written before its agent's next read.
 // Invariants  none
 // Resources   qs_agent_update; a value and two coefficients per agent
 // Reference   none
@@ -46,7 +46,7 @@ module qs_agent_write
     input logic [AgentBits-1:0] values_agent_i,  // the stage of values_i
     input logic values_live_i,
     input logic [AgentBits-1:0] before_bias_agent_i,  // stage Entry + UpdateAgain - 1
-    input logic [AgentBits-1:0] before_add_agent_i,  // a clock before the increment is added
+    input logic [AgentBits-1:0] before_add_agent_i,  // one clock before the increment is added
     input logic [AgentBits-1:0] before_write_agent_i,  // stage Write - 1
     input logic [AgentBits-1:0] write_agent_i,
 
@@ -137,7 +137,7 @@ module qs_agent_write
       .data_i(row_reward_i),
       .data_o(reward)
   );
-  // The world's answer to a held slot is ignored.
+  // The reward in the world's answer to a held slot is ignored.
   assign entry_reward_o = SharedTable && !entry_result_o.step ? '0 : reward;
 
   qs_delay #(
@@ -278,7 +278,8 @@ module qs_agent_write
     kappa_q <= kappa;
   end
 
-  // A single plane's entry waits for the bias, several planes' entries wait for the increment.
+  // Delays the entry of a single plane until the bias is valid, or the entries of several planes until the increment
+  // is.
   qs_agent_ram #(
       .Agents(Agents),
       .Width (Planes * Width)

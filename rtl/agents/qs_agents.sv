@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interleaved lane: up to 16 agents that act in a world and learn, with separate tables or a shared one.
 //
-// Function    A slot starts every clock, and agent n has slot n of each rotation. In one slot an agent takes one
-//             complete step of docs/acting.md: it draws, sends a request to the world, reads a row, chooses, and
-//             updates. After n steps of each agent, tables, contexts and counters match the golden model bit for bit:
-//             ActingModel in qstep.golden.agents.
-//             Four events take an extra slot: choosing the first start state; choosing the action after a truncation,
+// Function    A slot starts every clock, and slot n of each rotation belongs to agent n. In one slot, an agent takes
+//             one complete step as defined in docs/acting.md: it draws, sends a request to the world, reads a row,
+//             chooses an action, and updates its entry. After n steps of each agent, tables, contexts and counters
+//             match the golden model bit for bit: ActingModel in qstep.golden.agents.
+//             Four events need an extra slot: choosing the first start state; choosing the action after a truncation,
 //             with the same draw, from a row read before the step's write; reading Q[state, action] at the start of a
 //             run; and a late world.
 // Timing      One slot per clock. A rotation has Slots clocks (qs_agents_pkg), so an agent takes one step per Slots
-//             clocks. docs/agents.md has the table of stages.
+//             clocks. See docs/agents.md for a table of the stages.
 // Handshake   Bus: bus_valid_i and bus_i are held until bus_done_o is 1 for one clock, when bus_data_o is the word
 //             read. One access at a time. While busy_o is 1, only counters may be read.
-//             run_i is a one-clock pulse, only while busy_o is 0: each agent takes run_steps_i steps. stop_i is a
-//             one-clock pulse at any time: agents finish their current step. busy_o falls when all steps are done and
-//             all counters are complete.
-//             World: world_valid_o marks a request. Exactly AnswerStage - RequestStage clocks later the answer is
+//             run_i is a one-clock pulse, allowed only while busy_o is 0; each agent then takes run_steps_i steps.
+//             stop_i is a one-clock pulse, allowed at any time; agents then finish their current step. busy_o falls
+//             when all steps are done and all counters are complete.
+//             World: world_valid_o marks a request. Exactly AnswerStage - RequestStage clocks later, the answer is
 //             sampled if world_ready_i is 1. Otherwise the agent repeats the request every Slots clocks until it is
 //             answered or stopped.
-//             world_start_state_i, always valid, is the start state for world_start_o AnswerStage - RequestStage
-//             clocks earlier.
+//             world_start_state_i is always valid: it is the start state drawn by the world_start_o of AnswerStage -
+//             RequestStage clocks earlier.
 // Reset       Stops all agents. Memories keep their contents (undefined after power-up: write them first).
-// Hazards     None with separate tables: the agent's previous slot has written, or forwards, every operand. For a
-//             shared table see qs_agent_order.
+// Hazards     None with separate tables: the agent's previous slot has written or forwarded every operand. For a shared
+//             table, see qs_agent_order.
 // Invariants  RunWaits_A, BusWaits_A
 // Resources   docs/agents.md
 // Reference   Sutton and Barto, "Reinforcement learning" (2018), chapter 6.
@@ -80,7 +80,7 @@ module qs_agents
     input  logic        [ StateBits-1:0] world_start_state_i,
 
     // Outcome of the request ActStage - RequestStage clocks ago: the episode continues, or a new one begins.
-    // The agent's number comes one clock earlier.
+    // The agent's number is output one clock earlier.
     output logic [AgentBits-1:0] world_acting_o,
     output logic                 world_goes_o,
     output logic                 world_restarts_o
@@ -774,7 +774,7 @@ module qs_agents
   assign world_goes_o = act_result.chooses && act_result.step && !act_result.terminated;
   assign world_restarts_o = act_result.chooses && !world_goes_o;
 
-  // Stages and fields of an access that no block needs.
+  // Stages and access fields that no submodule uses.
   logic unused_bits;
   assign unused_bits = ^{
     agent, live, token, access, count_plan, request_flags, entry_result, row_state

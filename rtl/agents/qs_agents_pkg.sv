@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions shared by the modules of the interleaved lane: algorithms, host accesses, and pipeline stages.
 //
-// A slot is in stage k if its number was in the slot counter k clocks ago. docs/agents.md has the table of stages.
+// A slot is in stage k if its number was in the slot counter k clocks ago. See docs/agents.md for a table of the
+// stages.
 
 package qs_agents_pkg;
 
-  // As wide as the parameters that select one.
+  // As wide as the module parameters that select an algorithm.
   typedef enum int unsigned {
     QLearning       = 0,
     Sarsa           = 1,
@@ -52,8 +53,8 @@ package qs_agents_pkg;
     logic drawn;
   } flags_t;
 
-  // The plan of a slot, from its flags: the first start state, the action after a truncation, the value to
-  // cache, or a step, which sends a request to the world.
+  // The plan of a slot, derived from its flags. start: chooses the first start state. finish: chooses the action after
+  // a truncation. refresh: caches a value. asks: takes a step, which sends a request to the world.
   typedef struct packed {
     logic start;
     logic finish;
@@ -87,8 +88,8 @@ package qs_agents_pkg;
   localparam int unsigned TreeStage = 11;  // values of the row; writes flags and epsilon
 
   // Stages of qs_agent_update, counted from its first stage, Entry: delta, alpha, target, wait, again, sum, total.
-  localparam int unsigned UpdateTarget = 3;  // takes the target
-  localparam int unsigned UpdateAgain = 5;  // takes the entry again, with the bias
+  localparam int unsigned UpdateTarget = 3;  // samples the target
+  localparam int unsigned UpdateAgain = 5;  // samples the entry again, with the bias
   localparam int unsigned UpdateStages = 8;
   localparam int unsigned PlanesStages = 2;  // two more with several planes: increment, clip
 
@@ -131,9 +132,9 @@ package qs_agents_pkg;
     return entry_stage(actions, algorithm, planes) + UpdateStages + (planes > 1 ? PlanesStages : 0);
   endfunction
 
-  // Slots of a rotation: 16, or more if a slot needs them to write its entry, value and place before its agent's next
-  // slot reads them. A row is read in RowStage, a value one clock before stage Read (qs_agents), and a place one
-  // clock before the request. For all other words of an agent 16 slots are enough, whatever the parameters.
+  // Number of slots in a rotation: at least 16, and enough for a slot to write its entry, value and place before its
+  // agent's next slot reads them. A row is read in RowStage, a value one clock before stage Read (qs_agents), and a
+  // place one clock before the request. For all other words of an agent, 16 slots are enough with any parameters.
   function automatic int unsigned slots(int unsigned actions, int unsigned algorithm,
                                         int unsigned planes = 1);
     int unsigned written, value_read, selected, most;

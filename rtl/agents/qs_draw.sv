@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random generators of all agents: one word per agent, and the draws from it.
 //
-// Function    If advance_i is 1, the word of the agent in AdvanceStage advances (xorshift 13, 7, 17). Either way it
-//             yields a draw: four keyless rounds of Simon on 32-bit words, and a fifth round for bits that few builds
-//             need. Golden model: qstep.spec.random.
-// Timing      One slot per clock. BeginStage reads the word, MixStage writes it back; the draw is valid in
-//             RequestStage, the fifth round's bits in PolicyStage. At most two rounds, or one xorshift, per stage.
+// Function    If advance_i is 1, the word of the agent in AdvanceStage advances (xorshift 13, 7, 17). In either case, a
+//             draw is computed from the word: four keyless rounds of Simon on 32-bit words, and a fifth round for bits
+//             that few builds need. Golden model: qstep.spec.random.
+// Timing      One slot per clock. The word is read in BeginStage and written back in MixStage. The draw is valid in
+//             RequestStage, and the fifth round's bits in PolicyStage. At most two rounds, or one xorshift, per stage.
 // Handshake   mix_load_i[h] replaces half h of the word of the agent in MixStage.
 // Reset       none: words are undefined until loaded.
-// Hazards     none: written before the agent's next read.
+// Hazards     none: a word is written before its agent's next read.
 // Invariants  NeverZero_A
 // Resources   64 bits per agent; flip-flops of unused draw bits are optimised away.
 // Reference   G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003); Beaulieu et al., "The
@@ -46,7 +46,7 @@ module qs_draw #(
 
   logic [63:0] word_a, word_b, advanced, mix_word_q, fetch_halves_q, request_halves_q;
   logic [31:0] extra;
-  logic [30:0] rounding;  // without the table's bit
+  logic [30:0] rounding;  // without the bit that selects the table
 
   for (genvar h = 0; h < 2; h++) begin : gen_half
     qs_agent_ram #(

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epsilon of each agent, and its schedule.
 //
-// Function    The count is incremented at the end of each unit (a step or an episode). When it reaches the period it
-//             restarts, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Golden model:
-//             ActingModel.lower_epsilon in qstep.golden.agents.
+// Function    The count is incremented at the end of each unit (a step or an episode). When it reaches the period, it
+//             restarts at 0, and epsilon = max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Golden
+//             model: ActingModel.lower_epsilon in qstep.golden.agents.
 // Timing      One slot per clock. Epsilon is valid in RequestStage and the count in RowStage. Every slot computes
 //             their next values; the count is written in ActStage at the end of a unit, epsilon in TreeStage at the
 //             end of a period.
 // Handshake   set_i writes the end, the step or the period of an agent's schedule. load_epsilon_i and load_count_i
-//             write epsilon and count of the agent whose slot the tokens follow. Epsilon, end and decrement are
-//             0..2^24. A slot takes no step while it is loaded.
-// Reset       none: undefined until loaded.
-// Hazards     none: written before the agent's next read.
+//             write epsilon and the count of the agent whose slot the tokens follow. Epsilon, end and decrement are
+//             0..2^24. A slot takes no step while its epsilon or count is loaded.
+// Reset       none: all words are undefined until loaded.
+// Hazards     none: a word is written before its agent's next read.
 // Invariants  EpsilonInRange_A
 // Resources   Two multipliers, two block RAMs, adders of 38, 26, 26 and 16 bits. A shifter instead of the product
 //             would take 83 more LUT4 and 77 more flip-flops on ECP5.
@@ -48,7 +48,7 @@ module qs_epsilon
     input logic tree_token_i,
 
     input logic row_stepped_i,  // a step is complete
-    input logic row_ended_i,    // and ends its episode
+    input logic row_ended_i,    // the step ends its episode
     input logic acts_i,
 
     output logic [EpsilonBits-1:0] request_epsilon_o,
@@ -57,7 +57,7 @@ module qs_epsilon
 
   localparam int unsigned Part = 4;  // bits of a count per comparator
   localparam int unsigned Parts = Count / Part;
-  localparam int unsigned Low = 16;  // bits of epsilon that the first multiplier takes
+  localparam int unsigned Low = 16;  // bits of epsilon in the first multiplier
   localparam int unsigned High = EpsilonBits - Low;
   localparam int unsigned MostShift = 12;
   localparam logic [Low-1:0] ROUND_UP = (1 << MostShift) - 1;
@@ -69,7 +69,7 @@ module qs_epsilon
   logic [MostShift:0] fetch_keep, request_keep_q, policy_keep_q;
   logic [Low-1:0] policy_low_q;
   logic [High-1:0] policy_high_q;
-  // `keep`: otherwise yosys absorbs both registers after iCE40's multiplier, and the multiplier is lost.
+  // `keep`: without it, yosys absorbs both registers after iCE40's multiplier, and the multiplier is lost.
   (* keep *) logic [Low+MostShift:0] count_low_q;
   (* keep *) logic [High+MostShift:0] count_high_q;
   logic [Low+MostShift:0] answer_low_q;
@@ -79,7 +79,7 @@ module qs_epsilon
   logic [EpsilonBits-1:0] tree_left_q, tree_end_q, tree_epsilon;
   logic [EpsilonBits:0] act_left_q, act_lead;
 
-  // A loaded epsilon is read instead of the end, and the slot always continues with it.
+  // For a load, the loaded epsilon is read instead of the end, and always becomes the new epsilon.
   qs_ram #(
       .Words(2 << AgentBits),
       .Width(1 + EpsilonBits),
@@ -158,8 +158,9 @@ module qs_epsilon
       .data_o       (row_count_o)
   );
 
-  // Before the decrement, a period multiplies epsilon by 1 - 2^-shift, rounded up. This product is split in two, with
-  // registers before, inside and after the multipliers. The first registers have no reset, so they can move inside.
+  // At the end of a period, epsilon is first multiplied by 1 - 2^-shift, rounded up, and then decremented. The product
+  // is split in two, with registers before, inside and after the multipliers. The first registers have no reset, so
+  // synthesis can move them into the multipliers.
   always_comb begin
     fetch_keep[MostShift] = fetch_shift == '0;
     for (int unsigned n = 0; n < MostShift; n++) fetch_keep[n] = fetch_shift >= 4'(MostShift - n);

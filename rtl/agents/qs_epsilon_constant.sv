@@ -4,8 +4,8 @@
 // Function    Epsilon stays as loaded.
 // Timing      One slot per clock. Epsilon is valid in RequestStage.
 // Handshake   advance_load_i writes the epsilon of the slot in AdvanceStage.
-// Reset       none: undefined until loaded.
-// Hazards     none: read two stages after it is written.
+// Reset       none: epsilon is undefined until loaded.
+// Hazards     none: epsilon is read two stages after it is written.
 // Invariants  EpsilonInRange_A
 // Resources   25 bits per agent
 // Reference   none

@@ -33,7 +33,7 @@ module qs_expectation
   localparam int unsigned Share = (2 * 2 ** DrawBits + Actions) / (2 * Actions);
   localparam int unsigned ProductBits = DrawBits + SumBits;
 
-  // In parallel with the comparator tree, which has an extra first stage.
+  // The sum is computed in parallel with the comparator tree, which has an extra first stage.
   logic [Actions-1:0][Width-1:0] row_q;
   logic signed [SumBits-1:0] row_sum;
   always_ff @(posedge clk_i) row_q <= row_i;

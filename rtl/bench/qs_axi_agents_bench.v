@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first job of the agents on AXI, in plain Verilog-2005: settings, one step of each agent, its entry and counters.
+// Testbench of the agents on AXI, in plain Verilog-2005: writes all settings, runs one step of each agent, and checks
+// its entry and counters.
 //
 //   iverilog -g2005 -o bench qstep_axi_bench.v qstep_axi_flat.v && vvp -n bench     (generate with --flat)
 
@@ -23,7 +24,7 @@ module qstep_axi_bench;
     end
   endtask
 
-  // Where agents see tiles, the lowest observation stands for row 0 of each plane.
+  // If the agents see tiles, the lowest observation maps to row 0 of each plane.
   task observe;
     for (number = 0; number < NUMBERS; number = number + 1)
       answer[128+32*number+:32] = 32'h8000_0000;
@@ -46,7 +47,7 @@ module qstep_axi_bench;
       write(REG_WORD, 0);
       write(REG_WORD, EPSILON_ONE);
       write(REG_WORD, 0);
-      write(REG_WORD, 0);  // not begun
+      write(REG_WORD, 0);  // the agent has not begun an episode
       select(COUNTERS, agent << COUNTERS_AGENT_BIT);
       for (word = 0; word < 1 << COUNTERS_AGENT_BIT; word = word + 1) write(REG_WORD, 0);
       for (table_number = 0; table_number < TABLES; table_number = table_number + 1)
@@ -56,7 +57,7 @@ module qstep_axi_bench;
           for (action = 0; action < ACTIONS; action = action + 1) write(REG_WORD, 0);
         end
     end
-    select(SETTINGS, LIMIT_WORD);  // no limit of steps
+    select(SETTINGS, LIMIT_WORD);  // no step limit
     write(REG_WORD, 0);
     // A world in which every action leads to state 0 without a reward, if the world is a table.
     for (state = 0; OUTCOMES != 0 && state < STATES; state = state + 1)
@@ -71,20 +72,21 @@ module qstep_axi_bench;
       for (word = 0; word < 1 << STARTS_START_BIT; word = word + 1) write(REG_WORD, 0);
     end
 
-    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on; or where the
-    // first observation says.
+    // Episodes start in row 0 of the first plane, row 1 of the second, row 0 of the third, and so on. If the world
+    // sends observations, they start at the first one.
     for (plane = 0; NUMBERS == 0 && plane < PLANES; plane = plane + 1)
       write(REG_START_STATE, plane << 16 | plane & 1);
     if (NUMBERS != 0) begin
       answer = 0;
-      answer[113] = 1;  // not an answer: where agents begin
+      answer[113] = 1;  // not an answer, but the observation at which agents begin
       observe;
       send(answer);
     end
     write(REG_STEPS, 1);
     write(REG_STEPS_HIGH, 0);
     write(REG_CONTROL, 1);  // run
-    // With the world at the streams, each action leads to row 1 of each plane, or back, with a reward.
+    // If the world is connected to the streams, each action earns a reward and leads to row 1 of each plane, or back to
+    // the first observation.
     for (agent = 0; AT_PINS && agent < AGENTS; agent = agent + 1) begin
       receive;
       found = received[63:32];
@@ -107,7 +109,7 @@ module qstep_axi_bench;
       select(COUNTERS, agent << COUNTERS_AGENT_BIT);
       read(REG_WORD);
       check("steps of agent", agent, 1);
-      // Alpha is 1/2 and the table was 0. With two tables, one of them has learned.
+      // Alpha is 1/2 and the table was 0. With two tables, one of them has been updated.
       for (plane = 0; AT_PINS && !SHARED && plane < PLANES; plane = plane + 1) begin
         select(TABLE, plane << TABLE_TABLE_NUMBER_BIT | agent << TABLE_AGENT_BIT |
                (NUMBERS == 0 ? plane & 1 : 0) << TABLE_STATE_BIT | taken[agent]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first transition of the lane on AXI, in plain Verilog-2005: settings, one transition, its result, its entry.
+// Testbench of the lane on AXI, in plain Verilog-2005: writes all settings, sends one transition, and checks its result
+// and entry.
 //
 //   iverilog -g2005 -o bench qstep_axi_bench.v qstep_axi_flat.v && vvp -n bench     (generate with --flat)
 
@@ -22,7 +23,7 @@ module qstep_axi_bench;
     read(REG_STATUS);
     while (found != 0) read(REG_STATUS);
 
-    // From state 0 by action 1 to state 1, with a reward. Alpha is 1/2 and the table is 0.
+    // A transition from state 0 to state 1 by action 1, with a reward. Alpha is 1/2 and the table is 0.
     send({32'd1, REWARD, 32'd1, 32'd0});
     receive;
     found = received[31:0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the accesses of qstep_learner_accesses.mem to qstep_learner, one after the other, and compares each answer
-// with that of QStep's model, in plain Verilog-2005.
+// Testbench of qstep_learner, in plain Verilog-2005: applies the accesses of qstep_learner_accesses.mem one by one, and
+// compares each answer with that of QStep's model.
 //
 //   iverilog -g2005 -o bench qstep_learner_bench.v qstep_learner_flat.v && vvp -n bench     (generate with --flat)
 
@@ -8,7 +8,7 @@ module qstep_learner_bench;
 
   `include "qstep_learner_config.vh"
 
-  // Clocks in which the update that an insert makes reaches the weights. A system need not wait for it.
+  // Clocks from an insert until its update has reached the weights. A system need not wait for it.
   localparam SETTLED = 40;
   localparam MOST_CLOCKS = 10_000_000;
 
@@ -88,7 +88,7 @@ module qstep_learner_bench;
   integer access;
   integer failures = 0;
 
-  // An access, as a line of the file has it from its highest bit on.
+  // Fields of an access that are not inputs of the learner.
   reg fills;
   reg [ACTION_BITS-1:0] action;
   reg signed [VALUE_BITS-1:0] value;
@@ -102,7 +102,7 @@ module qstep_learner_bench;
     rst_i = 1'b1;
     repeat (4) @(negedge clk_i);
     rst_i = 1'b0;
-    // Inputs change at the falling edge, so that no simulator sees a race.
+    // Inputs change at the falling edge, so that there is no race in any simulator.
     for (access = 0; access < ACCESSES; access = access + 1) begin
       {set_i, demand_key_i, fills, fill_key_i, choose_words_i, choose_explore_i, choose_action_i, insert_key_i,
        insert_rewarded_i, insert_reward_i, action, value, explored, rows} = accesses[access];

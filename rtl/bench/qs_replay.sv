@@ -6,7 +6,7 @@
 //             then the transitions {terminated, action, reward, next_state, state} in 16-bit fields (terminated is
 //             the top bit of the action's field), then the model's table, state by state. The run ends with $fatal at
 //             the first mismatch, or if the lane hangs.
-// Timing      One transition per clock, whenever the lane accepts it.
+// Timing      One transition per clock while the lane is ready.
 // Handshake   as in qs_lane
 // Reset       none: the bench generates it.
 // Hazards     none

@@ -5,8 +5,8 @@
 //             qs_agents_regs.rdl, and two streams of records (qs_bus_live). Golden model: ActingModel in
 //             qstep.golden.agents.
 // Timing      With 4 actions and Q-learning, an agent's next action begins 22 to 37 clocks after the last beat of its
-//             answer; the agents take 18 to 33 of them (docs/live-worlds.md). Tiles add 6 clocks, and actions of
-//             other agents ahead in the queue add their beats.
+//             answer; the agents account for 18 to 33 of these clocks (docs/live-worlds.md). Tiles add 6 clocks, and
+//             actions of other agents ahead in the queue add their beats.
 // Handshake   AXI4-Lite and AXI4-Stream. Answers are always accepted; an action waits until it is accepted. One
 //             control access at a time. Without an external world, the streams are unused.
 // Reset       aresetn is synchronous here, and may be 0 for a single clock. Ends the job and discards actions,
@@ -25,7 +25,7 @@ module qs_axi_agents #(
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned Agents = 16,
     parameter int unsigned Planes = 1,  // with an external world that sends rows; otherwise 1
-    parameter int unsigned Numbers = 0,  // of an observation, if the external world sends them
+    parameter int unsigned Numbers = 0,  // numbers of an observation, if the external world sends observations
     parameter bit AtPins = 1,  // the world is external
     parameter int unsigned StreamBytes = 4,  // per beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects beats of a stream into records, lowest byte first.
 //
-// Function    Record n of a packet is bytes R n to R n + R - 1, where R is RecordBytes. A packet that ends within a
-//             record outputs that record with cut_o, last_o and undefined bytes, so every record that begins is
-//             output.
+// Function    Record n of a packet is bytes R n to R n + R - 1, where R is RecordBytes. If a packet ends within a
+//             record, that record is output with cut_o, last_o and undefined bytes, so no record is lost.
 // Timing      A record is valid one clock after its last beat. One beat per clock. tready_o depends combinationally
 //             on ready_i.
-// Handshake   In: AXI4-Stream; a beat is taken when tvalid_i and tready_o are 1. Out: a record is held until ready_i.
+// Handshake   In: AXI4-Stream; a beat is accepted when tvalid_i and tready_o are 1. Out: a record is held until
+//             ready_i.
 // Reset       Drops the record in progress; tready_o is 0 during reset.
 // Hazards     none
 // Invariants  RecordIsStable_A

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small queue in distributed RAM.
 //
-// Function    Words leave in order of arrival.
-// Timing      A word can be taken one clock after it is put. One put and one take per clock.
+// Function    Words are output in order of arrival.
+// Timing      A word can be read one clock after it is written. One write and one read per clock.
 // Handshake   put_i may be 1 only while room_o is 1, take_i only while valid_o is 1. valid_o stays 1 until take_i.
 // Reset       Empties the queue.
 // Hazards     none

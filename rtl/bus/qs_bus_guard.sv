@@ -2,7 +2,7 @@
 // Guards generated registers: redirects a partial-word write to an address outside the map.
 //
 // Function    Forwards address and data of a write together. Unless all byte strobes are set, the address becomes
-//             BadAddress. The registers reject it with SLVERR, so no register is ever half-written.
+//             BadAddress. The registers reject the write with SLVERR, so no register is ever half-written.
 // Timing      A write waits until both address and data are valid; they are accepted one clock later, together. At most
 //             one write in two clocks.
 // Handshake   AXI4-Lite write address and write data. Both ready outputs are registered, because the protocol forbids

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves bus requests between transitions: new settings, clearing the table, or accessing an entry.
+// Serves bus requests between transitions: new settings, a clear of the table, or an access to an entry.
 //
-// Function    Keeps the current settings. Each request waits until the lane is idle; settings take priority over clears,
-//             and clears over accesses. Out-of-range settings are rejected as a whole. An out-of-range entry
+// Function    Stores the current settings. Each request waits until the lane is idle; settings take priority over
+//             clears, and clears over accesses. Out-of-range settings are rejected as a whole. An out-of-range entry
 //             reads as 0 and is not written; a value that does not fit is not written either.
 // Timing      Clocks after idle_i: two for settings, States * Actions for a clear, one for a write, three for a read.
-// Handshake   configure_i and clear_i are one-clock pulses at any time. access_i is a one-clock pulse, answered by a
-//             one-clock ack_o; one access at a time. pause_o blocks new transitions.
+// Handshake   configure_i and clear_i are one-clock pulses, allowed at any time. access_i is a one-clock pulse,
+//             answered by a one-clock ack_o; one access at a time. pause_o blocks new transitions.
 // Reset       alpha 0, kappa 0, nearest rounding; no request is pending.
 // Hazards     none
 // Invariants  OneAccess_A

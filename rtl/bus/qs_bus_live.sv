@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record interface of agents with an external world: sends actions, receives answers.
+// Record interface of agents with an external world: sends actions and receives answers.
 //
-// Function    An action record has agent in bytes 0..3, state in 4..7 and action in 8..11. An answer record has agent
-//             in bytes 0..3, next state in 4..7, reward (signed) in 8..11, 0 in 12..13, and terminated (0 or 1) in
-//             14..15. With several planes, the state in these bytes is the row of plane 0; the rows of the other
-//             planes follow from byte 16, two bytes each, and the rest is 0. If the agents see tiles, records have no
-//             states; the numbers of an observation follow from byte 16, four bytes each. An answer record with 2 for
-//             terminated is the observation with which agents begin. An answer is dropped if a field is out of range,
-//             if it is cut off, or if no sent action of its agent awaits an answer.
-// Timing      An answer reaches the agent one clock after its record; an action can be taken one clock after it is
-//             made. One of each per clock.
-// Handshake   Answers are always accepted. Actions are held until taken. forget_i is a one-clock pulse when a
+// Function    An action record contains the agent in bytes 0..3, the state in 4..7 and the action in 8..11. An answer
+//             record contains the agent in bytes 0..3, the next state in 4..7, the reward (signed) in 8..11, 0 in
+//             12..13, and terminated (0 or 1) in 14..15. With several planes, the state in these bytes is the row of
+//             plane 0; the rows of the other planes follow from byte 16, two bytes each, and all remaining bytes are 0.
+//             If the agents see tiles, records contain no states; the numbers of an observation follow from byte 16,
+//             four bytes each. An answer record with 2 for terminated is the observation with which agents begin. An
+//             answer is dropped if a field is out of range, if it is cut off, or if no sent action of its agent awaits
+//             an answer.
+// Timing      An answer reaches the agent one clock after its record. An action can be read one clock after
+//             action_valid_i. One answer and one action per clock.
+// Handshake   Answers are always accepted. An action is held until it is accepted. forget_i is a one-clock pulse when a
 //             job begins: it drops pending actions and answers, except an action that has been sent.
-// Reset       As forget_i.
+// Reset       Same effect as forget_i.
 // Hazards     none
 // Invariants  ActionHasRoom_A
 // Resources   A queue of 16 words.
@@ -26,7 +27,7 @@ module qs_bus_live #(
     parameter int unsigned Width = 16,
     parameter int unsigned Agents = 16,  // 1..16
     parameter int unsigned Planes = 1,  // 1..16
-    parameter int unsigned Numbers = 0,  // of an observation; 0 if answers have states
+    parameter int unsigned Numbers = 0,  // numbers of an observation; 0 if answers contain states
     parameter int unsigned RecordBytes = 16,  // at least 14 + 2 Planes, or 16 + 4 Numbers
     localparam int unsigned RowBits = $clog2(States),
     localparam int unsigned StateBits = Planes * RowBits,

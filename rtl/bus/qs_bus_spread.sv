@@ -4,8 +4,8 @@
 // Function    The reverse of qs_bus_collect: tlast_o is 1 in the last beat of a record that arrived with last_i.
 // Timing      The first beat is valid one clock after the record. One beat per clock, without gaps between records.
 //             ready_o depends combinationally on tready_i.
-// Handshake   In: a record is taken when valid_i and ready_o are 1. Out: AXI4-Stream; a beat is held until tready_i.
-// Reset       Drops the record.
+// Handshake   In: a record is accepted when valid_i and ready_o are 1. Out: AXI4-Stream; a beat is held until tready_i.
+// Reset       Drops the record in progress.
 // Hazards     none
 // Invariants  BeatIsStable_A
 // Resources   8 RecordBytes + 2 flip-flops.

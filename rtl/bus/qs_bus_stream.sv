@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record interface of the lane: checks transitions, queues results, keeps both in order.
+// Record interface of the lane: checks transitions, queues results, and keeps both in order.
 //
 // Function    An input record is a transition: bytes 0..3 state, 4..7 next state, 8..11 reward (signed), 12..13
 //             action, 14..15 terminated (0 or 1). A record that is cut off, or has a field out of range, is refused
@@ -7,11 +7,11 @@
 //             `last`: bytes 0..3 the new value, 4..7 the maximum of row next_state before the update, both signed,
 //             8..11 the action with that maximum, 12..15 flags: 1 saturated, 2 forwarded, 4 refused (all other fields
 //             are then 0).
-// Timing      WriteStage + 3 clocks from an input record to its output record, if the lane does not hold. One record
-//             per clock.
-// Handshake   Records are held until taken. A transition is offered only if there is room for its result, as the
-//             lane's results cannot be stalled. While pause_i is 1 no new offer begins; idle_o is 1 while no
-//             transition is offered.
+// Timing      WriteStage + 3 clocks from an input record to its output record, if the lane does not hold the
+//             transition. One record per clock.
+// Handshake   A record is held until it is accepted. A transition is offered only if there is room for its result, as
+//             the lane's results cannot be stalled. While pause_i is 1, no new transition is offered. idle_o is 1 while
+//             no transition is offered.
 // Reset       Drops all transitions and results.
 // Hazards     none
 // Invariants  ResultHasRoom_A
@@ -64,7 +64,7 @@ module qs_bus_stream #(
     input logic                         res_forwarded_i
 );
 
-  // Enough for all transitions in flight between the offer and the result queue, so the lane never waits for room.
+  // Enough for all transitions in flight between the offer and the result queue, so a full queue never stalls the lane.
   localparam int unsigned Depth = 1 << $clog2(qs_pkg::write_stage(Actions, LoopDepth) + 4);
   localparam int unsigned ResultBits = 2 * Width + ActionBits + 2;
 

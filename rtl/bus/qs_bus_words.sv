@@ -3,9 +3,9 @@
 //
 // Function    A word is accessed unless its region does not exist or a job is running; counters may be read during a
 //             job. A job begins unless one is running or the request has no steps. Refused requests are reported.
-// Timing      A word takes two clocks more than in qs_agents. A job begins in the clock of its request.
+// Timing      An access to a word takes two clocks more than in qs_agents. A job begins in the clock of its request.
 // Handshake   access_i is a one-clock pulse, answered by a one-clock ack_o; one access at a time. run_i is a
-//             one-clock pulse. The agents' side works as in qs_agents: valid until done.
+//             one-clock pulse. As in qs_agents, bus_valid_o stays 1 until bus_done_i is 1.
 // Reset       No request is pending.
 // Hazards     none
 // Invariants  OneAccess_A

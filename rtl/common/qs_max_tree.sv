@@ -5,7 +5,7 @@
 //             that attains it. A masked value is treated as the least number of the format; if all are masked,
 //             value_o is that number. Golden model: max() of a row in qstep.golden.lane.
 // Timing      1 + clog2(Actions) clocks from input to output (mask, then one per level), one row per clock; one
-//             compare and one multiplexer per stage.
+//             comparator and one multiplexer per stage.
 // Handshake   none: a stage keeps its registers unless valid_i shows that a row enters it.
 // Reset       none: data only.
 // Hazards     none
@@ -37,7 +37,8 @@ module qs_max_tree #(
   for (genvar level = 0; level < Stages; level++) begin : gen_level
     // Nodes of this level; an odd node out passes to the next level unchanged.
     localparam int unsigned Nodes = (Actions + 2 ** level - 1) / 2 ** level;
-    // Even nodes are stored as complements: a compare needs the left node's complement, qs_lane the last node's.
+    // Even nodes are stored as complements: a comparison needs the left node's complement, and qs_lane needs the last
+    // node's.
     logic signed [     Width-1:0] value[Nodes];
     logic        [ActionBits-1:0] index[Nodes];
 
@@ -50,7 +51,8 @@ module qs_max_tree #(
         assign index[n] = ActionBits'(n);
       end else if (2 * n + 1 < (Actions + 2 ** (level - 1) - 1) / 2 ** (level - 1)) begin : gen_pair
         // The right node wins only if it is greater: a tie goes to the left node, which has the lower action.
-        // Computed as right - left - 1 >= 0, it is one carry chain with no logic before it; right > left might not be.
+        // Computed as right - left - 1 >= 0, the comparison is one carry chain with no logic before it; right > left
+        // might not be.
         logic signed [Width-1:0] not_left, right;
         logic signed [Width:0] lead;
         assign not_left = gen_level[level-1].value[2*n];

@@ -15,7 +15,7 @@ package qs_pkg;
     RoundStochastic = 2'd2
   } rounding_e;
 
-  // Clocks of the comparator tree: one to mask the row, one per level of compares.
+  // Clocks of the comparator tree: one to mask the row, and one per level of comparators.
   function automatic int unsigned tree_stages(int unsigned actions);
     return 1 + $clog2(actions);
   endfunction
@@ -32,16 +32,17 @@ package qs_pkg;
     return merge_stage(actions) + 2 + loop_depth;
   endfunction
 
-  // Compares values with a rank, the complement of an action.
+  // Compares ranked values. A value's rank is the complement of its action.
   // The file is named after the package.
   // verilator lint_off DECLFILENAME
   virtual class ranked #(
       parameter int unsigned Width    = 16,
       parameter int unsigned RankBits = 2
   );
-    // Whether a is not less than b, by value, then by rank: of two equal values the lower action is greater.
-    // If both are equal, they are the same entry or none. The result is the sign of one sum, hence one carry
-    // chain. Some chips have no inverter before it, so registers provide a and its rank as complements.
+    // 1 if a is not less than b, compared by value, then by rank: of two equal values, the one with the lower action is
+    // greater. If value and rank are both equal, they belong to the same entry, or to none. The result is the sign of
+    // one sum, hence one carry chain. Some chips have no inverter before the chain, so registers provide a and its rank
+    // as complements.
     static function automatic logic reaches(logic [Width-1:0] not_a,
                                             logic [RankBits-1:0] not_a_rank, logic [Width-1:0] b,
                                             logic [RankBits-1:0] b_rank);

@@ -5,11 +5,11 @@
 // Timing      Two clocks from index to data (RAM, then its output register); one read and one write per clock.
 // Handshake   none
 // Reset       none: words are undefined until written.
-// Hazards     Reading a lane while it is written is undefined, as in many block RAMs. Simulation returns the
-//             complement of the old value, so that nothing relies on it. The attribute no_rw_check tells yosys, which
-//             otherwise adds logic for the old value.
+// Hazards     Reading a lane while it is written is undefined, as in many block RAMs. Simulation returns the complement
+//             of the old value, so that no test passes by relying on it. Without the attribute no_rw_check, yosys would
+//             add logic that returns the old value.
 // Invariants  none
-// Resources   Words * Lanes * Width bits. With Style "block" even a small memory takes a block RAM, but no LUT and no
+// Resources   Words * Lanes * Width bits. With Style "block", even a small memory takes a block RAM, but no LUT and no
 //             flip-flop. On chips with byte enables, lanes use a block's full width.
 // Reference   none
 

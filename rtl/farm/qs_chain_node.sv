@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of a farm's daisy chain: takes frames for its lane, forwards the rest, and returns the lane's answers.
+// A node of a farm's daisy chain: accepts frames for its lane, forwards the others, and returns the lane's answers.
 //
-// Function    A frame is a sequence of clocks with down_i.valid. It begins with a 0 for each preceding lane, of which
-//             every node strips one, and a 1. So all nodes are identical, and a lane's number is its position. A
-//             frame for all lanes begins with a 1 and is also forwarded. Then come the bits of {data, index, region,
-//             write}, highest first; of the index, only the bits in IndexMask. At the end of the frame the node
-//             performs the access, or begins or ends a run (qs_chain_pkg).
-//             Incoming bits shift others out, towards the link. The word read by an access is in the upper part, so
-//             the next frame to the lane fetches it, and 32 bits are enough for that.
+// Function    A frame is a sequence of clocks in which down_i.valid is 1. It begins with a 0 for each preceding lane,
+//             followed by a 1. Each node strips one of the zeros, so all nodes are identical, and a lane's number is
+//             its position. A frame for all lanes begins with a 1 and is also forwarded. The bits of {data, index,
+//             region, write} follow, highest first, with only those bits of the index that are in IndexMask. At the end
+//             of the frame the node performs the access, or begins or ends a run (qs_chain_pkg).
+//             Incoming bits shift the node's previous frame out, towards the link. The word read by an access replaces
+//             the upper 32 bits, so the next frame to the lane fetches it, and 32 bits are enough to fetch it.
 // Timing      Two clocks from node to node in both directions: a register at each end, as nodes may be far apart. A
 //             frame is executed three clocks after its last bit. Outputs to the next node have a fan-out of one, so
 //             that copies of a placed lane keep all routes inside the lane.
-// Handshake   up_o.pending is 1 from a frame's first bit until it is executed, and at least as long at all nodes
-//             further up. When it falls there, the frame has reached all its lanes, and up_o.busy includes the lanes
-//             that began a run. Only then may the next frame follow. The last bit is shifted out three clocks before
-//             pending falls.
-// Reset       rst_i travels down the chain with the frames. A frame that it cuts off is not executed.
+// Handshake   up_o.pending is 1 from a frame's first bit until the frame is executed, and at least as long at all nodes
+//             further up. When pending falls there, the frame has reached all its lanes, and up_o.busy includes the
+//             lanes that began a run. Only then may the next frame follow. The last bit is shifted out three clocks
+//             before pending falls.
+// Reset       rst_i is registered from node to node, like the frames. A frame that it cuts off is not executed.
 // Hazards     none
 // Invariants  FramesWait_A
 // Resources   22 flip-flops, and 36 plus one per bit of IndexMask for a frame.

@@ -10,16 +10,15 @@
 //             the value read from the table is stale, and a joined value replaces it.
 //             If the distance is below LoopDepth, the result cannot be ready in time: hold_o is 1, a
 //             bubble enters slot 1, and the transition retries one clock later.
-//             Golden model: the order contract, that is, qstep.golden.lane applied one by one.
+//             Golden model: the order contract, that is, qstep.golden.lane applied to one transition at a time.
 //             The comparisons for hold_o are made one clock early, on the next content of the issue register,
 //             because hold_o stops all earlier stages.
-// Timing      replaces_entry_o, joins_max_o: combinational from the issue register (one compare, a few gates).
-//             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition
-//             per clock.
+// Timing      replaces_entry_o, joins_max_o: combinational from the issue register (one comparator, a few gates).
+//             hold_o: from registers of this module and issue_valid_i. mask_o: two clocks. One transition per clock.
 // Handshake   A transition enters slot 1 at the next edge if issue_valid_i is 1 and hold_o is 0; while hold_o is 1 it
 //             must be held. While hold_o is 0, offer_* must be the issue register's content in the next clock.
 // Reset       Empties the slots; their states and actions are undefined.
-// Hazards     this module resolves them
+// Hazards     resolved by this module
 // Invariants  OneReplaces_A, LoopIsClosed_A
 // Resources   2 * Window comparators of StateBits bits.
 // Reference   none
@@ -84,7 +83,8 @@ module qs_hazard #(
       assign same_entry[d] = state_q[d] == issue_state_i && action_q[d] == issue_action_i;
       assign same_row[d]   = state_q[d] == issue_next_state_i;
     end else begin : gen_near
-      // The next content of slot d is now in slot d - 1, or for slot 1 in the issue register if that is not held.
+      // The next content of slot d is now in slot d - 1, or for slot 1 in the issue register, unless that register is
+      // held.
       logic same_entry_q, same_row_q, held_same_entry, held_same_row;
       logic [ StateBits-1:0] state;
       logic [ActionBits-1:0] action;

@@ -4,18 +4,18 @@
 // Function    After n accepted transitions the table equals, bit for bit, the table of the sequential model after the
 //             same n transitions. docs/lane.md describes ports and pipeline. Golden model: qstep.golden.lane.
 //             A transition reads the table in TableStage, and misses the writes of the WriteStage transitions ahead
-//             of it. The entries that they write are masked in the comparator tree. Their values are joined as they
-//             appear, one per clock: the result of the transition d clocks ahead appears while this one is in stage
-//             WriteStage - d.
+//             of it. The entries that they write are masked in the comparator tree. Their new values join the maximum
+//             as they appear, one per clock: the result of the transition d clocks ahead appears while this one is in
+//             stage WriteStage - d.
 // Timing      WriteStage = 5 + clog2(Actions) + LoopDepth clocks from the issue register (stage 0) to the result.
-//             LoopDepth 1: one transition per clock for any stream. LoopDepth n: a transition that depends on the one
-//             d < n clocks ahead waits n - d clocks.
+//             LoopDepth 1: one transition per clock for any stream. LoopDepth n: a transition that depends on another
+//             one d < n clocks ahead waits n - d clocks.
 // Handshake   A transition is accepted when tr_valid_i and tr_ready_o are both 1, and must be held stable until then.
-//             res_* cannot be stalled. Only while the lane is idle (busy_o and tr_valid_i both 0) may host_* write,
-//             alpha_i, kappa_i and rounding_i change, and noise be loaded.
+//             res_* cannot be stalled. Host writes, noise loads, and changes of alpha_i, kappa_i and rounding_i are
+//             allowed only while the lane is idle (busy_o and tr_valid_i both 0).
 // Reset       Empties the pipeline; the table keeps its contents (undefined after power-up: write it first).
 //             Data registers are enabled by the valid bit of their stage and are not reset.
-// Hazards     qs_hazard detects them; this module joins the far results, qs_update the two nearest.
+// Hazards     qs_hazard detects them; this module joins the far results, and qs_update joins the two nearest.
 // Invariants  OfferIsStable_A, StateInRange_A, ActionInRange_A, NextStateInRange_A, RoundingIsLegal_A,
 //             SettingsAreStable_A, NoiseLoadWaits_A, HostWaits_A
 // Resources   qs_table, Actions - 1 + WriteStage - LoopDepth comparators, five multipliers.
@@ -198,8 +198,8 @@ module qs_lane #(
   );
 
   // --- From TableStage to MergeStage: transitions in flight -----------------------------------------
-  // Bit n of replaces_entry and joins_max belongs to the result that will be in `value` n clocks from now. Results
-  // less than LoopDepth clocks ahead have no bit: qs_hazard holds the transition.
+  // Bit n of replaces_entry and joins_max belongs to the result that will be in `value` n clocks from now. Results less
+  // than LoopDepth clocks ahead need no bit, because qs_hazard holds the transition.
   localparam int unsigned Ahead = WriteStage - LoopDepth;
 
   typedef struct packed {
@@ -231,12 +231,12 @@ module qs_lane #(
           reward: issue_reward_q,
           entry: value,
           max: issue_joins_max[0] ? value : LEAST,
-          rank: issue_joins_max[0] ? write_rank : '0  // none joined: loses every tie
+          rank: issue_joins_max[0] ? write_rank : '0  // no result joined: loses every tie
       };
     end
   end
 
-  // Whether a result has replaced the entry that the table returns in TreeStage.
+  // 1 if a result has replaced the entry that the table returns in TreeStage.
   logic table_replaced_q, tree_replaced_q;
   always_ff @(posedge clk_i) begin
     if (issue_valid_q) table_replaced_q <= issue_replaces_entry[0];
@@ -265,10 +265,10 @@ module qs_lane #(
     always_ff @(posedge clk_i) if (valid[k]) flight_q[k+1] <= flight_d;
   end
 
-  // --- MergeStage: the greatest of tree, joined results and the newest result -----------------------
-  // Three compares in parallel, so that this stage is no slower than a level of the tree.
-  // `keep`: otherwise yosys absorbs this register into iCE40's multiplier, and the long route to it would follow
-  // the compares in the same clock.
+  // --- MergeStage: the maximum of tree, joined results and newest result ----------------------------
+  // Three comparisons run in parallel, so that this stage is no slower than a level of the tree.
+  // `keep`: otherwise yosys would absorb this register into iCE40's multiplier, and the long route to the multiplier
+  // would follow the comparisons in the same clock.
   (* keep *) logic signed [Width-1:0] product_max_q;
   logic signed [Width-1:0] product_entry_q;
   logic [ActionBits-1:0] product_rank_q;

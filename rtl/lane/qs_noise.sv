@@ -4,8 +4,8 @@
 // Function    If advance_i is 1, draw_o becomes the upper bits of x + w, x advances by one xorshift step (13, 17, 5)
 //             and w increases by 0x9E3779B9. The carry makes the output non-linear over GF(2). Golden model:
 //             qstep.spec.random.
-// Timing      draw_o is a register, one clock after advance_i; one draw per clock; load_i takes effect one clock
-//             later.
+// Timing      draw_o is registered and valid one clock after advance_i. One draw per clock. load_i takes effect one
+//             clock later.
 // Handshake   none: load_i has priority over advance_i.
 // Reset       x = 1, w = 0 (x = 0 is a fixed point and must never be loaded); draw_o is data only.
 // Hazards     none

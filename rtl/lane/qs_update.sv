@@ -2,9 +2,9 @@
 // The update: three products, one rounding, saturation, and the dependence loop on earlier results.
 //
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * maximum + bias) >>> f), where
-//             f is CoeffFraction, beta = 2^f - alpha, and maximum is treated as 0 if terminated. An operand still
-//             in flight when the transition enters is taken from value_o: it replaces the entry, or joins
-//             the maximum if it is greater. Golden model: qstep.golden.lane.updated_value.
+//             f is CoeffFraction, beta = 2^f - alpha, and maximum is treated as 0 if terminated. If an operand is still
+//             in flight when the transition enters, value_o supplies it: value_o replaces the entry, or replaces the
+//             maximum if it is greater. Golden model: qstep.golden.lane.updated_value.
 //             The loop is short because no product waits for a maximum: kappa is not negative, so
 //             kappa * max(m, v) is the greater of kappa * m, computed earlier, and kappa * v. Comparing m
 //             with v, while kappa * v is computed, selects one of them.
@@ -16,11 +16,11 @@
 // Handshake   none: a stage keeps its registers unless valid_i shows that a transition enters it.
 // Reset       none: data only.
 // Hazards     near_*: the result of the transition LoopDepth clocks ahead. far_*: the result of the transition
-//             LoopDepth + 1 clocks ahead. Closer results must not occur (qs_hazard holds); more distant results are
-//             joined before this module (qs_lane).
+//             LoopDepth + 1 clocks ahead. Closer results must not occur (qs_hazard holds the transition); more distant
+//             results are joined before this module (qs_lane).
 // Invariants  CoefficientsInRange_A
 // Resources   Five multipliers: three for the equation, two for the loop. The multipliers by beta have Width by f + 1
-//             bits, the others Width by 16.
+//             bits, and the others have Width by 16 bits.
 // Reference   Watkins and Dayan, "Q-learning", Machine Learning 8 (1992).
 
 `include "qs_assert.svh"
@@ -35,7 +35,7 @@ module qs_update #(
     input logic clk_i,
     input logic rst_i,  // only gates the assertion
 
-    input logic [LoopDepth+1:0] valid_i,  // bit k: stage k holds a transition
+    input logic [LoopDepth+1:0] valid_i,  // bit k: a transition is in stage k
 
     input logic [CoeffBits-1:0] alpha_i,
     input logic [CoeffBits-1:0] kappa_i,
@@ -58,7 +58,7 @@ module qs_update #(
     input logic [IndexBits-1:0] value_index_i,
 
     output logic signed [    Width-1:0] value_o,
-    output logic        [    Width-1:0] not_value_o,  // its complement, for compares
+    output logic        [    Width-1:0] not_value_o,  // its complement, for comparisons
     output logic signed [    Width-1:0] max_o,
     output logic        [IndexBits-1:0] greedy_o,
     output logic                        saturated_o
@@ -81,7 +81,8 @@ module qs_update #(
     return AccBits'($signed({1'b0, coefficient})) * AccBits'(value);
   endfunction
 
-  // Registered next to the multipliers, which is safe because they do not change while transitions are in flight.
+  // Coefficients, registered next to the multipliers. This is safe because they do not change while transitions are in
+  // flight.
   logic [CoeffBits-1:0] alpha_q, kappa_q;
   logic [BetaBits-1:0] beta_q;
   always_ff @(posedge clk_i) begin
@@ -126,8 +127,8 @@ module qs_update #(
   end
 
   // Products of the transition in ProductStage, products of the newest result, and the effect of the near result on the
-  // maximum of the transition in NearStage. With LoopDepth >= 2 they are registered before any selection, so that
-  // a stage has only a multiplier or a compare.
+  // maximum of the transition in NearStage. With LoopDepth >= 2, they are registered before any selection, so that a
+  // stage contains only a multiplier or a comparator.
   typedef struct packed {
     logic signed [AccBits-1:0] reward;
     logic signed [AccBits-1:0] entry;
@@ -184,8 +185,8 @@ module qs_update #(
     assign joined = near_joined;
   end
 
-  // Selection of the far result's products. Unless a near result writes the entry, its product is added to the reward's
-  // here, which leaves little to select in the loop.
+  // Selection of the far result's products. Unless a near result writes the entry, the entry's product is added to the
+  // reward's product here, which leaves little to select in the loop.
   logic signed [AccBits-1:0] far_entry, reward_entry_q, max_product_q;
   logic near_replaces_q;
   assign far_entry = own.far_replaces ? newest.beta : own.entry;
@@ -199,7 +200,7 @@ module qs_update #(
   end
 
   // The loop, second part: selection of the near result's products, and the sum, whose f low bits rounding
-  // removes. With LoopDepth 3 their carry is added one clock later: two short carry chains after the selection
+  // removes. With LoopDepth 3, their carry is added one clock later, so two short carry chains follow the selection
   // instead of a long one.
   typedef struct packed {
     logic [Width:0]          high;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluation queue: choices wait for their rewards, and are evicted in pairs to be learned.
+// The evaluation queue: choices wait in it for their rewards; pairs of evicted choices become learn requests.
 //
-// Function    The queue has Entries choices, the oldest at the head. An insert appends one, with its reward if
-//             insert_rewarded_i is 1; if the queue is full, the head is evicted. A fill marks the oldest entry with
-//             its key. A demand rewards the oldest entry with its key and without a reward: with
-//             rewards_i[set][Timely] if it was filled, else with rewards_i[set][Late]. An entry evicted without a
-//             reward gets rewards_i[set][Unused]. set is set_i in the request's clock. Each eviction but the first
-//             emits a learn request for the previously evicted entry, with this one as its successor. A key without a
-//             match only increments a counter. Golden model: qstep.golden.evaluation_queue.
+// Function    The queue has room for Entries choices, the oldest at the head. An insert appends one, with its reward if
+//             insert_rewarded_i is 1; if the queue is full, the head is evicted. A fill marks the oldest entry with its
+//             key. A demand rewards the oldest entry that has its key and no reward yet: with rewards_i[set][Timely] if
+//             the entry was filled, else with rewards_i[set][Late]. An entry evicted without a reward gets
+//             rewards_i[set][Unused]. set is the value of set_i in the request's clock. Each eviction but the first
+//             emits a learn request for the previously evicted entry, with the newly evicted entry as its successor. A
+//             key without a match only increments a counter. Golden model: qstep.golden.evaluation_queue.
 // Timing      One demand or fill, and one insert, per clock, except during holds. The ready outputs do not depend on
 //             data; fill_ready_o depends on demand_valid_i. A learn request is valid queue_stages + 1 clocks after
 //             the insert is accepted.
-// Handshake   Requests take effect in order of acceptance; within a clock the insert is last. A fill waits for a
-//             clock without a demand, an insert for room in the queue of learn requests.
+// Handshake   Requests take effect in order of acceptance; within a clock, the insert is last. A fill waits for a clock
+//             without a demand. An insert waits for room in the queue of learn requests.
 // Reset       Empties the queue and clears the counters. Keys and payloads are undefined until inserted.
-// Hazards     A demand with the key of a request in flight waits in the request register until that request is done,
-//             and so do the requests after it. holds_o counts these clocks; both counters wrap.
+// Hazards     A demand with the key of a request in flight waits in the request register until that request is done.
+//             The requests after it wait as well. holds_o counts these clocks; both counters wrap.
 // Invariants  NoRequestIsLost_A, RewardIsRead_A
 // Resources   Entries * KeyBits registers and a comparator per entry; block RAM for payloads and rewards.
 // Reference   R. Bera et al., "Pythia: a customizable hardware prefetching framework using online reinforcement
@@ -64,8 +64,8 @@ module qs_evaluation_queue
 );
 
   localparam int unsigned Effect = queue_effect_stage(Entries);  // writes flags and rewards
-  localparam int unsigned Leave = queue_stages(Entries);  // an evicted entry, and its reward
-  localparam int unsigned Room = 2 ** $clog2(Leave + 3);  // evicted entries, in flight included
+  localparam int unsigned Leave = queue_stages(Entries);  // outputs an evicted entry and its reward
+  localparam int unsigned Room = 2 ** $clog2(Leave + 3);  // capacity for evicted entries, including those in flight
   localparam int unsigned HoldBits = $clog2(Effect + 1);
 
   if (Entries < 2 || Entries > 1024 || Entries != 2 ** IndexBits) begin : gen_bad_entries
@@ -112,7 +112,7 @@ module qs_evaluation_queue
   logic [IndexBits-1:0] place_q;
   logic [HoldBits-1:0] hold, hold_q;
   logic [31:0] holds_q, unknown_q;
-  logic [$clog2(Room):0] leaving_q;  // evictions in flight, and evicted entries until taken
+  logic [$clog2(Room):0] leaving_q;  // evictions in flight, and evicted entries still in the FIFO
 
   assign free = hold_q == '0;
   assign holds_o = holds_q;
@@ -197,7 +197,7 @@ module qs_evaluation_queue
       if (inserts && insert_place == IndexBits'(n)) begin
         key_q[n] <= request_q[0].insert.key;
         used_q[n] <= 1'b1;
-        older_q[n] <= !request_q[0].insert.leaves;  // from now on younger than the entries after it
+        older_q[n] <= !request_q[0].insert.leaves;  // now younger than the entries at higher indexes
       end
     end
     if (inserts && insert_last) older_q <= '1;
@@ -244,7 +244,7 @@ module qs_evaluation_queue
     if (rst_i) unknown_q <= '0;
   end
 
-  // --- Leave: the old entry is read one stage after the effect of the same clock's demand, then replaced ---
+  // --- Leave: the old entry is read one stage after the same clock's demand takes effect, then replaced ---
   localparam int unsigned Read = Effect + 1;
   typedef struct packed {
     logic [PayloadBits-1:0] payload;
@@ -254,7 +254,7 @@ module qs_evaluation_queue
 
   entry_t old;
   logic [Width-1:0] old_demand_reward, leave_reward;
-  logic [Leave:Read] rewarded;  // whether the old entry has a reward, per stage
+  logic [Leave:Read] rewarded;  // per stage, 1 if the old entry has a reward
 
   always_ff @(posedge clk_i)
     rewarded <= {
@@ -293,7 +293,7 @@ module qs_evaluation_queue
   assign leave_reward = old.rewarded ? old.reward : rewarded[Leave] ? old_demand_reward :
       rewards_i[request_q[Leave].set][Unused];
 
-  // --- Pairs: a learn request is the previously evicted entry, and this one as the next ------------------
+  // --- Pairs: a learn request is the previously evicted entry with this one as its successor --------------
   logic left, left_room, pair_q;
   logic [PayloadBits-1:0] left_payload;
   logic [Width-1:0] left_reward;

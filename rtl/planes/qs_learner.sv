@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner of a microarchitecture: feature hash, planes, and the evaluation queue for delayed rewards.
+// A learner for microarchitecture: feature hash, planes, and an evaluation queue for delayed rewards.
 //
-// Function    A choose request gives one feature word per group; plane t of a group uses the row to which constant t
-//             hashes the word (qs_feature_hash). The answer returns these rows too, so that they can be inserted
+// Function    A choose request gives one feature word per group; plane t of a group uses the row that the word hashes
+//             to with constant t (qs_feature_hash). The answer also returns these rows, so that they can be inserted
 //             into the queue with the action (qs_evaluation_queue). qs_planes learns from the entries that the queue
 //             evicts. Golden model: PlanesConfig.rows_of, PlanesModel and EvaluationQueue in qstep.
 // Timing      One choose request, one insert, and one demand or fill per clock, except during holds. An answer is
 //             valid HashStages clocks later than in qs_planes.
 // Handshake   As in qs_planes and qs_evaluation_queue. Choose and learn requests are ordered separately: a choice
-//             sees the updates that reached qs_planes before it.
-// Reset       Empties everything. The tables are cleared during the next Rows * Actions clocks.
+//             includes the updates that reached qs_planes before it.
+// Reset       Empties the pipeline and the queues. The tables are cleared during the next Rows * Actions clocks.
 // Hazards     none of its own
 // Invariants  none of its own
 // Resources   docs/learner.md

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oldest matching entry of a ring: a tournament tree.
 //
-// Function    Age order: entries with older_i = 1 by index, then the rest by index. index_o is the first entry with
-//             match_i = 1 in this order, and tag_o is its tag_i. hit_o is 1 if any entry matches.
+// Function    Entries are ordered by age: those with older_i = 1 by index, then the others by index. index_o is the
+//             first entry with match_i = 1 in this order, and tag_o is its tag_i. hit_o is 1 if any entry matches.
 // Timing      oldest_stages clocks; one search per clock. Two levels of the tree per stage.
 // Handshake   none
 // Reset       none: data only.

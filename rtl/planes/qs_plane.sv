@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plane: its table in block RAM, and the entries of learn requests, including results in flight.
+// One plane: its table in block RAM. It supplies the entries of learn requests, including results in flight.
 //
 // Function    choose_values_o is the row of a choose request; entry_o and next_o are the entries of a learn request,
 //             as if every earlier result had been written. If the request two clocks ahead is about to write an
-//             entry, that entry's *_newest_o is 1 instead. Results are written to three copies of the table: one for
-//             rows, two for entries.
+//             entry, that entry's *_newest_o is 1 instead. Results are written to three copies of the table: one copy
+//             for rows and two for entries.
 // Timing      Stages as in qs_planes_pkg. Two clocks from row to choose_values_o; entries are valid in OperandStage.
 // Handshake   none
 // Reset       none: clear_i writes value_i to entry (clear_row_i, write_action_i).
@@ -45,7 +45,8 @@ module qs_plane
     input logic [   RowBits-1:0] next_row_i,
     input logic [ActionBits-1:0] next_action_i,
 
-    // MatchStage: a request ahead writes the same action. 0: two clocks ahead; 1..3: Write - 2 .. Write clocks ahead.
+    // MatchStage: a request ahead writes the same action. Bit 0: two clocks ahead; bits 1..3: Write - 2 .. Write clocks
+    // ahead.
     input logic [3:0] match_entry_i,
     input logic [3:0] match_next_i,
 

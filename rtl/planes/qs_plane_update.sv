@@ -2,10 +2,10 @@
 // The update of one plane by its own error: two products, one rounding, saturation.
 //
 // Function    value_o = saturate((beta * entry + alpha * reward + kappa * next + bias) >>> f), where f is
-//             CoeffFraction and beta = 2^f - alpha. reward_i is alpha * reward + bias + 1. entry_newest_i and
+//             CoeffFraction and beta = 2^f - alpha. reward_i equals alpha * reward + bias + 1. entry_newest_i and
 //             next_newest_i replace the entry and the next entry with value_o. Golden model: qstep.golden.planes.
-// Timing      Two clocks from the entries to value_o, one update per clock. Per stage: a multiplier; or a carry-save
-//             adder, a carry chain and the saturation.
+// Timing      Two clocks from the entries to value_o, one update per clock. The first stage has a multiplier; the
+//             second has a carry-save adder, a carry chain and the saturation.
 // Handshake   none
 // Reset       none: clear_i sets value_o to the start value.
 // Hazards     none

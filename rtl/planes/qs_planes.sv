@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A learner of several planes as a component: choose and learn requests, one answer per choice.
+// A learner with several planes: executes choose and learn requests, and answers each choose request.
 //
 // Function    A plane is a table of Rows rows and Actions actions. A choose request gives one row per plane; its
 //             answer is an action and its value (qs_planes_choice). A learn request updates each plane's entry by its
 //             own error (qs_plane_update) or, with SharedError, all entries by the error of their sum
-//             (qs_planes_increment). Requests take effect in order of acceptance; of two accepted in one clock,
-//             choose is the first. Every answer and entry is the same as if the requests were executed one at a time.
-//             Golden model: qstep.golden.planes.
+//             (qs_planes_increment). Requests take effect in order of acceptance; of two requests accepted in the same
+//             clock, the choose request is first. Every answer and entry is the same as if the requests were executed
+//             one at a time. Golden model: qstep.golden.planes.
 // Timing      One choose and one learn request per clock, except during holds. An answer is valid answer_stage + 2
 //             clocks after its request is accepted, unless earlier answers are pending. The ready outputs do not
 //             depend on data; learn_ready_o depends on choose_valid_i.
-// Handshake   A request is accepted, and an answer taken, when valid and ready are 1. While a choose request waits
+// Handshake   A request or an answer is transferred when its valid and ready are both 1. While a choose request waits
 //             for room for its answer, no learn request is accepted, to keep their order.
 // Reset       Drops requests in flight and answers. During the next Rows * Actions clocks all entries are set to
 //             Start and nothing is ready.
-// Hazards     A choose request reads after all earlier results are written. A learn request takes earlier results
-//             from the pipeline. It is held if it needs the result of a request less than min_distance clocks ahead,
-//             or if the choose request of the same clock reads a row that it writes. holds_o counts these clocks and
-//             wraps.
+// Hazards     A choose request reads after all earlier results are written. Results still in flight are forwarded to
+//             learn requests. A learn request is held if it needs the result of a request less than min_distance clocks
+//             ahead, or if the choose request of the same clock reads a row that it writes. holds_o counts these clocks
+//             and wraps.
 // Invariants  CoefficientsInRange_A, ChosenInRange_A, LearntInRange_A
 // Resources   Two multipliers per plane and one for the reward, or two in all with SharedError; three copies of each
 //             table.
@@ -37,7 +37,7 @@ module qs_planes
     parameter int unsigned CoeffFraction = 15,  // 15..24
     parameter bit SharedError = 0,
     parameter bit Floor = 0,  // action 0 unless a value is above 0
-    parameter int signed Start = 0,  // of all entries, a value of the format
+    parameter int signed Start = 0,  // initial value of all entries, a value of the format
     localparam int unsigned Tables = Groups * Planes,
     localparam int unsigned RowBits = $clog2(Rows),
     localparam int unsigned ActionBits = $clog2(Actions),
@@ -51,12 +51,12 @@ module qs_planes
     input logic [CoeffBits-1:0] alpha_i,  // up to 2^CoeffFraction
     input logic [CoeffBits-1:0] kappa_i,  // up to alpha_i
     input logic [16:0] threshold_i,  // a 16-bit draw below it explores; 0..65536
-    input logic [63:0] word_i,  // of the generator before its first draw, loaded by reset; not 0
+    input logic [63:0] word_i,  // the generator's word before its first draw, loaded by reset; not 0
 
     input logic choose_valid_i,
     output logic choose_ready_o,
     input logic [Tables-1:0][RowBits-1:0] choose_rows_i,
-    input logic choose_explore_i,  // with choose_action_i; 0: as drawn
+    input logic choose_explore_i,  // 1: explore with choose_action_i; 0: as drawn
     input logic [ActionBits-1:0] choose_action_i,
 
     output logic                         answer_valid_o,

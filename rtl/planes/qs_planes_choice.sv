@@ -73,7 +73,7 @@ module qs_planes_choice #(
   end
 
   // --- Choose -------------------------------------------------------------------------------------------
-  // If all other actions are masked, the maximum is the value of the given action.
+  // All actions but the given one are masked, so the maximum is its value.
   logic explore, tree_explore;
   logic [ActionBits-1:0] explore_action, tree_action, greedy;
   logic signed [SumBits-1:0] greatest;

@@ -2,9 +2,9 @@
 // Exploration for choose requests: forced by the request, or random.
 //
 // Function    Each choose request advances the word of one generator (xorshift 13, 7, 17), from which four keyless
-//             rounds of Simon yield a draw. A request may force exploration, with a given action. Any other explores
-//             if its draw is below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel in
-//             qstep.golden.planes.
+//             rounds of Simon yield a draw. A request may force exploration with a given action. Any other request
+//             explores if its draw is below threshold_i, with action (draw * Actions) >> 16. Golden model: PlanesModel
+//             in qstep.golden.planes.
 // Timing      ExploreStages (4) clocks; one request per clock. At most two rounds, or one xorshift, per stage.
 // Handshake   none
 // Reset       Loads the word from word_i.

@@ -3,8 +3,8 @@
 //
 // Function    increment_o = (alpha * (reward - Q) + kappa * m + 2^(f-1)) >>> f, where Q is the sum of the entries, m
 //             the sum of the next entries, and f is CoeffFraction. Golden model: qstep.golden.planes.
-// Timing      clog2(Planes) + 3 clocks from the entries; one increment per clock. The coefficients belong to the
-//             same request as the entries.
+// Timing      clog2(Planes) + 3 clocks from the entries; one increment per clock. kappa_i belongs to the same request
+//             as the entries; alpha_i is constant.
 // Handshake   none
 // Reset       none: data only.
 // Hazards     none

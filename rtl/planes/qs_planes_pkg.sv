@@ -7,11 +7,12 @@
 package qs_planes_pkg;
 
   localparam int unsigned MatchStage = 1;  // compares a learn request with earlier ones
-  localparam int unsigned TakeStage = 2;  // takes entries from block RAM or from earlier results
-  localparam int unsigned OperandStage = 3;  // entries; own errors take the newest result
+  localparam int unsigned TakeStage = 2;  // selects entries from block RAM or from earlier results
+  localparam int unsigned OperandStage = 3;  // entries; with own errors, also the newest result
 
-  // Stage in which a learn request writes its results. Own errors take one clock to multiply and one to add. A shared
-  // error first sums the entries, then takes one clock each for difference, products, their sum and the entries' sums.
+  // Stage in which a learn request writes its results. Own errors take one clock to multiply and one to add. With a
+  // shared error, the entries are summed first; then the difference, the products, their sum and the entries' sums take
+  // one clock each.
   function automatic int unsigned write_stage(bit shared_error, int unsigned planes);
     return shared_error ? OperandStage + $clog2(planes) + 4 : OperandStage + 2;
   endfunction
@@ -21,8 +22,9 @@ package qs_planes_pkg;
     return shared_error ? write_stage(shared_error, planes) - TakeStage : 2;
   endfunction
 
-  // Stage in which a choose request has its answer. It reads its rows after all earlier results are written. Then come
-  // two clocks for the RAM, the sums, the maximum over groups, the comparator tree, and the choice.
+  // Stage in which the answer of a choose request is valid. The request reads its rows after all earlier results are
+  // written. Two clocks for the RAM follow, then the sums, the maximum over groups, the comparator tree, and the
+  // choice.
   function automatic int unsigned answer_stage(bit shared_error, int unsigned groups,
                                                int unsigned planes, int unsigned actions);
     return write_stage(shared_error, planes) + 2 + $clog2(planes) + $clog2(groups) +
@@ -53,8 +55,8 @@ package qs_planes_pkg;
     return queue_effect_stage(entries) + 3;
   endfunction
 
-  // Rewards of qs_evaluation_queue, for an entry demanded after its fill, demanded before its fill, or evicted without
-  // a reward.
+  // Rewards of qs_evaluation_queue. Timely: the entry was demanded after its fill. Late: it was demanded before its
+  // fill. Unused: it was evicted without a reward.
   typedef enum logic [1:0] {
     Timely = 2'd0,
     Late   = 2'd1,

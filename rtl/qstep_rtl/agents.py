@@ -1,7 +1,7 @@
-"""The agents with their tables and world, behind a port for the host.
+"""The agents with their tables and world, and a port for the host.
 
-Function    ``docs/acting.md``. The hand-written ``qs_acting`` includes a world of tables. Other worlds
-            attach to ``qs_agents``: a circuit with a deadline, a tile-coded world without one.
+Function    See ``docs/acting.md``. The hand-written ``qs_acting`` includes a world of tables. Other
+            worlds attach to ``qs_agents``: a circuit with a deadline, a tile-coded world without one.
 Latency     A host access may take a few hundred clocks.
 Throughput  See ``qs_acting``.
 Reset       Ends the job; memories keep their contents.
@@ -32,16 +32,16 @@ from qstep_rtl.world_port import Circuit, WorldSignature, check_circuit
 __all__ = ["Agents", "check_room", "lane_parameters"]
 
 _MOST_ROWS = 65536
-"""Most states over all tables of a lane; each table's number is rounded up to a power of two."""
+"""Maximum number of states in all tables of a lane; each table counts as a power of two."""
 
 
 def check_room(config: Config) -> None:
-    """Raise an error if the agents, if any, or their world do not fit in hardware.
+    """Raise an error if the agents or their world do not fit in hardware; without agents, do nothing.
 
     Raises
     ------
     ConfigError
-        Too many agents, states or planes, or the world cannot be built.
+        There are too many agents, states or planes, or the world cannot be built.
     TransitionError
         The reward of a tile-coded world does not fit the format.
     """
@@ -62,7 +62,7 @@ def check_room(config: Config) -> None:
             f"hardware they have 2 to {most} states"
         )
     if acting.shared_table and acting.agents > 1 and (acting.is_live or acting.is_at_pins):
-        # A held agent repeats its request, although it has been answered.
+        # A held agent repeats its request, although the request has been answered.
         raise ConfigError(
             f"acting.world is {acting.world!r} and acting.shared_table true; in hardware, agents that "
             "share a table need a world that is a table or a circuit"
@@ -109,9 +109,9 @@ class Agents(Component):
     ----------
     agents : In(AgentsSignature)
     world : Out(WorldSignature)
-        Only if the host is the world (``live``).
+        Present only if the host is the world (``live``).
     action_valid, ... : Out, In
-        Only if the world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
+        Present only if the world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config) -> None:

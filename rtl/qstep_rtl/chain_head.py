@@ -1,10 +1,10 @@
 """The head of a farm's daisy chain: turns host requests into frames, and returned bits into answers.
 
-Function    An access, a run or a stop becomes a frame to one lane or to all; a second frame shifts
+Function    An access, a run or a stop becomes a frame to one lane or to all lanes; a second frame shifts
             out the result of a read. ``rtl/farm/qs_chain_node.sv`` defines the frames, and
             ``docs/farm.md`` explains them.
-Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's latency. A read
-            takes 5 k + 44 more.
+Latency     n + 5 k + 15 clocks to lane k for a frame of n bits, plus the lane's latency. A read takes 5
+            k + 44 more clocks.
 Throughput  One request at a time.
 Reset       Resets all lanes, each two clocks after the previous one.
 Hazards     none
@@ -35,7 +35,7 @@ UP = data.StructLayout({"data": 1, "pending": 1, "busy": 1})
 """Node-to-node signals towards the link."""
 
 _LEAST_INDEX_BITS = 16
-"""Fewest index bits; with a data word, they make the frame long enough for the steps of a run."""
+"""Fewest index bits; with a data word, they make a frame long enough for the steps of a run."""
 
 _STOP, _RUN = 0b1100, 0b1101
 """Low bits of the frames that are not accesses."""
@@ -43,7 +43,7 @@ _STOP, _RUN = 0b1100, 0b1101
 _NOTHING = 0b1110
 
 _RESET_CLOCKS = 6
-"""Clocks of a reset: with four or more, at least one lane is pending in every clock."""
+"""Length of a reset in clocks; with four or more, at least one lane is pending in every clock."""
 
 _TAIL = 3
 """Clocks from the last bit of an answer until nothing is pending."""
@@ -119,7 +119,7 @@ class ChainHead(Component):
         run = Cat(C(_RUN, 4), C(0, len(access) - 4 - len(host.steps)), host.steps)
         nothing = C(_NOTHING << (len(access) - WORD_BITS), len(access))
 
-        # The lanes' clock is fast. So the host's signals and the controls of the wide frame are
+        # Because the lanes' clock is fast, the host's signals and the controls of the wide frame are
         # registered, and a request is selected in one clock and prepared in the next. Few registers need
         # the reset, which keeps its wires short.
         at = Signal(data.StructLayout(dict.fromkeys(_STATES, 1)), init={"reset": 1})
@@ -128,9 +128,9 @@ class ChainHead(Component):
         # The kind of the frame, one-hot.
         kinds = {"accesses": access, "runs": run, "halts": C(_STOP, 4), "asks": nothing}
         is_kind = {kind: Signal(name=kind, reset_less=True) for kind in kinds}
-        # Done below 0: testing a sign bit is faster than comparing with 0.
+        # A down counter, done below 0: testing a sign bit is faster than comparing with 0.
         left = Signal(range(-1, max(len(frame), _RESET_CLOCKS)), init=_RESET_CLOCKS - 2)
-        # Lanes before the addressed one.
+        # Number of lanes before the addressed lane.
         before = Signal(range(-1, self._config.lanes), reset_less=True)
         to_all = Signal(reset_less=True)
         is_job = Signal(init=1)

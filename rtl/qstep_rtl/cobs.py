@@ -7,8 +7,8 @@ Throughput  One byte per clock; the encoder needs one more clock per full block 
 Reset       Drops all contents, including bytes not yet sent by the encoder. The encoder then sends a
             delimiter first, so that a truncated frame does not merge with the next one.
 Hazards     The decoder cannot be stalled: each input byte yields at most one output byte.
-Invariants  A byte and the end of its frame never coincide. Every row of the encoder's ring between
-            read pointer and placeholder is final.
+Invariants  A byte and the end of its frame never coincide. All rows of the encoder's ring between read
+            pointer and placeholder are final.
 Reference   Cheshire and Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Trans. Networking 7
             (1999).
 """
@@ -42,7 +42,8 @@ class CobsDecoder(Component):
     valid, data : Out(1), Out(8)
         Decoded bytes.
     end : Out(1)
-        1 for one clock when a frame is complete; never together with `valid`, nor for empty frames.
+        1 for one clock when a frame is complete; never in the same clock as `valid`, and not for empty
+        frames.
     broken : Out(1)
         With `end`: the frame ended inside a block.
     """
@@ -98,7 +99,7 @@ class CobsEncoder(Component):
     """Encodes bytes of frames into bytes for the line.
 
     Bytes go straight into a ring; the row before each block is a placeholder for its code. A zero byte
-    needs no row: the row that it would take becomes the next placeholder. The delimiter is the
+    needs no row: the row that it would occupy becomes the next placeholder. The delimiter is the
     placeholder for a block that never follows.
 
     Attributes
@@ -108,7 +109,7 @@ class CobsEncoder(Component):
     line : Out(stream of 8)
         Encoded bytes.
     empty : Out(1)
-        All bytes have been passed on.
+        All bytes have been sent on `line`.
     """
 
     def __init__(self) -> None:

@@ -1,15 +1,15 @@
-"""Executes requests: the reader checks each one, its handler does the work, then the answer starts.
+"""Executes requests: the reader checks each request, a handler executes it, and then the answer starts.
 
 Function    Executes one request at a time, in order of arrival. The request reader applies the rules
             that all requests share; each handler applies the specific rules of its requests.
-Latency     13 clocks from the first byte of an APPLY frame to its first record; 4 from the lane's
+Latency     13 clocks from the first byte of an APPLY frame to its first record; 4 clocks from the lane's
             last acceptance to the answer.
 Throughput  An APPLY payload passes at one byte per clock, plus 18 clocks per frame; the line needs 15 or
             more for header, CRC and framing.
 Reset       Idle; see the handlers.
 Hazards     An APPLY frame is read while the previous answer is composed: its transitions must not
-            enter the lane while the responder reads. Every other request waits until the device is
-            quiet.
+            enter the lane while the responder reads registers. Every other request waits until the
+            device is quiet.
 Invariants  Each frame gets exactly one answer and leaves no byte unread.
 """
 
@@ -51,19 +51,19 @@ class Commands(Component):
     Attributes
     ----------
     bytes : In(stream of 8)
-        Bytes of good frames.
+        Bytes of valid frames.
     answers : Out(stream of ANSWERED)
         Starts an answer.
     session : Out(SessionSignature)
-        Session registers, which every answer carries.
+        Session registers, which are part of every answer.
     records : Out(RecordsSignature)
-        The record decoder. This and the next two exist only in a device with a lane.
+        The record decoder. This port and the next two exist only in a device with a lane.
     access : Out(AccessSignature)
         The table access.
     settings : Out(LaneSettings)
         Settings of the lane.
     agents : Out(AgentsSignature)
-        The agents. This and the next exist only in a device with agents.
+        The agents. This port and the next one exist only in a device with agents.
     data : Out(stream of 8)
         Bytes of an answer about the agents.
     world : In(WorldSignature)
@@ -73,12 +73,13 @@ class Commands(Component):
     divisor, line_break : Out(16), In(1)
         Clocks per bit, and the signal that restores the configured value.
     quiet, asks_quiet : In(1), Out(1)
-        Whether lane, digest and line were idle a clock ago; whether that matters in the next clock.
+        `quiet`: lane, digest and line were idle one clock ago. `asks_quiet`: `quiet` is needed in the
+        next clock.
     refused : Out(1)
-        1 for one clock per request that was not executed, except repeats of executed ones.
+        1 for one clock per request that was not executed, except repeats of executed requests.
     busy : Out(1)
-        Busy with anything except an APPLY payload. In a device with agents: busy with a request whose
-        header has been read.
+        The decoder is busy with anything except an APPLY payload. In a device with agents: it is busy
+        with a request whose header has been read.
     """
 
     def __init__(self, config: Config) -> None:
@@ -190,8 +191,8 @@ class Commands(Component):
                 m.d.comb += self.busy.eq(~waits)
             m.d.comb += [
                 self.asks_quiet.eq(reader.asks_quiet | fsm.ongoing("linger")),
-                # This arrives late in a clock, so it does not depend on the current handler: the other
-                # handlers are not ready.
+                # This signal settles late in a clock, so it does not select the current handler: the
+                # other handlers are never ready.
                 reader.payload.ready.eq(
                     discarding | Cat(handler.request.payload.ready for handler in handlers).any()
                 ),

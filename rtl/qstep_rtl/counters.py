@@ -1,4 +1,4 @@
-"""64-bit event counters: low bytes in flip-flops, the rest in one block RAM.
+"""64-bit event counters: low bytes in flip-flops, the other bytes in one block RAM.
 
 Function    Each event has an 8-bit counter, the low byte of its total. A walker regularly scans the
             totals: a low byte below its value at the last visit has overflowed, and its carry propagates
@@ -8,8 +8,8 @@ Latency     The totals are sent at most 227 clocks after `start`, usually after 
 Throughput  One event per clock and counter.
 Reset       All totals are 0: the first pass after a reset starts from 0 instead of the RAM's
             contents.
-Hazards     No pass runs while the totals are sent. So they must be taken within 140 clocks, in which no
-            low byte can overflow twice.
+Hazards     No pass runs while the totals are sent. They must therefore be accepted within 140 clocks, in
+            which no low byte can overflow twice.
 Invariants  A low byte never overflows twice between visits: a pass takes at most 113 clocks, and
             the next one starts 128 clocks later, or immediately after the totals have been sent.
 """
@@ -70,7 +70,7 @@ class Counters(Component):
     totals : Out(stream of 8)
         Eight bytes per event, low byte first, in the order of `events`.
     busy : Out(1)
-        A pass is in progress or starts.
+        A pass is in progress or is starting.
     """
 
     def __init__(self, events: int) -> None:
@@ -100,7 +100,7 @@ class Counters(Component):
         upcoming = Signal(range(self._count + 1))
         current = Signal(8)  # the counter's low byte, sampled when its total was loaded
         total = Signal(9)  # the byte and its carry out
-        onward = Signal()  # go on to the counter's next byte; skipped without a carry
+        onward = Signal()  # continue with the counter's next byte; skipped without a carry
         clearing = Signal(init=1)
         rested = Signal(range(_REST))
         requested = Signal()
@@ -135,7 +135,7 @@ class Counters(Component):
                         m.next = "rest"
                         with m.If(sending):
                             m.next = "fetch"
-            # The sum is stored a clock later, while the next byte is loaded.
+            # The sum is stored one clock later, while the next byte is loaded.
             with m.State("add"):
                 m.d.sync += [
                     total.eq(Mux(byte == 0, Cat(current, current < old), old + total[8])),
@@ -159,7 +159,8 @@ class Counters(Component):
         if platform is not GENERATED:
             m.d.sync += waited.eq(Mux(sending & self.totals.valid, waited + 1, 0))
         invariant(m, platform, waited <= _MOST_SENDING, "the totals were not taken in time")
-        # Only a new pass sees every earlier event: one in progress has already passed some counters.
+        # Only a new pass includes every earlier event: a pass in progress has already visited some
+        # counters.
         with m.If(self.start):
             m.d.sync += requested.eq(1)
         return m

@@ -3,9 +3,9 @@
 Function    :func:`crc32_byte` updates the CRC by one byte. The update is linear over GF(2), so it is
             the exclusive or of two lookups in 16-word tables, one per nibble: one LUT per bit, and
             one load in a Verilated model. Golden model: ``zlib.crc32``.
-Latency     :class:`Crc32`: the register shows a byte one clock after `enable`.
-            :class:`RecordDigest`: `busy` falls and `crc` is stable ``steps`` clocks after a record
-            is taken.
+Latency     :class:`Crc32`: the register includes a byte one clock after `enable`.
+            :class:`RecordDigest`: `busy` falls and `crc` is stable ``steps`` clocks after a record is
+            accepted.
 Throughput  :class:`Crc32`: one byte per clock. :class:`RecordDigest`: one record every `steps` clocks,
             back to back.
 Reset       The registers start at all ones, the digest at 0.
@@ -61,11 +61,11 @@ class Crc32(Component):
     enable : In(1)
         Update the CRC with `data`.
     shift : In(1)
-        Shift the register down by a byte; four shifts move the whole CRC past `crc`.
+        Shift the register down by a byte; four shifts output the whole CRC at `crc`.
     crc : Out(8)
         Low byte of the CRC, inverted as on the line.
     matches : Out(1)
-        The bytes so far ended with their CRC.
+        The bytes so far end with their CRC.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class RecordDigest(Component):
     record_bytes : int
         Bytes per record, 2..9.
     steps : int
-        Clocks per record, at least 1; fewer clocks take more logic.
+        Clocks per record, at least 1; fewer clocks need more logic.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class RecordDigest(Component):
     busy : Out(1)
         A record is being processed.
     soon_ready : Out(1)
-        `records` will be ready in the next clock, if no record is taken in this one.
+        `records` will be ready in the next clock if no record is accepted in this clock.
     """
 
     def __init__(self, record_bytes: int, steps: int) -> None:

@@ -1,9 +1,9 @@
-"""Carries host requests into the lanes' clock domain, and the agents' answers back.
+"""Transfers host requests into the lanes' clock domain, and the agents' answers back.
 
 Function    Orders (an access, a run, a stop) cross one at a time. A bit that toggles with each order
-            passes through a synchroniser while the data are stable. Once the bit has returned, the
-            order has been taken, and the word of a read is stable. The end of a job has a separate
-            bit. ``docs/farm.md``, "A clock of its own".
+            passes through a synchroniser while the data are stable. Once the bit has returned, the order
+            has been accepted, and the word of a read is stable. The end of a job has a separate bit. See
+            ``docs/farm.md``, "A clock of its own".
 Latency     An order takes six lane clocks, and its acknowledgement five link clocks.
 Throughput  One order at a time.
 Reset       Resets the lanes, and sends nothing until they acknowledge the reset. `busy` is 1 meanwhile.
@@ -33,7 +33,7 @@ LANES = "lanes"
 """The lanes' clock domain; the link's domain is ``sync``."""
 
 STAGES = 4
-"""Synchroniser stages of a bit: two settle it, the others let the data arrive before it."""
+"""Synchroniser stages of a bit: two resolve metastability, the others let the data arrive first."""
 
 
 _ACCESS, _RUN, _STOP = range(3)
@@ -41,7 +41,7 @@ _ACCESS, _RUN, _STOP = range(3)
 
 
 def lanes_clock(config: Config) -> dict[str, Member]:
-    """Return the port ``lanes_clk`` if the lanes have a separate clock; otherwise nothing."""
+    """Return the port ``lanes_clk`` if the lanes have a separate clock, otherwise no port."""
     if config.acting is None or config.acting.clock_hz is None:
         return {}
     return {"lanes_clk": In(1)}
@@ -57,11 +57,11 @@ class Crossing(Component):
     Attributes
     ----------
     host : In(AgentsSignature)
-        In ``sync``.
+        The host's port, in the domain ``sync``.
     agents : Out(AgentsSignature)
-        In ``lanes``.
+        The agents' port, in the domain ``lanes``.
     reset : Out(1)
-        Reset of ``lanes``.
+        Reset of the domain ``lanes``.
     """
 
     bits: ClassVar = ("asked", "taken", "ended", "resetting", "reset")
@@ -106,7 +106,7 @@ class Crossing(Component):
         ended_here, reset_here = seen(ended, "sync"), seen(self.reset, "sync")
         long = Cat(order.word, order.index)  # wide enough for the steps of a run
 
-        # The link's side: the lanes must see both edges of the reset.
+        # The link's side: the lanes must detect both edges of the reset.
         is_reset = Signal(init=1, reset_less=True)
         with m.If(resetting):
             m.d.sync += resetting.eq(ResetSignal() | ~reset_here)

@@ -1,10 +1,10 @@
-"""Detects that a world does not answer an agent, and reports which agent.
+"""Detects when a world does not answer an agent in time, and reports the agent.
 
 Function    `silent` rises at an agent's next request once the agent has waited for `clocks` clocks, and
             stays 1 until the next job. An agent waits from its first unanswered request on.
 Latency     Five clocks after a request.
 Throughput  One request per clock.
-Reset       As for a new job: no agent waits.
+Reset       Same as at the start of a job: no agent is waiting.
 Hazards     none: an agent repeats its request after 16 clocks at the earliest.
 Invariants  none
 """
@@ -55,7 +55,7 @@ class Deadline(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Whether each agent waits, and since when.
+        # Per agent: whether it is waiting, and the time at which it began to wait.
         waiting = Array(Signal(name=f"waiting_{agent}") for agent in range(self._agents))
         m.submodules.since = since = Memory(
             shape=unsigned(_TIME_BITS), depth=max(2, self._agents), init=[]

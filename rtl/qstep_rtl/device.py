@@ -1,13 +1,13 @@
 """The device: link, command decoder, and lane or agents, with a byte stream or a UART to the host.
 
-Function    Ports and behaviour as in ``docs/link.md``, around the hand-written lane of
+Function    Implements the ports and behaviour of ``docs/link.md``, around the hand-written lane of
             ``docs/lane.md``.
-Latency     See the blocks.
+Latency     See the individual blocks.
 Throughput  One byte per clock; a stream of full APPLY frames takes one clock per byte.
 Reset       The session is lost; Q-table and reward table keep their contents.
 Hazards     none: everything that the host sends is answered, or dropped and counted.
-Invariants  A transition is offered until the lane takes it, and is counted and digested exactly once, in
-            the next clock.
+Invariants  A transition is offered until the lane accepts it, and is counted and digested exactly once,
+            in the next clock.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from qstep_rtl.uart import UartReceiver, UartSender
 __all__ = ["LINK", "ByteDevice", "UartDevice"]
 
 LINK = "link"
-"""Clock domain of the blocks that sleep, in a device that sleeps."""
+"""Clock domain of the blocks whose clock may be gated, if the device sleeps."""
 
 _COUNTERS = ANSWERS[Request.COUNTERS]
 
@@ -61,7 +61,7 @@ class ByteDevice(Component):
     sleeps : bool
         Put blocks into the domain ``link``, whose clock may be gated while `awake` is 0: the link's
         blocks in a device with agents, the responder and the table access in a device with a lane.
-        Only simulations do so, for speed.
+        Only simulations use this domain, for speed.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class ByteDevice(Component):
     build : In(64)
         Identity of the build for HELLO, first byte lowest; constant.
     lanes_clk : In(1)
-        Only if the lanes have a separate clock.
+        Present only if the lanes have a separate clock.
     awake : Out(1)
-        Only if the device sleeps: 0 while a clock would change nothing in the domain ``link``, except
-        by a reset.
+        Present only if the device sleeps: 0 while no register in the domain ``link`` would change,
+        except by a reset.
     action_valid, ... : Out, In
-        Only if the agents' world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
+        Present only if the agents' world is at the pins: see :func:`qstep_rtl.pins.pins_of`.
     """
 
     def __init__(self, config: Config, *, sleeps: bool = False) -> None:
@@ -137,8 +137,8 @@ class ByteDevice(Component):
         connect(m, commands.session, responder.session)
         connect(m, counters.totals, responder.totals)
 
-        # Commands and the blocks that they drive. Busy may rise a clock late: a header separates the
-        # last transition or answer from a request that waits for its end.
+        # Commands and the blocks that they drive. `core_quiet` and `line_quiet` may be one clock late,
+        # because a header separates the last transition or answer from a request that waits for its end.
         core_quiet = Signal()
         core_is_quiet = Signal()
         line_quiet = Signal()
@@ -169,7 +169,7 @@ class ByteDevice(Component):
         return m
 
     def _add_agents(self, m: Module, commands: Commands, responder: Responder) -> None:
-        """Add the agents, which act on their own."""
+        """Add the agents, and connect them to the commands, the responder and the pins."""
         core: Farm | Agents = (Farm if self._config.lanes > 1 else Agents)(self._config)
         if lanes_clock(self._config):
             m.domains += (lanes := ClockDomain(LANES))
@@ -191,7 +191,7 @@ class ByteDevice(Component):
     def _add_waking(
         self, m: Module, receiver: Receiver, commands: Commands, responder: Responder
     ) -> None:
-        """Drive `awake`: bytes are in flight in the device, or their effects have not settled."""
+        """Drive `awake`: 1 while bytes are in flight in the device or their effects have not settled."""
         moves = Signal()
         settling = Signal(range(_SETTLE_CLOCKS + 1), init=_SETTLE_CLOCKS)
         m.d.comb += [
@@ -221,7 +221,7 @@ class ByteDevice(Component):
         connect(m, access.rewards, decoder.rewards)
         connect(m, access.values, responder.values)
 
-        # Transitions: the digest takes each one a clock after the lane, because the lane's
+        # Transitions: the digest processes each one a clock after the lane, because the lane's
         # acceptance is known late in a clock. In the next clock the transition is still on
         # `decoder.transitions`.
         offered = Signal()

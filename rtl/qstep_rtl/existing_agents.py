@@ -1,8 +1,8 @@
-"""A port that passes on only accesses to existing agents.
+"""A port that forwards only accesses to existing agents.
 
-Function    An agent that does not exist in a lane has no slot for accesses to its words. Reading one
-            returns an undefined value; writing one has no effect.
-Latency     none; an access that is skipped ends after one clock.
+Function    An agent that does not exist in a lane has no slot for accesses to its words. A read of such
+            a word returns an undefined value; a write to it has no effect.
+Latency     none; a skipped access ends after one clock.
 Throughput  See the agents.
 Reset       Aborts an access.
 Hazards     none

@@ -1,6 +1,6 @@
 """A farm: several identical lanes of agents on a daisy chain.
 
-Function    ``docs/farm.md``: the chain's head, and the islands, which are in a separate file.
+Function    See ``docs/farm.md``: the chain's head, and the islands, which are in a separate file.
 Latency     See the head.
 Throughput  One lane's throughput times the number of lanes.
 Reset       Resets the agents, lane by lane.
@@ -44,7 +44,7 @@ class Farm(Component):
         m.submodules.head = head = ChainHead(self._config)
         connect(m, flipped(self.agents), head.agents)
 
-        # The wires between the nodes; the last ones are unused.
+        # The wires between the nodes; the wires after the last node are unused.
         rst, down, up = head.reset, head.down.as_value(), Signal(UP.size, name="up_0")
         m.d.comb += head.up.eq(up)
         for lane in range(lanes):

@@ -42,9 +42,9 @@ class Manifest:
     config : dict
         The configuration, from :meth:`qstep.Config.to_dict`.
     digest : str
-        Its SHA-256.
+        SHA-256 of the configuration.
     tops : dict
-        Generated file and ports of each top module; the ports map a name to direction and width.
+        Generated file and ports of each top module; the ports map a name to its direction and width.
     sources : list of str
         Files to read before a top module's file, in compile order.
     files : dict
@@ -77,12 +77,12 @@ def _sha256(content: bytes) -> str:
 
 
 def generate(config: Config, folder: Path) -> Manifest:
-    """Write ``qstep_device.v``, ``qstep_top.v``, with several lanes ``qs_island.v``, and a manifest.
+    """Write ``qstep_device.v``, ``qstep_top.v``, ``qs_island.v`` for several lanes, and a manifest.
 
     ``qstep_device`` has byte streams (clk, rst, rx_valid, rx_ready, rx_data[8], tx_valid, tx_ready,
     tx_data[8], divisor[16], line_break, build[64]). ``qstep_top`` adds a UART to it (clk, rst, rx, tx,
     build[64]). `build` is the identity in the answer to HELLO, first byte lowest. Both need the
-    hand-written modules of :mod:`qstep_rtl.sources`, and with several lanes ``qs_island``. No module
+    hand-written modules of :mod:`qstep_rtl.sources` and, with several lanes, ``qs_island``. No module
     name occurs in two files.
 
     Parameters

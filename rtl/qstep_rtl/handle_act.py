@@ -1,8 +1,9 @@
-"""Executes BEGIN and ACT: the host acts as an agent's world for one step, and gets its next action.
+"""Executes BEGIN and ACT: the host acts as an agent's world for a step, and gets the next action.
 
-Function    Starts a job of two steps, which ends at a request of the agent to its world: the first
-            after BEGIN, the second after ACT, because the host answers the first. Requests of other
-            agents are not answered, so these agents do not move. ``docs/link.md``, "A live world".
+Function    Starts a job of two steps, which ends at one of the agent's requests to its world: the first
+            request after BEGIN, the second after ACT, because the host answers the first. Requests of
+            other agents are not answered, so these agents take no step. See ``docs/link.md``, "A live
+            world".
 Latency     About 500 clocks, until all agents are idle again.
 Throughput  One step at a time.
 Reset       Idle.
@@ -72,7 +73,7 @@ class ActHandler(Component):
         config, acting = self._config, self._config.acting
         assert acting is not None
         request, agents, world = self.request, self.agents, self.world
-        given = request.fields.act  # BEGIN's arguments overlay the first ones
+        given = request.fields.act  # BEGIN's arguments overlay the first arguments of ACT
         width = config.format.width
         rows = [given[name] for name in given.shape().members if name.startswith("next_state")]
         next_state = Cat(row[: config.state_bits] for row in rows)

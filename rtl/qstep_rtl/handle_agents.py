@@ -1,12 +1,12 @@
 """Executes STORE, FETCH, RUN, STOP and PROGRESS: the host's requests to agents on the device.
 
-Function    STORE and FETCH move words to and from the agents' memories, one access at a time; RUN
-            starts a job that continues after its answer. ``docs/link.md``, "Agents".
-Latency     Two clocks per check; six clocks per word plus the core's access.
+Function    STORE and FETCH move words to and from the agents' memories, one access at a time; RUN starts
+            a job that continues after its answer. See ``docs/link.md``, "Agents".
+Latency     Two clocks per check; six clocks per word, plus the core's access time.
 Throughput  One word at a time.
 Reset       Idle.
 Hazards     none
-Invariants  A job starts only while none runs. While a job runs, only counters are accessed.
+Invariants  A job starts only while no job is running. While a job runs, only counters are accessed.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class AgentsSignature(Signature):
     busy : In(1)
         A job is running, from the clock after `run` on.
     silent, silent_agent : In(1), In(4)
-        The job ended because the world did not answer an agent in time; that agent. Both are stable
-        until the next job.
+        The job ended because the world did not answer an agent in time; the number of that agent. Both
+        are stable until the next job.
     """
 
     def __init__(self, lanes: int = 1) -> None:
@@ -124,7 +124,7 @@ class AgentsHandler(Component):
         steps = request.fields.run.steps if has_jobs else C(0, 48)
         is_fetch, is_store = (request.type == kind for kind in (Request.FETCH, Request.STORE))
 
-        # The walk: runs of `run` consecutive words, each `stride` after the previous one.
+        # The addresses: runs of `run` consecutive words, each run `stride` after the previous one.
         row = Signal(INDEX_BITS)
         word = Signal(WORD_BITS)
         in_run = Signal(8)  # words of the run already done
@@ -141,7 +141,7 @@ class AgentsHandler(Component):
         if self._config.lanes > 1:
             m.d.comb += agents.lane.eq(place.lane)
 
-        # Compared in one clock, evaluated in the next.
+        # The fields are compared in one clock, and the results are evaluated in the next.
         is_busy = Signal()
         is_outside = Signal()
         is_cut = Signal()

@@ -1,7 +1,8 @@
 """Executes APPLY_CODED and APPLY_RAW: passes the payload to the record decoder.
 
 Function    Other blocks decode and check each record, and offer it to the lane. This handler ends a
-            request when all of it has been accepted; an illegal or truncated record sets the status.
+            request when all its records have been accepted; an illegal or truncated record sets the
+            status.
 Latency     3 clocks from the lane's last acceptance until `busy` is 0.
 Throughput  One byte per clock.
 Reset       Idle.
@@ -33,7 +34,7 @@ class ApplyHandler(Component):
     records : Out(RecordsSignature)
         The record decoder.
     passing : Out(1)
-        The handler only has bytes left to pass on.
+        The handler is passing on the remaining bytes.
     """
 
     requests: ClassVar = (Request.APPLY_CODED, Request.APPLY_RAW)

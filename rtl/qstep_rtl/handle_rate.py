@@ -1,9 +1,9 @@
-"""Executes BAUD: sets the line rate after the answer has left at the old rate.
+"""Executes BAUD: sets the line rate after the answer has been sent at the old rate.
 
-Function    Sets the clocks per bit: the host's number, or the configured one after a break.
+Function    Sets the clocks per bit to the host's number or, after a break, to the configured number.
 Latency     The divisor is checked in one clock, and takes effect once the line is quiet.
 Throughput  One request at a time.
-Reset       The divisor is the configured one.
+Reset       The divisor is reset to its configured value.
 Hazards     `quiet` is one clock old.
 Invariants  The divisor is in the UART's range.
 """
@@ -37,7 +37,7 @@ class RateHandler(Component):
     divisor, line_break : Out(16), In(1)
         Clocks per bit, and the signal that restores the configured value.
     quiet : In(1)
-        All answers had left a clock ago.
+        All answers had been sent one clock ago.
     """
 
     requests: ClassVar = (Request.BAUD,)
@@ -57,7 +57,7 @@ class RateHandler(Component):
         m = Module()
         request, asked = self.request, self.request.fields.baud.divisor
         divisor = Signal(16, init=self._config.link.divisor)
-        waiting = Signal()  # a legal divisor waits until its answer has left
+        waiting = Signal()  # a legal divisor waits until its answer has been sent
         m.d.comb += [
             self.divisor.eq(divisor),
             request.status.eq(Mux(waiting, StatusCode.OK, StatusCode.OUT_OF_RANGE)),

@@ -1,7 +1,7 @@
 """Executes HELLO, STATUS and COUNTERS, whose answers the responder composes from registers.
 
 Function    HELLO opens a session; COUNTERS requests the totals.
-Latency     `count` is asserted with `start`, `greet` one clock later.
+Latency     `count` is asserted with `start`, and `greet` one clock later.
 Throughput  One request at a time.
 Reset       none
 Hazards     none

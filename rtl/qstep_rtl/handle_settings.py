@@ -1,9 +1,9 @@
 """Executes CONFIGURE and NOISE: checks the lane's settings and sets them.
 
 Function    ``docs/link.md``, "Requests", lists the ranges.
-Latency     Two clocks for the check, one more to set.
+Latency     Two clocks for the check, and one more to set the registers.
 Throughput  One request at a time.
-Reset       alpha and kappa are 0, rounding is nearest.
+Reset       alpha and kappa are 0, and rounding is to nearest.
 Hazards     `start` may be asserted only while the lane is idle.
 Invariants  kappa is at most alpha, which is at most 1.
 """

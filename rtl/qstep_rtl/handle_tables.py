@@ -1,8 +1,8 @@
-"""Executes REWARDS, LOAD, READ and CLEAR: has the table access check and move values.
+"""Executes REWARDS, LOAD, READ and CLEAR: the table access checks and moves the values.
 
 Function    REWARDS, LOAD and READ are checked first, so that no part of a bad request is applied.
             The values of a READ are moved while they are sent.
-Latency     Check and move, plus three clocks.
+Latency     Three clocks more than the table access needs to check and move the values.
 Throughput  See the table access.
 Reset       Idle.
 Hazards     none

@@ -1,4 +1,4 @@
-"""The interface of request handlers: each gets its requests when they may be executed.
+"""The interface of request handlers: each handler receives its requests when they may be executed.
 
 A handler is a component with a member ``request : In(HandlerSignature(config))`` and an attribute
 ``requests``, the types that it executes. :class:`qstep_rtl.commands.Commands` instantiates and connects
@@ -49,9 +49,9 @@ class HandlerSignature(Signature):
     ----------
     type, fields : Out, Out(fields_of(config))
         The low bits of the request's type, which distinguish known types, and its arguments. The type is
-        stable from `start` until the next header arrives, the arguments until new ones arrive.
+        stable from `start` until the next header arrives, and the arguments until new arguments arrive.
     left, spent : Out, Out(1)
-        Number of payload bytes left; whether it is 0.
+        Number of payload bytes left; 1 if no byte is left.
     start : Out(1)
         Execute the request. Session, type, length and number of arguments are valid; values are not
         checked yet.
@@ -60,8 +60,8 @@ class HandlerSignature(Signature):
     busy : In(1)
         The request is being executed, from the clock after `start` on.
     status : In(StatusCode)
-        The result: OK, or a refusal. Stable while not `busy`, until the next `start`. With OK, the whole
-        payload has been taken.
+        The result: OK, or a refusal. Stable while `busy` is 0, until the next `start`. With OK, the
+        whole payload has been consumed.
     data_bytes : In
         Bytes of the answer after its fixed part; valid like `status`.
     answered : Out(1)

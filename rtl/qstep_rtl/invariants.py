@@ -12,7 +12,7 @@ __all__ = ["GENERATED", "as_verilog", "invariant", "unlinted"]
 
 
 class _Generated:
-    """The platform for which Verilog is generated; it adds nothing."""
+    """The type of the platform that stands for generated Verilog."""
 
 
 GENERATED = _Generated()

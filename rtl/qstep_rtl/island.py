@@ -1,10 +1,10 @@
 """An island of a farm: a lane of agents with its world and its chain node. All islands are identical.
 
-Function    As :class:`qstep_rtl.agents.Agents` and ``qs_chain_node``. It is a separate module, so that a
-            placed lane can be copied.
+Function    Combines :class:`qstep_rtl.agents.Agents` and ``qs_chain_node``. It is a separate module, so
+            that a placed lane can be copied.
 Latency     See the agents and the node.
 Throughput  See the agents.
-Reset       Comes from the chain.
+Reset       The reset comes from the chain.
 Hazards     none
 Invariants  Every output comes from a register, and every input feeds only registers.
 """
@@ -24,10 +24,10 @@ from qstep_rtl.invariants import as_verilog
 __all__ = ["ISLAND", "ISLAND_FILE", "Island", "island_files"]
 
 ISLAND = "qs_island"
-"""The name of the module."""
+"""Name of the module."""
 
 ISLAND_FILE = f"{ISLAND}.v"
-"""The generated file with this module."""
+"""Name of the generated file that contains the module."""
 
 
 class Island(Component):

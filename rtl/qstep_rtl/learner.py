@@ -1,4 +1,4 @@
-"""Writes the learner, which takes choose and learn requests from external logic, and a bench."""
+"""Writes the learner, whose requests come from external logic, and a testbench."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Function    From an agent's state, computes the state after each action, and each coordinate less the
             lower bound of its tiles. Terms that do not depend on the action are computed once.
-Latency     Each result gives its latency from the agent's action, at most 8 clocks.
+Latency     Each result states its latency from the agent's action, which is at most 8 clocks.
 Throughput  One state per clock.
 Reset       none: data only
 Hazards     none
@@ -68,22 +68,22 @@ Motion = Callable[
     [Module, Sequence[Value], Sequence[Value], Value, Sequence[int]],
     tuple[list[Moved], Outcomes],
 ]
-"""Adds the pipeline to a module.
+"""A function that adds the pipeline to a module.
 
-Its inputs are the agent's state and the state after its step, both a clock after it acted; whether the
-former is a start state instead; and the lower bounds in state units. It returns the coordinates, and
-whether the episode terminates.
+Its inputs are the agent's state and the state after its step, both one clock after the agent acted; a
+flag that is 1 if the agent's state is a start state instead; and the lower bounds in state units. It
+returns the coordinates, and a flag that is 1 if the episode terminates.
 """
 
 ORIGINS: dict[str, tuple[int, ...]] = {
     CART_POLE.env_id: (0, 0, 0, 0),
     MOUNTAIN_CAR.env_id: (MOUNTAIN_CAR.limits[0][0], 0),
 }
-"""Origin from which the circuit counts each number of a state: for the car's position, its wall."""
+"""Origin of each number of a state in the circuit: for the car's position, the wall."""
 
 
 def later(m: Module, value: ValueLike, clocks: int = 1, shape: Shape | None = None) -> Value:
-    """Return a value, delayed by some clocks."""
+    """Return a value, delayed by `clocks` clocks."""
     now = Value.cast(value)
     for _ in range(clocks):
         register = Signal(now.shape() if shape is None else shape, reset_less=True)
@@ -93,12 +93,12 @@ def later(m: Module, value: ValueLike, clocks: int = 1, shape: Shape | None = No
 
 
 def times(value: Value, factor: int) -> Value:
-    """Return the product with a constant, 0 or more, as a sum of shifts."""
+    """Return the product with a constant, which is 0 or more, as a sum of shifts."""
     return sum((value << k for k in range(factor.bit_length()) if factor >> k & 1), start=Const(0))
 
 
 def exceeds(value: ValueLike, other: ValueLike) -> Value:
-    """Return whether one number exceeds another: the sign of their difference, a single carry chain.
+    """Return whether one number exceeds another, as the sign of their difference: a single carry chain.
 
     yosys builds a signed comparison from a carry and a sign, which takes nearly twice as long.
     """
@@ -106,7 +106,7 @@ def exceeds(value: ValueLike, other: ValueLike) -> Value:
 
 
 def state_shapes(world: IntegerWorld) -> list[Shape]:
-    """Return the shape of each number of any state, final ones included, counted from its origin."""
+    """Return the shape of each number of any state, including final states, relative to its origin."""
     bits = {CART_POLE.env_id: (30, 30, 28, 27), MOUNTAIN_CAR.env_id: (25, 21)}
     return [signed(own) for own in bits[world.env_id]]
 
@@ -156,8 +156,8 @@ def _cart_pole(
     fall, lean, twist, pull, swing, push = _columns(
         m, CART_POLE, ((state[2] >> 15) + 512)[:10]
     )  # clock 3
-    # The square is computed before it is known whether it counts; for a start state it is 0. An AND
-    # keeps the register free of a reset, so that it can move into the multiplier.
+    # The square is computed before it is known whether it is needed; for a start state it becomes 0. An
+    # AND keeps the register free of a reset, so that synthesis can move it into the multiplier.
     rate = went[3][9:26].as_signed()  # of the state after a step, not of a start state
     counts = ~later(m, restarts, 2)
     square = later(m, later(m, rate * rate, 2)[16:33] & counts.replicate(17)).as_signed()  # clock 4
@@ -173,7 +173,7 @@ def _cart_pole(
     pushes, twists = later(m, push, 2) << 3, later(m, twist, 2) << 4
     speeds = [later(m, speed - pushes), later(m, speed + pushes)]
     turns = [later(m, turn + twists), later(m, turn - twists)]
-    # First relative to the lower bounds: the path through the tiles is longer.
+    # Computed relative to the lower bounds first, because the path through the tiles is longer.
     velocities = [
         [later(m, v + (swing_out >> 13), 1, _above(shapes[1], lows[1])) for v in speeds],
         [later(m, v - (rate_out >> 12), 1, _above(shapes[3], lows[3])) for v in turns],

@@ -1,12 +1,12 @@
-"""The world at the pins: an agent's action goes out and its outcome comes in, each as one word.
+"""The world at the pins: actions are output and their outcomes are input, each as one word.
 
 Function    An action is sent once, at its agent's first request for the outcome, and again in a new
             job. One answer per action is accepted, and held until the agent's next request.
-            docs/live-worlds.md.
+            See docs/live-worlds.md.
 Latency     One clock from a request to `action_valid`. An answer is available in the clock after it
             arrives; tile coding adds CODER_CLOCKS.
 Throughput  One action and one answer per clock.
-Reset       As for a new job: no action has been sent, and no answer is held.
+Reset       Same as at the start of a job: no action has been sent, and no answer is stored.
 Hazards     none: an agent repeats its request after 16 clocks at the earliest.
 Invariants  none
 """
@@ -32,8 +32,8 @@ def pins_of(config: Config) -> dict[str, Member]:
     Attributes
     ----------
     action_valid, action_agent, action_state, action : Out(1), Out(4), Out, Out
-        Valid for one clock: an agent's action and its state. With several planes a state is one row per
-        plane, the first one lowest. With tile coding there is no `action_state`.
+        Valid for one clock: an agent's action and its state. With several planes, a state is one row per
+        plane, with the first plane's row lowest. With tile coding there is no `action_state`.
     answer_valid, answer_ready : In(1), Out(1)
         An answer is accepted when both are 1.
     answer_agent, answer_reward, answer_next_state, answer_terminated : In(4), In(signed), In, In(1)
@@ -42,8 +42,9 @@ def pins_of(config: Config) -> dict[str, Member]:
         The start state of an episode, sampled when an agent begins and when an episode has ended.
     observation : In
         With tile coding, replaces `answer_next_state` and `start_state`: the numbers of an observation,
-        the first one lowest. An answer's observation follows the agent's action or, if its episode has
-        ended, starts the next one. Agents begin with the observation present when the job starts.
+        with the first number lowest. An answer's observation follows the agent's action or, if its
+        episode has ended, starts the next one. Agents begin with the observation present when the job
+        starts.
     """
     acting = config.acting
     if acting is None or not acting.is_at_pins:
@@ -115,7 +116,7 @@ class PinWorld(Component):
             return Array(Signal(name=f"{name}_{agent}") for agent in range(self._agents))
 
         said, there = flags("said"), flags("there")
-        taken = there if self._tiles is None else flags("taken")  # set before the answer is there
+        taken = there if self._tiles is None else flags("taken")  # set before the answer is stored
         m.submodules.answers = answers = Memory(shape=answer, depth=max(2, self._agents), init=[])
         read, write = answers.read_port(), answers.write_port()
 
@@ -144,7 +145,7 @@ class PinWorld(Component):
         with m.If(is_answered):
             m.d.sync += [there[world.agent].eq(0), taken[world.agent].eq(0)]
 
-        # An answer arrives; with tile coding, its rows follow some clocks later.
+        # An answer arrives; with tile coding, its rows are known some clocks later.
         accepted = self.answer_valid & self.answer_ready
         m.d.comb += self.answer_ready.eq(
             (self.answer_agent < self._agents) & said[self.answer_agent] & ~taken[self.answer_agent]

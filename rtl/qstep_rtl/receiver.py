@@ -1,12 +1,13 @@
-"""Receives frames and passes on only complete, checked ones.
+"""Receives frames, and outputs only those that are complete and valid.
 
-Function    COBS decoding, CRC and length check, ring buffer in block RAM. Bytes are written as they
-            arrive; a good frame is committed without its CRC, a bad one is rolled back.
+Function    Decodes COBS, checks CRC and length, and buffers frames in a ring in block RAM. Bytes are
+            written as they arrive. A valid frame is committed without its CRC; an invalid frame is
+            rolled back.
 Latency     Six clocks from the delimiter to the first byte of the frame on `bytes`.
 Throughput  One byte per clock in and out at the same time.
 Reset       The buffer is empty; its memory keeps its contents.
-Hazards     Cannot be stalled: a frame that does not fit is dropped and counted.
-Invariants  `bytes` carries 9 + length bytes per frame, back to back, and no byte of a frame before its
+Hazards     The receiver cannot be stalled: a frame that does not fit is dropped and counted.
+Invariants  `bytes` outputs 9 + length bytes per frame, back to back, and no byte of a frame before its
             check. Committed bytes are not overwritten before they are read.
 """
 
@@ -27,7 +28,7 @@ __all__ = ["Receiver"]
 
 
 class Receiver(Component):
-    """Turns bytes from the line into bytes of good frames.
+    """Turns bytes from the line into bytes of valid frames.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Receiver(Component):
     in_valid, in_data : In(1), In(8)
         Bytes as they arrive.
     bytes : Out(stream of 8)
-        Header and payload of good frames.
+        Header and payload of valid frames.
     dropped : Out(1)
         1 for one clock per dropped frame.
     """
@@ -70,12 +71,12 @@ class Receiver(Component):
         following = Signal(len(store.addr))
         index = Signal(range(HEADER.size + 1))  # bytes of the header so far
         left = Signal(17)  # bytes that must follow the header
-        complete = Signal()  # they have all arrived
+        complete = Signal()  # all of them have arrived
         too_long = (
             Signal()
-        )  # they will not fit; known a clock late, so one byte too many is written
+        )  # they will not fit; known one clock late, so one byte too many is written
         bad = Signal()
-        checking = Signal()  # the frame is complete, and `good` says whether it is valid
+        checking = Signal()  # the frame is complete, and `good` is 1 if it is valid
         good = Signal()
         most_left = self._buffer_bytes // BUFFERS - HEADER.size
 
@@ -116,7 +117,7 @@ class Receiver(Component):
         with m.If(store.en):
             ahead, unread = ((row - reader.read)[: len(write)] for row in (write, committed))
             invariant(m, platform, ahead >= unread, "a good frame is overwritten")
-        # Immediately, because after one more byte the rest would seem to fit.
+        # This must happen immediately: after one more byte, the remaining bytes would seem to fit.
         with m.If(too_long):
             m.d.sync += bad.eq(1)
         m.d.sync += too_long.eq((index == HEADER.size) & (left > most_left))
@@ -127,7 +128,8 @@ class Receiver(Component):
                 good.eq(~bad & ~decoder.broken & (index == HEADER.size) & complete & crc.matches),
                 index.eq(0),
             ]
-        # At least one code byte, which decodes to nothing, follows `end`: these two clocks are free.
+        # At least one code byte, which yields no decoded byte, follows `end`, so these two clocks are
+        # free.
         with m.If(checking):
             m.d.sync += bad.eq(0)
             with m.If(good):

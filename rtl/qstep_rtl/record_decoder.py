@@ -3,13 +3,13 @@
 Function    Collects a record, looks up its reward code in a table in block RAM, fills in the state of a
             continuing record, and checks the ranges.
 Latency     Three clocks from a record's last byte to `transitions.valid`.
-Throughput  One byte per clock as long as transitions are taken as fast as records arrive; at most one
+Throughput  One byte per clock as long as transitions are accepted as fast as records arrive; at most one
             transition every two clocks.
 Reset       The decoder is empty; the reward table keeps its contents (all 0 after power-up).
 Hazards     `rewards` may be written only while `busy` is 0.
-Invariants  A transition on `transitions` is legal and held until taken; its payload is held for one more
-            clock. After an illegal record, `illegal` is 1 and no transition follows until `start`; bytes
-            are discarded meanwhile.
+Invariants  A transition on `transitions` is legal and held until it is accepted; its payload is held for
+            one more clock. After an illegal record, `illegal` is 1 and no transition follows until
+            `start`; bytes are discarded meanwhile.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class RecordsSignature(Signature):
     start : Out(1)
         Drop an incomplete record and clear `illegal`; the next record must be full.
     coded : Out(1)
-        Records carry reward codes; stable while `busy`.
+        Records contain reward codes; stable while `busy` is 1.
     bytes : Out(stream of 8)
         Payload.
     busy : In(1)
-        The decoder holds a complete record.
+        A complete record is in the decoder.
     partial : In(1)
         Some, but not all, bytes of a record have arrived.
     illegal : In(1)
@@ -157,11 +157,11 @@ class RecordDecoder(Component):
         # Stage 0
         continuing = Signal()
         m.d.comb += [
-            # At most every other clock, because a record has at least two bytes. So no logic here
-            # waits for the lane within a clock.
+            # Transitions come at most every other clock, because a record has at least two bytes. So no
+            # logic here depends on the lane's ready in the same clock.
             s2_ready.eq(~offer.valid),
             s1_ready.eq(~s1_valid | s2_ready),
-            # After an illegal record nothing is offered, so the decoder is always ready.
+            # After an illegal record, no transition is offered, so the decoder is always ready.
             records.bytes.ready.eq(~whole | s1_ready),
             continuing.eq(Mux(count == 0, records.bytes.payload[0], record[0])),
             records.busy.eq(whole | s1_valid | offer.valid),

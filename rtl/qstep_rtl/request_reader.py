@@ -1,13 +1,14 @@
-"""Reads requests: header, session rules, type, length, arguments.
+"""Reads and checks requests: header, session rules, type, length, arguments.
 
-Function    Makes the checks of ``docs/link.md`` that all requests share, in order: epoch, an earlier
-            refusal, sequence number, type, length. A request that passes is offered when its
-            arguments have arrived; any other is offered immediately, with the status of the first
-            failed check.
-Latency     3 clocks from the last byte of a header to `request`, if it neither has arguments nor waits.
+Function    Performs the checks of ``docs/link.md`` that all requests share, in order: epoch, earlier
+            refusal, sequence number, type, length. A request that passes is offered when its arguments
+            have arrived; any other request is offered immediately, with the status of the first failed
+            check.
+Latency     3 clocks from the last byte of a header to `request`, if the request has no arguments and
+            need not wait.
 Throughput  One byte per clock, one request at a time.
 Reset       Waits for a header.
-Hazards     Arguments are registers that later blocks use until the answer has left, so every
+Hazards     Arguments are registers that later blocks use until the answer has been sent, so every
             request except APPLY waits for `quiet` before its arguments are read.
 Invariants  A request is completed only after the last byte of its payload.
 """
@@ -41,7 +42,7 @@ def _places() -> dict[str, range]:
 
 
 class RequestReader(Component):
-    """Turns bytes of good frames into checked requests.
+    """Turns bytes of valid frames into checked requests.
 
     Parameters
     ----------
@@ -51,23 +52,24 @@ class RequestReader(Component):
     Attributes
     ----------
     bytes : In(stream of 8)
-        Bytes of good frames.
+        Bytes of valid frames.
     request : Out(stream of REQUEST)
-        Requests, each offered until it has been answered and its payload taken.
+        Requests, each offered until it has been answered and its payload consumed.
     fields : Out(fields_of(config))
         The request's arguments.
     payload : Out(stream of 8)
         Bytes after the arguments; for a refused request, the whole payload.
     left, spent : Out, Out(1)
-        Number of payload bytes left; whether it is 0.
+        Number of payload bytes left; 1 if no byte is left.
     quiet, asks_quiet : In(1), Out(1)
-        Whether all earlier work had left the device a clock ago; whether that matters in the next clock.
+        `quiet`: all earlier work had finished one clock ago. `asks_quiet`: `quiet` is needed in the next
+        clock.
     greet : In(1)
         A HELLO is being executed.
     answered, status : In(1), In(StatusCode)
         The request's answer has just begun; its status, stable for one more clock.
     session : Out(SessionSignature)
-        Session registers, which every answer carries.
+        Session registers, which are part of every answer.
     """
 
     def __init__(self, config: Config) -> None:
@@ -97,8 +99,9 @@ class RequestReader(Component):
         most_arguments = max(layout.size for layout in arguments.values())
         known_bits = Shape.cast(known_type(self._config)).width
 
-        # In link order. No frame exceeds the limit here, so the upper bits of its length are 0. The
-        # length counts down as the payload is taken; a register flags 0 without a comparison.
+        # Header fields, in link order. No frame exceeds the limit here, so the upper bits of its length
+        # are 0. The length counts down as the payload is consumed; a register flags 0 without a
+        # comparison.
         kind = Signal(8)
         seq = Signal(16)
         status = Signal(StatusCode)
@@ -106,14 +109,15 @@ class RequestReader(Component):
         spent = Signal()
         index = Signal(range(max(most_arguments, HEADER.size)))
 
-        # Destination of the bytes; registered, because ready drives every block that takes bytes.
+        # Destination of the bytes; registered, because ready drives every block that receives bytes.
         mine = Signal(init=1)
         heading = Signal(init=1)
         passing = Signal()
         take = Signal()
         take_mine = Signal()
 
-        # Properties of the type, registered while the session checks; the length check is a clock later.
+        # Properties of the type, registered during the session's check; the length is checked one clock
+        # later.
         known = Signal()
         length_fits = Signal()
         is_apply = Signal()
@@ -157,7 +161,7 @@ class RequestReader(Component):
             for byte, place in enumerate(places["epoch"]):
                 with m.If(index == place):
                     m.d.comb += [session.compare.eq(1), session.position.eq(byte)]
-            # Type, sequence number and epoch have arrived two bytes before the end.
+            # Type, sequence number and epoch have arrived two bytes before the end of the header.
             with m.If(index == places["epoch"][-1]):
                 m.d.sync += session.judge.eq(1)
         with m.Elif(take_mine):

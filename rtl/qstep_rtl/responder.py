@@ -1,12 +1,12 @@
 """Composes answers: header, common part, request-specific part, CRC; then COBS framing.
 
 Function    `answers` starts an answer. Fields that are device registers are read byte by byte; all other
-            data arrive as a stream, which ends with its answer.
+            data arrive as a stream that ends with its answer.
 Latency     Three clocks from `answers` to the first byte in the encoder.
 Throughput  One byte per clock.
 Reset       Drops the answer in progress and all unsent bytes.
-Hazards     While `reading` is 1 the registers on the inputs must not change.
-Invariants  An answer has exactly the length in its header.
+Hazards     While `reading` is 1, the registers on the inputs must not change.
+Invariants  The length of every answer equals the length in its header.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Responder(Component):
     line : Out(stream of 8)
         Encoded answers.
     idle : Out(1)
-        All answers have been passed on, including delimiters.
+        All answers have been sent on `line`, including delimiters.
     """
 
     def __init__(self, config: Config) -> None:
@@ -136,16 +136,16 @@ class Responder(Component):
                 fixed += _bytes(spec.answer, values)
                 reports.append((request, begin, len(fixed)))
 
-        # Selecting a fixed byte takes two clocks: while the previous byte leaves, one of every sixteen
-        # is selected.
-        index = Signal(range(len(fixed) + 1))  # of the byte after the chosen one
+        # Selecting a fixed byte takes two clocks: while the previous byte is sent, one byte of every
+        # sixteen is selected.
+        index = Signal(range(len(fixed) + 1))  # of the byte after the chosen byte
         chosen = [Signal(8, name=f"chosen_{k}") for k in range(0, len(fixed), _GROUP)]
         group = Signal(range(len(chosen)))
         choose = Signal()
         data_follow = Signal()
         crc_follows = Signal()
         left = Signal(16)
-        streaming = Signal()  # streamed data are taken
+        streaming = Signal()  # streamed data are accepted
         tail = Signal(range(CRC.size))
         is_report = Signal(len(reports))  # one bit per report
         has_data = Signal()
@@ -249,7 +249,7 @@ class Responder(Component):
                 with m.If(left == 1):
                     m.d.sync += [streaming.eq(0), self.reading.eq(0)]
                     m.next = "last"
-            # The CRC covers all bytes before it one clock after the last of them was sent.
+            # The CRC is complete one clock after the last byte that it covers was sent.
             with m.State("last"), m.If(ready):
                 m.next = "crc"
             with m.State("crc"), m.If(ready):
@@ -259,7 +259,7 @@ class Responder(Component):
                     m.d.sync += is_last.eq(1)
                     m.next = "idle"
             m.d.comb += self.idle.eq(fsm.ongoing("idle") & ~valid & encoder.empty)
-        # Whether or not it is valid, so that its enable is known early.
+        # Loaded whether or not it is valid, so that the register's enable is known early.
         with m.If(ready):
             m.d.sync += byte.eq(
                 Mux(

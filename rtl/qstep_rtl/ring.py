@@ -1,12 +1,12 @@
 """Read side of a ring buffer in block RAM: turns the rows between two pointers into a stream.
 
 Function    Sends the rows from `read` up to, but not including, `limit`.
-Latency     Three clocks from a move of `limit` to `valid`.
+Latency     Three clocks from a change of `limit` to `valid`.
 Throughput  One row per clock.
 Reset       The ring is empty; the memory keeps its contents.
 Hazards     `limit` may pass a row only in a clock after the row was written.
 Invariants  No row is sent past `limit`, which never moves back. Rows below `read` may be overwritten,
-            because the memory's output register holds the row on offer.
+            because the offered row is in the memory's output register.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["UNORDERED", "RingReader"]
 UNORDERED = {"no_rw_check": 1}
 """Attribute of a memory whose read data are unused if the same row is written in the same clock.
 
-Otherwise synthesis adds logic for the old value, which most block RAMs do not guarantee.
+Without it, synthesis adds logic that returns the old value, which most block RAMs do not guarantee.
 """
 
 
@@ -40,7 +40,7 @@ class RingReader(Component):
     limit : In(pointer)
         Row after the last one to be sent.
     read, before : Out(pointer)
-        The row to fetch next, and the one before it: a writer that fills the latter fills the ring.
+        The row to fetch next, and the row before it: writing the latter fills the ring.
     rows : Out(stream)
         The rows.
     """
@@ -59,8 +59,8 @@ class RingReader(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Registered, because `en` arrives late in a clock: the row after `read`, and whether more rows
-        # follow.
+        # The row after `read`, and whether more rows follow; registered, because `en` settles late in a
+        # clock.
         following = Signal(len(self.read), init=1)
         more = Signal()  # `read` is not at `limit`
         m.d.comb += [

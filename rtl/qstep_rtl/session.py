@@ -1,14 +1,14 @@
 """Decides from session, epoch and sequence number whether a request may be executed.
 
-Function    The rules of ``docs/link.md``, "Session, epoch, sequence".
+Function    Applies the rules of ``docs/link.md``, "Session, epoch, sequence".
 Latency     `verdict` is valid two clocks after `judge`, `epoch` two clocks after `greet`.
 Throughput  One request at a time.
-Reset       No session is open. The epoch and the count in it survive; the count rises by one.
-Hazards     `judge` may come in the clock after the epoch's last byte at the earliest, and only after the
-            previous request's `finish`; `finish` comes when the request has its status. `is_hello` and
-            `repeatable` are stable from one clock after `judge`, `greet_nonce` from one clock before
-            `greet`.
-Invariants  `expected` rises exactly once for each answered request that has not been executed
+Reset       No session is open. The epoch and the count in it are kept; the count is incremented by one.
+Hazards     `judge` may be asserted in the clock after the epoch's last byte at the earliest, and only
+            after the previous request's `finish`. `finish` is asserted when the request's status is
+            known. `is_hello` and `repeatable` are stable from one clock after `judge`, `greet_nonce`
+            from one clock before `greet`.
+Invariants  `expected` is incremented exactly once for each answered request that has not been executed
             before, and never after a refusal.
 """
 
@@ -26,7 +26,7 @@ _EPOCH_BYTES = HEADER.sizes["epoch"]
 
 
 class SessionSignature(Signature):
-    """Session registers in every answer, as seen from the session; `nonce` comes from HELLO."""
+    """The session registers in every answer, as seen from the session; `nonce` comes from HELLO."""
 
     def __init__(self) -> None:
         super().__init__({"epoch": Out(32), "expected": Out(16), "nonce": Out(32)})
@@ -38,11 +38,12 @@ class Session(Component):
     Attributes
     ----------
     compare, position, byte : In(1), In(2), In(8)
-        `byte` is the byte of the request's epoch at `position`; bytes come in order.
+        `byte` is the byte of the request's epoch at `position`; bytes arrive in order.
     judge, seq : In(1), In(16)
         Compare the sequence number now.
     is_hello, repeatable : In(1)
-        The request needs no session; it changes nothing and may be executed again.
+        `is_hello`: the request needs no session. `repeatable`: it changes nothing and may be executed
+        again.
     verdict : Out(StatusCode)
         OK, DUPLICATE, GAP, STALE_EPOCH, or the refusal that halted the session.
     greet, greet_nonce : In(1), In(32)
@@ -136,10 +137,10 @@ class Session(Component):
             invariant(m, platform, ~finished, "one request is answered twice")
         if platform is not GENERATED:
             m.d.sync += finished.eq((finished | self.finish) & ~self.judge)
-        # Once per reset, however long it lasts.
+        # The count is incremented once per reset, however long the reset lasts.
         with m.If(~counted_reset & ~ResetSignal()):
             m.d.sync += [counted_reset.eq(1), count.eq(following)]
-        # Byte by byte first, because both have been stable for some clocks.
+        # The nonces are compared byte by byte first, because both have been stable for some clocks.
         for position in range(len(differs)):
             ours, theirs = (
                 nonce.word_select(position, 8) for nonce in (epoch ^ count, self.greet_nonce)

@@ -1,4 +1,4 @@
-"""The sources of the hardware: SystemVerilog in compile order, and the generator of the rest."""
+"""The sources of the hardware: SystemVerilog in compile order, and the Verilog generator's files."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def rtl_files(config: Config | None = None) -> list[Path]:
     Parameters
     ----------
     config : Config, optional
-        The configuration to build; without one, only the lane ``qs_lane``. The agents' files, with
-        ``qs_acting`` at the top, are included only if `config` has agents, and a farm's files only if
-        it has several lanes, so other builds do not depend on them. A world that is a Verilog circuit
-        comes last.
+        The configuration to build; without a configuration, only the lane ``qs_lane``. The agents'
+        files, with ``qs_acting`` at the top, are included only if `config` has agents, and a farm's
+        files only if it has several lanes, so other builds do not depend on them. A world that is a
+        Verilog circuit comes last.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def rtl_files(config: Config | None = None) -> list[Path]:
 
 
 def circuit(config: Config) -> list[Path]:
-    """Return the world's file, if the world is a circuit.
+    """Return the world's file if the world is a circuit, otherwise an empty list.
 
     A relative name is looked up in the current folder, then in the hardware's source folder, which has
     examples in ``worlds``.
@@ -174,14 +174,14 @@ def hierarchy(top: str, files: Sequence[Path]) -> dict[Path, str]:
     """Return the substance of the Verilog files that the hierarchy below the module `top` needs.
 
     A file is needed if a needed file names one of its modules or packages, or includes it. An instance
-    counts even if the parameters leave it out.
+    counts even if the parameters disable it.
     """
     texts = {path: substance(path) for path in files}
     defining = {
         name: path
         for path, text in texts.items()
         for name in _DEFINITION.findall(text)
-        or [path.stem]  # an include file is known by its file name
+        or [path.stem]  # an include file is identified by its file name
     }
     needed: set[Path] = set()
     named = {top}

@@ -1,13 +1,15 @@
-"""Moves values between the bytes of REWARDS, LOAD and READ and the memories; clears the table.
+"""Moves values between the memories and the bytes of REWARDS, LOAD and READ; clears the table.
 
 Function    `check` walks over the entries of a request and reports whether all exist; `move` walks again
-            and moves the values. So no part of a bad request is applied, and no multiplier is needed.
+            and moves the values. No part of a bad request is therefore applied, and no multiplier is
+            needed.
 Latency     One clock per value for the check; CLEAR takes one clock per table entry.
 Throughput  REWARDS and LOAD: one byte per clock. READ: one value per `value_bytes` + 1 clocks, at least
             three.
 Reset       Idle.
 Hazards     `task` and its arguments must be stable from `check` to the end of the move.
-Invariants  The table is written only while the lane is idle; `check` may be asserted only then.
+Invariants  The table is written only while the lane is idle; `check` may be asserted only while it is
+            idle.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ class AccessSignature(Signature):
     check, move : Out(1)
         Start a check or a move.
     values : Out(stream of 8)
-        Values of a REWARDS or LOAD, `payload_bytes` bytes; the first comes at least two clocks after
-        `move`.
+        Values of a REWARDS or LOAD, `payload_bytes` bytes; the first byte arrives at least two clocks
+        after `move`.
     busy : In(1)
         A check or a move is in progress.
     verdict : In(StatusCode)
@@ -88,7 +90,7 @@ class AccessSignature(Signature):
 
 
 class TableAccess(Component):
-    """Host side of the Q-table and of the reward table.
+    """The host's access to the Q-table and to the reward table.
 
     Parameters
     ----------
@@ -243,7 +245,7 @@ class TableAccess(Component):
                     m.next = "idle"
             with m.State("clear"):
                 m.d.comb += advance.eq(1)
-                # Compared one entry early: here the walk visits one entry per clock.
+                # Compared one entry early, because the walk visits one entry per clock here.
                 m.d.sync += last.eq(
                     (self.state == config.states - 1) & (self.action == config.actions - 2)
                 )
@@ -259,8 +261,8 @@ class TableAccess(Component):
                 with m.If((wait == 0) & ~have):
                     # The walk is ahead: the next entry is fetched while this one is sent.
                     m.d.comb += advance.eq(1)
-                    # Counted now, not when its bytes leave: whether a byte leaves is known only
-                    # late in a clock.
+                    # `left` is decremented now, not when the bytes are sent, because it is known only
+                    # late in a clock whether a byte is sent.
                     m.d.sync += [value.eq(extended), have.eq(1), wait.eq(_READ_CLOCKS)]
                     m.d.sync += left.eq(left - size)
                 with m.If((left == 0) & ~have):

@@ -1,6 +1,6 @@
 """Tile coding in hardware: maps the numbers of an observation to its row in each plane.
 
-Function    :meth:`qstep.spec.tiles.Tiles.of`, bit for bit, for tiles without hashed rows.
+Function    Matches :meth:`qstep.spec.tiles.Tiles.of` bit for bit, for tiles without hashed rows.
 Latency     CODER_CLOCKS
 Throughput  One observation per clock.
 Reset       none
@@ -43,7 +43,7 @@ CODER_CLOCKS = UNIT_CLOCKS + 2
 """Clocks from an observation to its rows."""
 
 _FEW_TILES = 15
-"""Most tiles with a 4-bit index, so that each bit of its product with a constant is one LUT."""
+"""Most tiles with a 4-bit index: each bit of its product with a constant is then one LUT."""
 
 
 class TileCoder(Component):
@@ -80,7 +80,7 @@ class TileCoder(Component):
 
 
 def rows_layout(tiles: Tiles) -> data.ArrayLayout:
-    """Return the layout of one row per plane, the first one lowest."""
+    """Return the layout of one row per plane, with the first plane's row lowest."""
     return data.ArrayLayout(ceil_log2(tiles.rows), tiles.planes)
 
 
@@ -90,7 +90,7 @@ def states_of(config: Config, rows: Iterable[Value]) -> Value:
 
 
 def number_shapes(tiles: Tiles) -> list[Shape]:
-    """Return the shape of each number of an observation: the narrowest one that fits both bounds."""
+    """Return the shape of each number of an observation: the narrowest shape that fits both bounds."""
     return [
         signed(1 + max(abs(bound + (bound < 0)).bit_length() for bound in (own.low, own.high)))
         for own in tiles.coordinates
@@ -98,7 +98,7 @@ def number_shapes(tiles: Tiles) -> list[Shape]:
 
 
 def check_no_hash(tiles: Tiles) -> None:
-    """Raise ConfigError if the tiles hash any rows."""
+    """Raise ConfigError if the tile coding hashes rows."""
     if tiles.hashes:
         raise ConfigError(
             f"acting.tiles.rows is {tiles.rows} and a tiling has {tiles.most_rows}; hardware does not "
@@ -109,7 +109,7 @@ def check_no_hash(tiles: Tiles) -> None:
 def unit_of(m: Module, own: Coordinate, tilings: int, above: Value) -> Value:
     """Return the position in units of 1/T tile, UNIT_CLOCKS after `above`, a number less its bound."""
     most = own.tiles * tilings
-    # The operand tells if the product is out of range, in parallel with the multiplier.
+    # The operand determines whether the product is out of range, in parallel with the multiplier.
     least = -(-(most << own.shift) // own.scale)
     below, beyond = later(m, above < 0, 3), later(m, exceeds(above, least - 1), 3)
     unit = later(m, later(m, above) * own.scale, 2) >> own.shift
@@ -137,7 +137,7 @@ def drive_rows(
 ) -> None:
     """Drive the row in each plane one clock after the tiles: see :func:`tile_at`.
 
-    If two coordinates are tiled together, one addition remains in the clock of the rows.
+    If two coordinates are tiled together, one addition remains after the registers of the tiles.
     """
     planes = iter(rows)
     for group in tiles.groups:

@@ -1,13 +1,13 @@
-"""A continuous-state world: keeps the state of each agent, and answers with its row in each plane.
+"""A continuous-state world: stores the state of each agent, and answers with its row in each plane.
 
-Function    The worlds of :mod:`qstep.spec.integer_worlds`, tile-coded as in
+Function    Implements the worlds of :mod:`qstep.spec.integer_worlds`, tile-coded as in
             :class:`qstep.spec.tiles.Tiles`, bit for bit. After each step, the next state for every
-            action is computed, so that the next answer only selects one.
-Latency     An answer comes 3 clocks after its request. An agent's next request may come 11 clocks after
-            it acts, or 12 after the host writes its state.
+            action is computed, so that the next answer only selects one of these states.
+Latency     An answer is valid 3 clocks after its request. An agent's next request may come 11 clocks
+            after the agent acts, or 12 clocks after the host writes its state.
 Throughput  One request per clock.
 Reset       none: an agent's state is undefined until it begins an episode or the host writes it.
-Hazards     An earlier request is answered from the agent's previous state.
+Hazards     A request that comes too early is answered from the agent's previous state.
 Invariants  none
 """
 
@@ -50,7 +50,7 @@ WRITE_CLOCKS = 12
 """Clocks from a write of a state until its agent may send a request."""
 
 _MOST_EDGES = 64
-"""Most tile edges within a number's range of start values; each edge takes a comparator."""
+"""Most tile edges allowed within a number's range of start values; each edge needs a comparator."""
 
 _AGENTS = 16
 _DRAW_BITS = 16
@@ -79,13 +79,14 @@ class TiledWorldCircuit(Component):
     acting : In(4)
         Four clocks after the request: the agent.
     goes, restarts : In(1), In(1)
-        Five clocks after the request: the agent's episode continues after the step; another begins.
+        Five clocks after the request: the agent's episode continues after the step, or another one
+        begins.
     index, write, data : In(6), In(1), In(32)
         The host's access to a number of an agent's state, by ``NUMBERS`` of the memory map. Writing the
         last number moves that agent to the state given by the latest writes of all numbers. `index` is
         held for one more clock, and no agent sends a request meanwhile.
     read : Out(32)
-        That number, two clocks after its index.
+        The number at `index`, two clocks later.
     """
 
     def __init__(self, world: IntegerWorld, tiles: Tiles) -> None:
@@ -157,7 +158,7 @@ class TiledWorldCircuit(Component):
         ended = self._kept(m, "end", ends, acted, writes, agent)
         m.d.comb += self.terminated.eq(later(m, _of(ended, asked), _ANSWER_CLOCKS - 1))
 
-        # The start state. Starts are close together, so few tiles are possible.
+        # The start state. Start states are close together, so few tiles are possible.
         places = [self._start_units(k) for k in range(len(went))]
 
         def start_tile(k: int, offset: int, factor: int) -> Value:
@@ -231,7 +232,7 @@ def _start_unit(world: IntegerWorld, tiles: Tiles, k: int, field: int) -> int:
 
 
 def _shifts(world: IntegerWorld) -> list[int]:
-    """Return by how many bits each number of a state is shifted down for an observation."""
+    """Return the number of bits by which each number of a state is shifted down for an observation."""
     wide = 64
     return [
         wide + 1 - seen.bit_length() for seen in world.observe((1 << wide,) * len(world.limits))

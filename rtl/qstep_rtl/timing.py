@@ -1,4 +1,4 @@
-"""Latencies of the hardware as numbers, on which RTL, benches and reports must agree."""
+"""Latencies of the hardware in clocks, on which RTL, benches and reports must agree."""
 
 from __future__ import annotations
 

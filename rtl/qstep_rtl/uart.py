@@ -5,7 +5,7 @@ Function    :class:`UartReceiver` samples each bit in its middle; :class:`UartSe
 Latency     Receiver: 9.5 bit times and four clocks from the falling edge to `valid`.
 Throughput  One byte per ten bit times in both directions.
 Reset       Both are idle; a byte in progress is lost. The sender then keeps the line high for the
-            time of one byte, so that a receiver that saw a truncated byte resynchronises.
+            time of one byte, so that a receiver can resynchronise after a truncated byte.
 Hazards     `divisor` (clocks per bit, ``protocol.LEAST_DIVISOR`` or more) is sampled at each start
             bit: a byte in progress keeps its rate.
 Invariants  The line is high while the sender is idle. A byte without a stop bit is dropped, and the
@@ -59,13 +59,13 @@ class UartReceiver(Component):
         period = Signal(16)
         timer = Signal(16)
         over = Signal()  # `timer` is 0
-        bits = Signal(range(BITS_PER_BYTE + 1))  # still to be sampled, start and stop bit included
+        bits = Signal(range(BITS_PER_BYTE + 1))  # still to be sampled, including start and stop bit
         armed = Signal()  # the line has been high since the last byte
         low = Signal(range(BREAK_BITS + 1))  # consecutive low samples
 
         m.d.sync += [self.valid.eq(0), self.line_break.eq(0)]
         with m.If((bits == 0) & armed & ~line):
-            # To the middle of the start bit, minus the clock that detecting the edge took, and the half
+            # Time to the middle of the start bit, minus the clock that edge detection took and the half
             # clock before it: late samples limit how fast a sender may be.
             m.d.sync += [
                 period.eq(self.divisor - 1),
@@ -123,9 +123,9 @@ class UartSender(Component):
         period = Signal(16)
         timer = Signal(16)
         over = Signal(init=1)  # `timer` is 0
-        # The bits after the one on the line, followed by ones.
+        # The bits after the bit on the line, followed by ones.
         shifter = Signal(BITS_PER_BYTE - 1, init=-1)
-        # Bits until the line is free; one more than in a byte after a reset: no bit is timed yet.
+        # Bits until the line is free; after a reset, one more than in a byte, as no bit is timed yet.
         bits = Signal(range(BITS_PER_BYTE + 2), init=BITS_PER_BYTE + 1)
 
         invariant(m, platform, (bits != 0) | self.tx, "the line is low while the sender is idle")

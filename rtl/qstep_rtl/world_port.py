@@ -1,7 +1,7 @@
 """The port between the agents and their world, and the module that answers at it.
 
 Function    `valid` marks an agent's request; its answer is sampled exactly three clocks later, if
-            `ready` is 1. docs/circuit-worlds.md.
+            `ready` is 1. See docs/circuit-worlds.md.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class WorldSignature(Signature):
     valid, agent : Out(1), Out(4)
         An agent's request, at most one per clock; the agent's number.
     state, action : Out, Out
-        The agent's state, and its action there. A state is a row or, with several planes, one row per
-        plane, the first one lowest.
+        The agent's state, and its action in that state. A state is a row or, with several planes, one
+        row per plane, with the first plane's row lowest.
     outcome, start : Out(16), Out(16)
         The agent's random draws: uniform, independent, and new in each step.
     ready : In(1)
@@ -50,7 +50,8 @@ class WorldSignature(Signature):
     reward, next_state, terminated : In(signed), In, In(1)
         The answer; the reward is raw, a multiple of 2^-F.
     start_state : In
-        Three clocks after each draw, requested or not: the start state of an episode with that draw.
+        Three clocks after each draw, with or without a request: the start state of an episode with that
+        draw.
     """
 
     def __init__(self, config: Config) -> None:
@@ -119,7 +120,7 @@ class Circuit(Component):
 
 
 def check_circuit(config: Config) -> None:
-    """Raise ConfigError if a circuit's file does not exist, has no World, or does not fit."""
+    """Raise ConfigError if a circuit's file does not exist, has no class ``World``, or does not fit."""
     if sources.circuit(config):
         Fragment.get(Circuit(config), GENERATED)
 

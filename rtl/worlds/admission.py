@@ -1,12 +1,12 @@
 """Admission to a service with seven places: an example of a world that is a circuit, in Amaranth.
 
-In each step a customer of one of four classes asks to be admitted. Action 1 admits the customer if a
+In each step, a customer of one of four classes asks to be admitted. Action 1 admits the customer if a
 place is free, for a reward of 1, 2, 4 or 8; action 0 turns the customer away. Then a place becomes free,
-with a probability of 1/16 per taken place, and the next customer comes, each class equally likely. The
-task never ends. A state is {places taken (0 to 7), class (0 to 3)}. After Sutton and Barto,
+with a probability of 1/16 per taken place, and the next customer arrives, with each class equally
+likely. The task never ends. A state is {places taken (0 to 7), class (0 to 3)}. After Sutton and Barto,
 "Reinforcement learning" (2018), example 10.2.
 
-Function    As above. The upper two bits of the draw are the class of the next customer; a place becomes
+Function    See above. The upper two bits of the draw are the class of the next customer; a place becomes
             free if the other 14 bits are below 1024 times the number of taken places.
 Latency     Three clocks from a request to its answer, as the port requires.
 Throughput  One request per clock.
@@ -30,7 +30,7 @@ PLACES = 7
 
 
 class World(Component):
-    """The world, for 32 states, 2 actions and a number format that holds 8."""
+    """The world, for 32 states, 2 actions and a number format that can represent 8."""
 
     def __init__(self, config: Config) -> None:
         self._type = config.table_type

@@ -3,7 +3,7 @@
 //
 // Function    Implements the world `gridworld`, whose cells are numbered row by row from the upper left corner:
 //
-//                 S....      S start, G goal: +1, H hole: -5, both end the episode; any other cell: -1
+//                 S....      S start, G goal: +1, H hole: -5, both end the episode; all other cells: -1
 //                 H..H.      actions: 0 up, 1 down, 2 left, 3 right; no move leaves the grid
 //                 .....
 //                 .H...

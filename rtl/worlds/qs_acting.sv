@@ -97,7 +97,7 @@ module qs_acting
       .world_restarts_o   (unused_restarts)
   );
 
-  // An access to the world takes place in the clock that completes it on the bus.
+  // A write to the world takes effect in the clock that completes it on the bus.
   assign world_write = bus_done_o && bus_write_i && bus_region_i == RegionWorld;
   assign start_write = bus_done_o && bus_write_i && bus_region_i == RegionStarts;
 

@@ -2,11 +2,11 @@
 // A memory of alias tables: a draw selects one of the two items of a word.
 //
 // Function    Word read_i is {split, second, first}, highest bit first. The upper log2(Slots) bits of draw_i are part
-//             of read_i. The remaining bits select: chosen_o is first if they are less than split, else second. With
-//             one slot, a word is just first, which is always chosen.
-// Timing      Three clocks from read_i to chosen_o: memory, its output register, the choice.
+//             of read_i. The remaining bits select the item: chosen_o is first if they are less than split, else
+//             second. With one slot, a word consists of first only, which is always chosen.
+// Timing      Three clocks from read_i to chosen_o: the memory, its output register, and the choice.
 // Handshake   write_i writes bits 32 * column_i + 31 to 32 * column_i of word address_i.
-// Reset       none: undefined until written.
+// Reset       none: words are undefined until written.
 // Hazards     A read in the same clock as a write is undefined.
 // Invariants  none
 // Resources   Words of 2 * DataWidth + 17 bits, or of DataWidth bits with one slot, in block RAM.

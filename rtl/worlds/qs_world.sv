@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tabular world: outcomes of each state and action by the alias method, and start states likewise.
+// A tabular world: draws the outcome of each state and action, and start states, by the alias method.
 //
 // Function    The upper log2(Outcomes) bits of outcome_i choose a slot of (state_i, action_i). Its first outcome is
-//             taken if the other bits are below its split, else its second. Start states work the same way with
+//             selected if the other bits are below its split, else its second. Start states work the same way with
 //             start_i and Starts slots. With one slot there is no choice: only the first outcome is stored. Golden
 //             model: qstep.mdp.memory.
 // Timing      Three clocks from request to answer; one request per clock; always ready.
-// Handshake   world_write_i and start_write_i write a 32-bit column of a word; docs/agents.md has the layout of
+// Handshake   world_write_i and start_write_i write a 32-bit column of a word; docs/agents.md defines the layout of
 //             words.
 // Reset       none: memories are undefined until written.
-// Hazards     none: written only while there are no requests.
+// Hazards     none: memories are written only while there are no requests.
 // Invariants  none
 // Resources   Actions * States * Outcomes words of 2 D + 17 bits, or of D bits with one outcome; D = Width +
 //             StateBits + 1.

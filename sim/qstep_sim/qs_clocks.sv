@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks of a simulated device, whose model is evaluated once a clock.
+// The clocks of a simulated device, whose model is evaluated once per clock.
 //
-// Function    Each change of tick_i makes a pulse of clk_o and, if awake_i is 1, of link_clk_o.
+// Function    Each change of tick_i generates a pulse on clk_o and, if awake_i is 1, on link_clk_o.
 // Timing      A pulse ends in the time step in which it begins.
 // Handshake   none
 // Reset       none; tick_i and all registers are 0 at first.
 // Hazards     awake_i may change at the end of a pulse: link_clk_o has no glitch only if the simulator settles all
-//             logic before it looks for edges, as Verilator does.
+//             logic before it detects edges, as Verilator does.
 // Invariants  none
-// Resources   none: it is not for hardware
+// Resources   none: for simulation only
 // Reference   none
 
 module qs_clocks (

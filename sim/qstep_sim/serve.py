@@ -1,8 +1,8 @@
 """The simulated device as a serial port on this computer: a pty, or a TCP port for ``socket://``.
 
 The device keeps its state between clients, and the simulation pauses while it is idle. A TCP port
-serves one client at a time: the next one waits until the first has left, or has been silent for a
-second. A client's bytes stay in its buffers until the device takes them.
+serves one client at a time: the next client waits until the first has disconnected, or has been silent
+for a second. A client's bytes stay in its buffers until the device accepts them.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ LINKS = ("pty", "tcp")
 """The kinds of port that can serve a device."""
 
 _CHUNK = 65536
-"""Most bytes of a client that wait here for the device; the system's buffer holds as many again."""
+"""Most bytes of a client that are buffered here for the device; the system buffers as many again."""
 
 _SILENT_SECONDS = 1.0
 """Less than the time of a driver's first retries, so the next client is served in time."""
 
 
 class _Channel(Protocol):
-    """One client's bytes; neither direction blocks."""
+    """One client's byte stream; neither direction blocks."""
 
     def fileno(self) -> int:
-        """The file descriptor for `select`."""
+        """Return the file descriptor for `select`."""
 
     def receive(self) -> bytes:
-        """Return the bytes that have arrived, or nothing if the client has left."""
+        """Return the bytes that have arrived, or no bytes if the client has disconnected."""
 
     def send(self, data: bytes) -> int:
-        """Send as much as fits and return the number of bytes."""
+        """Send as many bytes as fit, and return their number."""
 
 
 _Clients = Iterator[_Channel]
 
 
 class _Pty:
-    """The master side of a pty. It cannot see clients come and go, so it never ends."""
+    """The master side of a pty. It cannot detect that a client disconnects, so its stream never ends."""
 
     def __init__(self, master: int) -> None:
         self._master = master
@@ -63,7 +63,7 @@ class _Pty:
 
 
 class _Tcp:
-    """A connection; an abrupt end counts as a normal one."""
+    """A TCP connection; an abrupt end is treated as a normal one."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -85,7 +85,7 @@ class _Tcp:
 
 
 def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None) -> None:
-    """Carry bytes between device and client until the client leaves, or is silent while another waits.
+    """Transfer bytes until the client disconnects, or is silent while another client waits.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None
     outgoing = b""
     heard = time.monotonic()
     while True:
-        # An answer that the client does not read stalls the device, as a full line would.
+        # An answer that the client does not read stalls the device, as it would on a serial line.
         must_wait = bool(outgoing) or device.idle
         silent = time.monotonic() - heard >= _SILENT_SECONDS
         reading: list[_Channel | socket.socket] = [channel] if device.waiting < _CHUNK else []
@@ -131,7 +131,7 @@ def _pty() -> Iterator[tuple[str, _Clients, None]]:
 
     master, slave = pty.openpty()
     try:
-        # Keeping this side open too keeps the port alive between clients.
+        # Keeping this side open as well keeps the port alive between clients.
         tty.setraw(slave)
         os.set_blocking(master, False)
         yield os.ttyname(slave), iter([_Pty(master)]), None
@@ -170,7 +170,7 @@ def serve(device: SimPort, link: str, port: int, ready: Callable[[str], None]) -
     Parameters
     ----------
     device : SimPort
-        Closed at the end.
+        The device to serve; closed at the end.
     link : str
         ``pty`` or ``tcp``. A TCP port listens on 127.0.0.1 only.
     port : int
@@ -181,7 +181,7 @@ def serve(device: SimPort, link: str, port: int, ready: Callable[[str], None]) -
     Raises
     ------
     LinkError
-        The system has no ptys, or the TCP port is taken.
+        The system has no ptys, or the TCP port is in use.
     ConfigError
         `link` or `port` is illegal.
     DeviceError

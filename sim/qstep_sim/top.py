@@ -1,9 +1,10 @@
-"""The top module of a simulated device, whose idle blocks get no clock.
+"""The top module of a simulated device, whose idle blocks are not clocked.
 
 Function    Has the wrapped device's ports, `rst`, and `tick`; each change of `tick` is one clock. The
-            domain ``link`` has a clock only while the device is awake.
+            domain ``link`` is clocked only while the device is awake.
 Latency     The reset arrives one clock late, as in a generated file. Inputs that a simulation never
-            changes are registered, because a Verilated model evaluates logic behind inputs twice.
+            changes are registered, because a Verilated model evaluates logic that depends on inputs
+            twice.
 Throughput  See the device.
 Reset       Also active for one clock after power-up, even without `rst`.
 Hazards     Outputs must be sampled before `tick` changes, and must not depend combinationally on
@@ -27,7 +28,7 @@ from qstep_rtl.island import island_files
 __all__ = ["CLOCKS", "SimulatedTop", "simulated"]
 
 CLOCKS = Path(__file__).with_name("qs_clocks.sv")
-"""SystemVerilog that generates the clocks, a source of each simulated device."""
+"""The SystemVerilog file that generates the clocks, a source of each simulated device."""
 
 _CHANGING = ("rx", "rx_valid", "rx_data")
 _LANES_CLOCK = "lanes_clk"
@@ -39,14 +40,14 @@ class SimulatedTop(Component):
     Parameters
     ----------
     device : ByteDevice or UartDevice
-        A device that sleeps.
+        A device built with ``sleeps=True``.
     """
 
     def __init__(self, device: ByteDevice | UartDevice) -> None:
         self._device = device
         self._ports = dict(device.signature.members)
         del self._ports["awake"]
-        # Lanes with a separate clock use the link's clock here: the results do not depend on it.
+        # Lanes with a separate clock use the main clock here: the results do not depend on it.
         self._has_lanes_clock = self._ports.pop(_LANES_CLOCK, None) is not None
         super().__init__({"tick": In(1), "rst": In(1), **self._ports})
 
@@ -54,7 +55,7 @@ class SimulatedTop(Component):
         m = Module()
         m.domains.sync = sync = ClockDomain()
         m.domains.link = link = ClockDomain(LINK)
-        # Two registers of the same value, so that no logic of one domain depends on the other's clock.
+        # Two registers with the same value, so that no logic of one domain depends on the other's clock.
         sync.rst = Signal(name="rst_sync", init=1, reset_less=True)
         link.rst = Signal(name="rst_link", init=1, reset_less=True)
         m.d.sync += sync.rst.eq(self.rst)

@@ -85,7 +85,7 @@ def compiler() -> list[str]:
     Raises
     ------
     ToolMissingError
-        None of them is on PATH.
+        No C++ compiler is on PATH.
     """
     chosen = os.environ.get("CXX")
     for command in [shlex.split(chosen)] if chosen else [["c++"], ["g++"], ["clang++"]]:
@@ -96,7 +96,7 @@ def compiler() -> list[str]:
 
 
 def compiler_version() -> str:
-    """Return the first line of the C++ compiler's version."""
+    """Return the first line of the C++ compiler's version text."""
     done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
     return done.stdout.partition("\n")[0]
 

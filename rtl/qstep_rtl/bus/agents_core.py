@@ -3,7 +3,7 @@
 Function    Has the ports of :class:`qstep_rtl.agents.Agents`, ungrouped, plus clock and reset.
 Latency     See the agents.
 Throughput  See the agents.
-Reset       Resets the agents, synchronously, while `rst` is 1.
+Reset       Resets the agents synchronously while `rst` is 1.
 Hazards     none
 Invariants  none
 """
@@ -32,7 +32,7 @@ CORE = "qstep_agents"
 _NUMBER_BITS = 32
 
 _WAIVERS = "qstep_generated.vlt"
-"""The lint rules that do not apply to generated Verilog, each with its reason."""
+"""File of the lint rules that do not apply to generated Verilog, each with its reason."""
 
 
 class _Core(Component):
@@ -42,7 +42,8 @@ class _Core(Component):
             name: (In if member.flow == Out else Out)(member.shape)
             for name, member in AgentsSignature().members.items()
         }
-        # Always present, so that one wrapper fits all; idle without an external world.
+        # These ports are always present, so that one wrapper fits all; without an external world they
+        # are idle.
         at_pins = Config(
             *(config.states, config.actions, config.format),
             acting=Acting(world="pins"),
@@ -91,7 +92,7 @@ def stream_planes(config: Config) -> int:
 
 
 def stream_numbers(config: Config) -> int:
-    """Return how many numbers an observation has on the streams; 0 if they carry none."""
+    """Return the number of values in an observation on the streams; 0 if they carry no observations."""
     tiles = stream_tiles(config)
     return 0 if tiles is None else len(tiles.coordinates)
 

@@ -42,7 +42,7 @@ def wrapper_paths(block: str) -> list[Path]:
 
 
 def check_bus(config: Config) -> None:
-    """Raise ConfigError if a device cannot be built on a bus, or at all."""
+    """Raise ConfigError if a device cannot be built, or cannot be built with a bus."""
     acting = config.acting
     if acting is None:
         return
@@ -125,7 +125,7 @@ def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifes
     """Write ``qstep_axi.sv`` with all its sources, register documentation, and a manifest.
 
     ``qstep_axi.f`` lists the files in compile order, for command lines. :mod:`qstep_rtl.bus.start` adds
-    a bench and a first transaction in C.
+    a testbench and a first transaction in C.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def generate_axi(config: Config, folder: Path, stream_bytes: int = 4) -> Manifes
     Raises
     ------
     ConfigError
-        `stream_bytes` has another value, or the agents have several lanes, a separate clock or a live
-        world, or do not fit.
+        `stream_bytes` is not legal, or the agents have several lanes, a separate clock or a live world,
+        or do not fit.
     FileFormatError
         The folder cannot be written.
     """

@@ -32,7 +32,7 @@ class LiteXLane(LiteXModule):  # pragma: no cover: simulated by make flows
     config : Config
         The lane.
     folder : Path
-        Where the generated sources are written.
+        The folder for the generated sources.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class LiteXLane(LiteXModule):  # pragma: no cover: simulated by make flows
         The registers, for ``soc.bus.add_slave``.
     word : CSRStorage
         The next word of a transition. A write never waits: a FIFO buffers 16 words, and the lane accepts
-        one per clock unless settings or a table access stall it.
+        one word per clock unless settings or a table access stall it.
     """
 
     def __init__(self, platform: Any, config: Config, folder: Path) -> None:

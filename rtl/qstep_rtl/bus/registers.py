@@ -38,7 +38,7 @@ LANE, AGENTS = "qs_lane_regs", "qs_agents_regs"
 """Names of the descriptions, and of the generated modules."""
 
 _COMMON = "qs_bus_regs"
-"""The description that both share."""
+"""Name of the description that both include."""
 
 ADDRESS_BITS = 12
 """Address bits of the bus: more than the map needs, so its last word is unused (``qs_bus_guard``)."""

@@ -38,7 +38,7 @@ _GAMMA = 0.9
 def start_files(
     config: Config, block: str, top: str, ports: dict[str, dict[str, Any]], stream_bytes: int
 ) -> dict[str, bytes]:
-    """Return the content of each file by name; parameters as for ``generate_axi``."""
+    """Return the content of each file by name; the parameters are those of ``generate_axi``."""
     folder = sources.RTL / "bench"
     constants, digest = _constants(config), config.digest[:16]
     constants["STREAM_BYTES"] = stream_bytes
@@ -56,8 +56,9 @@ def start_files(
 
 
 def _constants(config: Config) -> dict[str, int]:
-    # alpha is the greatest power of two up to a half that fits. The reward is a multiple of 1 / alpha,
-    # or 0 if none fits the format, so that the first update is exact in every rounding mode.
+    # alpha is the greatest power of two up to 1/2 that fits its width. The reward is a multiple of 1 /
+    # alpha, or 0 if no such multiple fits the format, so that the first update is exact in every
+    # rounding mode.
     bits, most = config.coefficient_bits, config.format.maximum
     shift = max(1, bits - COEFFICIENT_WIDTH + 1)
     c = coefficients(2.0**-shift, _GAMMA, bits)
