@@ -1,1 +1,1 @@
-"""Files, caches, processes and optional packages: nothing here is about reinforcement learning."""
+"""Files, caches, processes and optional packages; nothing here is specific to reinforcement learning."""

@@ -1,8 +1,8 @@
 """A cache of built files.
 
 An entry is one file named ``KEY-CHECKSUM.suffix``, so any reader can tell whether it is intact. Some
-entries are shared objects that will be loaded, and a checksum does not show who built them. So no other
-user may have write access to an entry or the folder.
+entries are shared objects, which are loaded as code, and a checksum does not prove who built them.
+Therefore, no other user may have write access to the folder or its entries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Kept(type(Path())):  # type: ignore[misc] # the platform's path class
-    """A cached file; its pickle carries the content into the cache of another machine."""
+    """A cached file; its pickle includes the content, so that another machine can cache it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (self.name, self.read_bytes())
@@ -68,7 +68,7 @@ def prepare() -> Path:
 def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     """Return the file cached under `key`; build it first if it is absent or damaged.
 
-    One process builds it while others wait. A read-only cache still serves its entries.
+    One process builds it while others wait. Existing entries can be used even if the cache is read-only.
 
     Parameters
     ----------
@@ -77,13 +77,14 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
     suffix : str
         Suffix of the file name, including the dot.
     make : callable
-        Called with an empty folder, removed afterwards; returns the file that it built there.
+        Function that builds the file in the empty folder passed to it, and returns the path of the file;
+        the folder is removed afterwards.
 
     Raises
     ------
     QStepError
         The cache folder cannot be written, belongs to another user, or is writable by others; or the
-        entry is a shared object, and the file system is mounted ``noexec``.
+        entry is a shared object and its file system is mounted ``noexec``.
     """
     found = find(key, suffix)
     if found is not None:
@@ -136,16 +137,16 @@ def load(entry: Path) -> ctypes.CDLL:
 
 
 def may_execute(place: Path) -> bool:
-    """Whether code may be loaded from a folder: its file system is not mounted ``noexec``."""
+    """Return whether code may be loaded from a folder, which must not be mounted ``noexec``."""
     return os.name != "posix" or not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
 @cache
 def lend() -> None:
-    """Give the tools that this process starts a writable folder for their caches.
+    """Set a writable cache folder for the tools that this process starts.
 
-    They use the user's cache folder; if it is not writable, QStep's; otherwise a temporary one, removed
-    when this process ends.
+    This is the user's cache folder or, if that is not writable, QStep's cache folder. If neither is
+    writable, it is a temporary folder, which is removed when this process ends.
     """
     usual = platformdirs.user_cache_path()
     with contextlib.suppress(OSError):
@@ -161,13 +162,13 @@ def lend() -> None:
 
 
 def find(key: str, suffix: str) -> Kept | None:
-    """Return the file cached under `key` if it is present and intact; raises as :func:`prepare`."""
+    """Return the intact file cached under `key`, or None; raise QStepError as :func:`prepare` does."""
     found, _ = _look(prepare(), key, suffix)
     return None if found is None else Kept(found)
 
 
 def _received(name: str, content: bytes) -> Kept:
-    """Store a file from another machine's cache in this one's."""
+    """Copy a file from another machine's cache into this machine's cache."""
 
     def make(folder: Path) -> Path:
         (folder / name).write_bytes(content)
@@ -178,7 +179,7 @@ def _received(name: str, content: bytes) -> Kept:
 
 
 def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
-    """Return an intact entry of a key, or None, and the damaged ones found before it."""
+    """Return an intact entry of a key, or None, and the damaged entries found before it."""
     damaged: list[Path] = []
     for entry in place.glob(f"{key}-*{suffix}"):
         content = _content(entry)
@@ -189,7 +190,7 @@ def _look(place: Path, key: str, suffix: str) -> tuple[Path | None, list[Path]]:
 
 
 def _content(entry: Path) -> bytes | None:
-    """Return the content of an entry; None if it is not a regular file of ours."""
+    """Return the content of an entry, or None if it is not a private regular file."""
     with contextlib.suppress(OSError):
         descriptor = os.open(entry, os.O_RDONLY | UNFOLLOWED)
         with os.fdopen(descriptor, "rb") as file:
@@ -200,10 +201,10 @@ def _content(entry: Path) -> bytes | None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether only this user and the administrator may write to a file or folder."""
+    """Return whether only this user and the administrator may write to a file or folder."""
     if (
         os.name != "posix"
-    ):  # pragma: no cover: user folders are private there, and modes say nothing
+    ):  # pragma: no cover: user folders are private there, and modes mean nothing
         return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _BY_OTHERS
 

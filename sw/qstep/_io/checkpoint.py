@@ -1,9 +1,10 @@
 """Checkpoints, and the run folders that contain them.
 
-A checkpoint is one file with everything that the rest of a run depends on.
+A checkpoint is one file with the complete state that is needed to resume a run.
 
 The file is an ordinary ``.npz`` without pickles; its comment is the SHA-256 of everything before it, so
-a truncated or modified file is rejected. Writing is atomic: either the old or the new file is in place.
+a truncated or modified file is rejected. Writing is atomic: after a crash, either the old or the new
+file exists.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _KIND = "qstep checkpoint 3"
 _DIGEST_BYTES = 64
 _HEAD = "head"
 _MOST_NAMED = 5
-"""Maximum number of differences that a message names; another command's checkpoint differs in all."""
+"""Maximum number of differences listed in an error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Checkpoint:
     head : dict
         Plain values: counters, generator states, seconds.
     arrays : dict of str to ndarray
-        The name ``head`` is reserved.
+        Arrays by name; the name ``head`` is reserved.
     """
 
     head: dict[str, Any]
@@ -59,7 +60,7 @@ class Checkpoint:
 
 
 def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
-    """Write a checkpoint, atomically.
+    """Write a checkpoint atomically.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
         The file, replaced if it exists; its folder must exist.
     checkpoint : Checkpoint
     identity : dict of plain values
-        Describes the run; :func:`check_identity` rejects the file for any other run.
+        Description of the run; :func:`check_identity` rejects the file for any other run.
 
     Raises
     ------
@@ -84,12 +85,12 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint, identity: dict[str
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
-    """Read any run's checkpoint; return (identity, checkpoint).
+    """Read a checkpoint of any run; return (identity, checkpoint).
 
     Raises
     ------
     CheckpointError
-        The file is absent, damaged, not a checkpoint or of another version.
+        The file is missing or damaged, is not a checkpoint, or has another version.
     """
     try:
         data = Path(path).read_bytes()
@@ -109,7 +110,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
             arrays = {
                 name.removesuffix(".npy"): decoded(file.read(name)) for name in file.namelist()
             }
-        # Encoded first: NumPy also makes strings of invalid code points, which this rejects.
+        # Encode first: NumPy also creates strings with invalid code points, which encoding rejects.
         head = json.loads(str(arrays.pop(_HEAD)).encode())
         if head["kind"] == _KIND and not all(
             isinstance(head[name], dict) for name in ("identity", "head")
@@ -123,7 +124,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
 def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, Any]) -> None:
     """Raise CheckpointError if a checkpoint's identity, `there`, differs from `identity`.
 
-    The message names the fields that differ, with both values in full.
+    The message lists the first differing fields with both values in full.
     """
     here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
     differing = [
@@ -139,7 +140,7 @@ def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, 
 
 
 def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts of two trees that differ, each named by its path from the top."""
+    """Yield the differing parts of two trees, each named by its path from the root."""
     prefix = f"{name}." if name else ""
     if isinstance(there, dict) and isinstance(here, dict):
         for key in [*here, *(key for key in there if key not in here)]:
@@ -154,14 +155,14 @@ def _differences(name: str, there: Any, here: Any) -> Iterator[tuple[str, Any, A
 def check_parts(
     there: Mapping[str, Any], here: Mapping[str, Any], any_length: Collection[str] = ()
 ) -> None:
-    """Check a checkpoint's head or arrays against a valid checkpoint's.
+    """Check a checkpoint's head or arrays against those of a valid checkpoint.
 
     Parameters
     ----------
     there : mapping
-        Parts of the checkpoint; extra ones are allowed.
+        Parts of the checkpoint; extra parts are allowed.
     here : mapping
-        Parts of the valid one.
+        Parts of the valid checkpoint.
     any_length : collection of str
         Names of arrays that may have any number of rows.
 
@@ -184,7 +185,8 @@ def check_parts(
 def whole(wrong: str, *passed: type[Exception]) -> Iterator[None]:
     """Raise CheckpointError, with `wrong` and the reason, if reading a checkpoint's parts fails.
 
-    A part can be wrong in any way, so any exception is a failure; those of a type in `passed` pass.
+    A part can be malformed in any way, so any exception counts as a failure. Only exceptions of the
+    types in `passed` propagate unchanged.
     """
     try:
         yield
@@ -205,15 +207,15 @@ def _what(part: Any, any_length: bool) -> str:
 
 @contextlib.contextmanager
 def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
-    """Create the folder of a run, and lock it against other runs until the end.
+    """Create a run's folder, and lock it against other runs until the context ends.
 
-    A new folder that stays empty is removed.
+    A new folder is removed if it stays empty.
 
     Parameters
     ----------
     folder : Path
     resume, overwrite : bool
-        Whether to resume an existing run; whether to replace it.
+        Whether to resume an existing run, and whether to replace it.
 
     Yields
     ------
@@ -223,7 +225,7 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
     Raises
     ------
     RunFolderError
-        Another process, which the message names, is using the folder; the folder contains a run or a
+        Another process, identified in the message, is using the folder; the folder contains a run or a
         result of :meth:`Result.save`, and neither `resume` nor `overwrite` is set; or both are set.
     FileFormatError
         The folder cannot be created or written.

@@ -1,20 +1,20 @@
-"""Compile functions with Numba, cached on disk and never stale.
+"""Compilation with Numba, using an on-disk cache that is never stale.
 
 Numba caches machine code next to a function's module and reuses it while that file is unchanged,
-although constants and functions of other modules are compiled in as well. Here cached code also depends
-on the text of every module of these packages that the module imports at load time, directly or
-indirectly. If any of these files changes, the function is recompiled.
+even though constants and functions from other modules are also compiled in. Here, cached code also
+depends on the source of every module of these packages that the module imports at load time, directly
+or indirectly. If any of these files changes, the function is recompiled.
 
 Numba picks the name of a new machine-code file, adds it to the function's index, and only then writes
-the file. Processes that compile the same function concurrently for different types would get each
-other's code, so a lock is held meanwhile.
+the file. Processes that compile the same function concurrently for different types could load each
+other's code, so a lock is held during these steps.
 
-Symbols in machine code contain IDs of functions and record types, which Numba restarts in each process.
-A process that loads code from two others could mistake equal symbols for the same function, so function
-IDs start at a random number here.
+Symbols in machine code contain IDs of functions and record types, and Numba counts these from the same
+number in each process. A process that loads code from two other processes could mistake equal symbols
+for the same function, so function IDs start at a random number here.
 
-If Numba can write neither next to the modules nor in the user's home, its files go to QStep's cache
-folder. If that is not writable either, nothing is cached, and every process compiles.
+If Numba can write neither next to the modules nor in the user's home folder, its files are stored in
+QStep's cache folder. If that is not writable either, nothing is cached, and every process recompiles.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from numba.extending import is_jitted
 __all__ = ["cache_of_compiled", "compiled"]
 
 _PLACE = Path(__file__).parents[2]
-"""Folder of the packages whose modules code may depend on."""
+"""Folder of the packages that compiled code may depend on."""
 
 _PACKAGES = ("qstep", "qstep_bench")
 
@@ -54,15 +54,15 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     """Compile a function of these packages in Numba's nopython mode, releasing the GIL.
 
     Use it as ``@compiled``, or with options of :func:`numba.njit` as ``@compiled(fastmath=True)``. With
-    ``noalias=True`` no two array arguments may share memory, as with C's ``restrict``, so loops over
-    them can be vectorised. `sources` are the files of further compiled-in functions, which the module
-    imports only through a string.
+    ``noalias=True``, no two array arguments may share memory, as with C's ``restrict``, so loops over
+    them can be vectorised. `sources` are the files of other compiled-in functions whose modules are
+    imported only by a name in a string.
     """
     if function is None:
         return partial(compiled, **options)
     noalias, sources = options.pop("noalias", False), options.pop("sources", ())
     made = njit(nogil=True, **options)(function)
-    # Numba has no public access to these attributes; if a later version renames one, this fails at once.
+    # These attributes are private to Numba; if a later version renames one, this fails at once.
     if is_jitted(made) and noalias:  # is_jitted is false with NUMBA_DISABLE_JIT
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
     if is_jitted(made) and _enable_caching(made):
@@ -93,11 +93,11 @@ def cache_of_compiled() -> Path | None:
 
 
 def _enable_caching(made: Any) -> bool:
-    """Cache a function in the folder that Numba finds, or in QStep's; return whether it is cached."""
+    """Cache a function in Numba's folder, or else in QStep's; return whether it is cached."""
     try:
         made.enable_caching()
     except RuntimeError:  # Numba finds no folder
-        # Imported here, because compiled code does not depend on them.
+        # Not imported at load time, because compiled code does not depend on these modules.
         from qstep._io.cache import prepare
         from qstep.errors import QStepError
 
@@ -114,10 +114,10 @@ def _enable_caching(made: Any) -> bool:
 
 @contextmanager
 def _locked(lock: str) -> Iterator[None]:
-    """Hold a lock, unless its folder is not writable: nobody can then change its content."""
+    """Acquire a lock, unless its folder is read-only, in which case the content cannot change."""
     with ExitStack() as held:
         with suppress(OSError):
-            held.enter_context(FileLock(lock))  # a new one: a forked process cannot use ours
+            held.enter_context(FileLock(lock))  # a new object: forked processes cannot share one
         yield
 
 
@@ -132,13 +132,13 @@ def _load(load: Callable[..., Any], lock: str, index: Any, *what: Any) -> Any:
 
 
 def _save(save: Callable[..., None], lock: str, *what: Any) -> None:
-    """Save machine code, unless it cannot be written, for example because the disk is full."""
+    """Save machine code; ignore write errors, such as a full disk."""
     with _locked(lock), suppress(OSError):
         save(*what)
 
 
 def _text_behind(*paths: Path) -> str:
-    """Return the SHA-256 of the names and texts of files and of all modules that they depend on."""
+    """Return the SHA-256 of the names and contents of files and of all modules that they depend on."""
     found, left = set(paths), list(paths)
     while left:
         new = _imported(left.pop()) - found

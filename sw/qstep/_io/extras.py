@@ -18,19 +18,19 @@ __all__ = ["load", "remedy"]
 
 
 def load(module: str, extra: str) -> Any:
-    """Import a module by name that needs a package from an optional extra.
+    """Import a module that needs a package from an optional extra.
 
     Parameters
     ----------
     module : str
-        A module of QStep that imports such a package, or the package itself.
+        Name of a QStep module that imports such a package, or of the package itself.
     extra : str
-        The extra of ``pyproject.toml``: ``torch``, ``profile``, ``bus``.
+        Name of the extra in ``pyproject.toml``, such as ``torch``, ``profile`` or ``bus``.
 
     Raises
     ------
     ToolMissingError
-        The package is not installed; the message says how to get it.
+        The package is not installed; the message contains the command that installs it.
     """
     try:
         return importlib.import_module(module)
@@ -41,10 +41,10 @@ def load(module: str, extra: str) -> Any:
 
 
 def remedy(extra: str | None) -> str:
-    """Return how to install QStep with an optional extra, or without one, into this environment.
+    """Return the instruction to install QStep into this environment, with `extra` if given.
 
-    QStep is not on PyPI, so the command names the checkout or wheel from which pip installed it. If that
-    is gone or unknown, the command is for a checkout.
+    QStep is not on PyPI, so the command uses the checkout or wheel from which pip installed it. If that
+    source no longer exists or is unknown, the command must be run in a checkout.
     """
     source, editable = _source()
     where, target = ("", str(source)) if source else (" in a checkout of QStep", ".")

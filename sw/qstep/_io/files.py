@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Flags that neither follow a link nor wait for a pipe; Windows has neither flag."""
+"""Flags to open a file without following a link or waiting for a pipe; Windows has neither flag."""
 
 written: list[Path] = []
-"""Files that this process wrote, so that an interrupted command can name them."""
+"""Files that this process has written; an interrupted command lists them."""
 
 _NAME_BYTES = 300
 
@@ -54,12 +54,12 @@ def make_folder(path: Path) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Create the folder of a file to be written later, and fail now if writing is impossible.
+    """Create the folder of a file to be written later; raise an error now if it cannot be written.
 
     Raises
     ------
     FileFormatError
-        The folder cannot be created or is not writable, or the file is itself a folder.
+        The folder cannot be created or is not writable, or `path` is itself a folder.
     """
     make_folder(path.parent)
     try:
@@ -69,13 +69,13 @@ def make_room(path: Path) -> None:
     if mode is not None and stat.S_ISDIR(mode):
         raise FileFormatError(f"{path}: cannot be written: it is a folder")
     if mode is not None and not stat.S_ISREG(mode):
-        return  # a device or a pipe needs nothing from its folder
+        return  # a device or a pipe does not need a writable folder
     if not os.access(path.parent, os.W_OK):
         raise FileFormatError(f"{path}: cannot be written: its folder is not writable")
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """Read a short text file: UTF-8, or UTF-16 with a byte order mark, as Windows may write it.
+    """Read a short text file: UTF-8, or UTF-16 with a byte order mark, as Windows programs may write.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def read_text(path: str | Path, most: int) -> str:
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file so that a crash at any moment leaves either the old or the new one.
 
-    A symbolic link is kept, and its target replaced. Devices, pipes and sockets are written directly.
-    Temporary files of killed writers of the same file are removed.
+    A symbolic link is kept and its target is replaced. Devices, pipes and sockets are written directly.
+    Temporary files that killed processes left while writing the same file are removed.
 
     Raises
     ------
@@ -116,24 +116,24 @@ def write_atomically(path: str | Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock file, created here and removed at the end; killing the process releases the lock.
+    """Create and lock a file, which is removed at the end; killing the process releases the lock.
 
     Parameters
     ----------
     path : Path
-        The lock file, which names this process while it is held.
+        The lock file; while locked, it contains the ID and host of this process.
     wait : bool
-        Wait until the lock is free.
+        Whether to wait until the lock is free.
 
     Yields
     ------
     bool
-        False if the file system has no locks, so other processes may be active too.
+        False if the file system does not support locks, so that other processes may run concurrently.
 
     Raises
     ------
     BlockingIOError
-        Another process, which the message names, holds the lock, and `wait` is false.
+        Another process, identified in the message, holds the lock, and `wait` is false.
     OSError
         The file cannot be created.
     """
@@ -164,12 +164,12 @@ def _lock(descriptor: int, wait: bool = False) -> bool | None:
 
 
 def _is_linked(descriptor: int) -> bool:
-    """Whether an open file still has a name; another process may have removed it earlier."""
+    """Return whether an open file still exists in its folder; another process may have removed it."""
     return os.fstat(descriptor).st_nlink > 0
 
 
 def _mode(path: Path) -> int | None:
-    """Return type and permissions of a path's target, or None if it does not exist."""
+    """Return the type and permissions of a path's target, or None if it does not exist."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -177,7 +177,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, mode: int, data: bytes) -> None:
-    """Create or replace a regular file by renaming a temporary one in its folder."""
+    """Create or replace a regular file by renaming a temporary file in its folder."""
     _remove_left_behind(path)
     beside, descriptor = _open_beside(path, stat.S_IMODE(mode))
     try:
@@ -202,11 +202,11 @@ def _open_beside(path: Path, mode: int) -> tuple[Path, int]:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove unlocked files that :func:`_open_beside` created for a file; their writers have ended."""
+    """Remove unlocked files that :func:`_open_beside` created in processes that were later killed."""
     ours = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}")
     for name in filter(ours.fullmatch, os.listdir(path.parent)):
         beside = path.with_name(name)
-        # Already gone, another user's, or a link: not ours to remove.
+        # Skip files that no longer exist or belong to another user, and links.
         with contextlib.suppress(OSError):
             descriptor = os.open(beside, os.O_WRONLY | UNFOLLOWED)
             try:
@@ -217,7 +217,7 @@ def _remove_left_behind(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut."""
+    """Flush a folder to disk, so that a rename survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

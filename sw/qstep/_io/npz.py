@@ -1,5 +1,7 @@
-"""Arrays in ``.npz`` files: the same arrays give the same bytes; nothing is unpickled, or unpacked
-beyond a limit."""
+"""Arrays in ``.npz`` files.
+
+Equal arrays give identical files. Nothing is unpickled, or unpacked beyond a size limit.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from qstep.errors import FileFormatError
 __all__ = ["MOST_BYTES", "archived", "decoded", "load_arrays"]
 
 MOST_BYTES = 1 << 31
-"""Maximum total size of a file's arrays in bytes: 60 million transitions in NumPy's types."""
+"""Maximum total size of a file's arrays in bytes, enough for 60 million transitions in NumPy's types."""
 
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADER_READERS = {
@@ -27,7 +29,7 @@ _HEADER_READERS = {
 
 
 def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return the content of a ``.npz`` file; NumPy writes no timestamps."""
+    """Return the content of a ``.npz`` file, to which NumPy writes no timestamps."""
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -36,13 +38,13 @@ def archived(arrays: dict[str, NDArray[Any]]) -> bytes:
 def load_arrays(
     path: str | Path, names: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, NDArray[Any]]:
-    """Read the arrays `names` of a ``.npz`` file, and any of `optional` that it has; all are read-only.
+    """Return the arrays `names`, and any `optional` ones, of a ``.npz`` file; all are read-only.
 
     Raises
     ------
     FileFormatError
-        The file is absent, not a ``.npz``, damaged, pickled, lacks one of the arrays, or would unpack
-        to more than :data:`MOST_BYTES` (checked before unpacking).
+        The file is missing, damaged, pickled or not a ``.npz``, it lacks one of the arrays, or it would
+        unpack to more than :data:`MOST_BYTES`, which is checked before unpacking.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -64,16 +66,16 @@ def load_arrays(
         raise
     except FileNotFoundError as cause:
         raise FileFormatError(f"{path}: no such file") from cause
-    except Exception as cause:  # damage raises any of a dozen exceptions, all undocumented
+    except Exception as cause:  # a damaged file raises any of a dozen undocumented exceptions
         why = str(cause) or type(cause).__name__
         raise FileFormatError(f"{path}: cannot be read as a .npz file: {why}") from cause
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Read a whole member: otherwise zipfile does not verify its checksum.
+    """Read a whole member, because zipfile does not verify the checksum of a partial read.
 
-    At most the stated size is read, so a member cannot unpack to more. Compression methods that NumPy
-    does not use unpack without this bound.
+    At most the size stated in the file is read, so a member cannot unpack to more. Compression methods
+    that NumPy does not use are rejected, because zipfile does not apply this limit to them.
     """
     if entry.compress_type not in _PLAIN:
         raise ValueError(f"{entry.filename} is compressed by method {entry.compress_type}")

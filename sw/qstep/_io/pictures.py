@@ -1,4 +1,4 @@
-"""Picture files, in the format given by the file name."""
+"""Picture files, in the format given by the suffix of the file name."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FORMATS = ("png", "svg", "pdf", "jpg")
 _DPI = 150
 
 Draw: TypeAlias = Callable[[], "Figure"]
-"""Draws a picture."""
+"""A function that draws a picture."""
 
 WritePictures: TypeAlias = Callable[[Mapping[Path, Draw]], None]
-"""Draws and writes pictures: :func:`write_pictures`, or a function that uses another process."""
+"""A function that draws and writes pictures, such as :func:`write_pictures`."""
 
 
 def picture_format(path: Path) -> str:
@@ -57,11 +57,11 @@ def picture_format(path: Path) -> str:
 def image(draw: Draw, format_: str) -> bytes | str:
     """Return the bytes of a picture file, or the reason why it cannot be drawn."""
     file = io.BytesIO()
-    # The best compression would make the file a fifth smaller, for a fifth of the picture's time.
+    # The best compression would make the file a fifth smaller, but take up a fifth of the drawing time.
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 1}} if format_ == "png" else {}
     try:
         draw().savefig(file, dpi=_DPI, format=format_, **options)
-    except Exception as cause:  # no failure to draw may cost the results
+    except Exception as cause:  # a drawing error must not lose the results
         return f"{type(cause).__name__}: {cause}"
     return file.getvalue()
 
@@ -87,12 +87,12 @@ def write_images(images: Mapping[Path, bytes | str]) -> None:
 
 
 def write_pictures(pictures: Mapping[Path, Draw]) -> None:
-    """Draw pictures and write each atomically, creating its folder.
+    """Draw pictures and write each one atomically; create their folders.
 
     Raises
     ------
     DrawingError
-        Pictures cannot be drawn or written; the message names them. The others are written.
+        Some pictures cannot be drawn or written. The message lists them, and the others are written.
     FileFormatError
         A suffix is not a supported format.
     """
@@ -102,9 +102,9 @@ def write_pictures(pictures: Mapping[Path, Draw]) -> None:
 
 @contextmanager
 def drawing() -> Iterator[WritePictures]:
-    """Start loading Matplotlib in a process; yield a function to write pictures, to be called once.
+    """Start a process that loads Matplotlib; yield a function that writes pictures, to be called once.
 
-    It must be called inside the context. The functions that draw are sent to the process, each as a
+    Call it inside the context. Every drawing function is sent to the process, so it must be a
     `functools.partial` of a module-level function. No process is started if Matplotlib is already
     loaded.
 
@@ -144,13 +144,13 @@ def drawing() -> Iterator[WritePictures]:
 
 
 def _serve() -> None:
-    """Draw the pictures requested on stdin, and answer on stdout."""
+    """Draw the pictures requested on stdin, and write them to stdout."""
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
-    gc.freeze()  # as at the end of a command: else Python collects all remaining objects at exit
+    gc.freeze()  # as at the end of a command; otherwise, Python collects all objects at exit
     asked = sys.stdin.buffer.read()
-    if asked:  # else the command has ended
+    if asked:  # empty if the command has ended
         images = [image(draw, format_) for format_, draw in pickle.loads(asked)]
         sys.stdout.buffer.write(pickle.dumps(images))
 

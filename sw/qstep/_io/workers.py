@@ -1,7 +1,7 @@
-"""Work on many items, here, in threads, in processes or on other machines; external programs.
+"""Parallel work in threads, in processes or on other machines, and calls of external programs.
 
-All but :class:`Here` use executors of `concurrent.futures`, and return results in any order. If a worker
-dies, its work is repeated, and finished results are kept.
+All classes except :class:`Here` use executors of `concurrent.futures` and return results in any order.
+If a worker dies, its work is repeated; finished results are kept.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run(
     environment: Mapping[str, str] | None = None,
 ) -> str:
     """Run a program and return its output; on failure, raise `error` with the end of the output."""
-    # In a separate process group: compilers start further programs, which must end with them.
+    # In a separate process group: compilers start other programs, which must be killed with them.
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -87,7 +87,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     if os.name != "posix":  # pragma: no cover: no process groups there
         process.kill()
         return
-    with suppress(ProcessLookupError):  # it ended just now
+    with suppress(ProcessLookupError):  # it has just ended
         os.killpg(process.pid, signal.SIGKILL)
 
 
@@ -95,7 +95,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 DEATHS = 3
-"""How often workers may die during one call before an item is blamed."""
+"""Number of times that workers may die during one call before it fails."""
 
 
 @dataclass(frozen=True)
@@ -105,22 +105,22 @@ class Workers:
     Parameters
     ----------
     jobs : int
-        Approximate number of items in progress at a time; there should be more items.
+        Approximate number of items in progress at a time; a call should have more items than this.
     """
 
     jobs: int
 
     def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
-        """Start an executor for `items` calls of a function of `module`; an error ends it at once."""
+        """Start an executor for `items` calls of a function of `module`; an error shuts it down."""
         raise NotImplementedError
 
     def each(
         self, function: Callable[[Item], Result], items: Mapping[int, Item]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Yield items' numbers and results as they arrive; items lost with a worker are left out."""
+        """Yield each item's number and result as it arrives; skip the items of workers that died."""
         with self._executor(function.__module__, len(items)) as executor:
             pending: dict[Future[Result], int] = {}
-            with suppress(BrokenExecutor):  # a worker has died already
+            with suppress(BrokenExecutor):  # a worker has already died
                 for number, item in items.items():
                     pending[executor.submit(function, item)] = number
             for future in as_completed(pending):
@@ -130,7 +130,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class Here(Workers):
-    """Processes one item at a time in this thread, when there is only one device."""
+    """Processes one item at a time in this thread, for work that uses a single device."""
 
     jobs: int = 1
 
@@ -157,7 +157,7 @@ def threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
 
 
 class Threads(Workers):
-    """Threads of this process, for functions that wait for other programs."""
+    """Threads of this process, for functions that wait for external programs."""
 
     def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
         return threads(self.jobs)
@@ -172,7 +172,7 @@ class Processes(Workers):
     @contextmanager
     def _executor(self, module: str, items: int) -> Iterator[Executor]:
         if getattr(multiprocessing.current_process(), "_inheriting", False):
-            os._exit(1)  # a worker that imports such a script; its parent process reports it
+            os._exit(1)  # a worker importing an unguarded script; the parent reports the error
         before = set(multiprocessing.active_children())
         # A forked process could inherit held locks.
         context = multiprocessing.get_context("forkserver")
@@ -194,14 +194,14 @@ class Processes(Workers):
             )
 
 
-def _begin(started: Event) -> None:  # pragma: no cover: runs in processes that end without counts
-    """Leave Ctrl-C to the parent process, and end whenever it ends."""
+def _begin(started: Event) -> None:  # pragma: no cover: runs in processes that save no coverage
+    """Ignore Ctrl-C, which the parent process handles, and exit when the parent process exits."""
     started.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end without counts
+def _end_with_parent() -> None:  # pragma: no cover: runs in processes that save no coverage
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -212,14 +212,15 @@ def _end_with_parent() -> None:  # pragma: no cover: runs in processes that end 
 class Cluster(Workers):
     """The workers of a Dask scheduler, for module-level functions; items must be picklable.
 
-    If a worker dies, another one repeats its work. If all die, work continues when a new one joins.
+    If a worker dies, another worker repeats its work. If all workers die, work continues when a new one
+    joins.
 
     Parameters
     ----------
     address : str
         ``tcp://HOST:PORT``.
     packages : tuple of str
-        Packages that each worker must have in the same version as here.
+        Packages whose version on each worker must be the same as on this machine.
     patience : float
         Seconds to wait for a scheduler or for the first worker.
     jobs : int
@@ -228,7 +229,7 @@ class Cluster(Workers):
     Raises
     ------
     ToolMissingError
-        When work starts: Dask, or one of the packages, is not installed.
+        Dask or one of the packages is not installed; raised when work starts.
     SchedulerError
         No scheduler answers, it has no workers, a worker lacks a package, an item kills its workers, or
         the scheduler is lost.
@@ -262,7 +263,7 @@ class Cluster(Workers):
                 raise SchedulerError(f"{self.address}: the scheduler was lost") from cause
 
     def _check(self, client: Any) -> None:
-        """Reject workers that would give different results, or none."""
+        """Raise an error unless workers exist and all have the same package versions as this machine."""
         try:
             client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError as cause:
@@ -275,7 +276,7 @@ class Cluster(Workers):
                 here = metadata.version(package)
             except metadata.PackageNotFoundError as cause:
                 raise ToolMissingError(f"{package} is not installed here") from cause
-            # A standard-library function, which workers without QStep have too.
+            # A standard-library function, because a worker may lack QStep.
             found = client.run(metadata.version, package, on_error="return")
             for worker, there in found.items():
                 if there != here:
@@ -316,10 +317,10 @@ def in_parallel(
     progress: Callable[[Result], object],
     known: Callable[[Item], Result | None] = lambda item: None,
 ) -> list[Result]:
-    """Call `function` on all items that are not `known`; return all results in the items' order.
+    """Call `function` on all items whose results are not `known`; return all results in item order.
 
-    `progress` is called with each result as it arrives. After an error nothing new is started. Raises as
-    :func:`completed`.
+    `progress` is called with each result as it arrives. After an error, no further item is started.
+    Raises SchedulerError as :func:`completed` does.
     """
     done = {n: found for n, item in enumerate(items) if (found := known(item)) is not None}
     for found in done.values():

@@ -1,4 +1,5 @@
-"""Learning with networks instead of a table: DQN in plain and in fast code, PQN and SAC.
+"""Learning with networks instead of a table: DQN in plain and fast code, PQN and SAC.
 
-One algorithm, one file. Everything here needs PyTorch, which comes with the extra ``torch``.
+Each algorithm is implemented in one file. Everything here needs PyTorch, which the extra ``torch``
+installs.
 """

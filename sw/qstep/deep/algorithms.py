@@ -1,6 +1,6 @@
-"""The algorithms by name, and how each is trained on an environment.
+"""The algorithms by name, and their training settings for each environment.
 
-A new algorithm is a configuration, a learner, a command, and a line in :data:`ALGORITHMS`.
+A new algorithm needs a configuration, a learner, a command, and an entry in :data:`ALGORITHMS`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an algorithm is trained on an environment.
+    """Settings for training an algorithm on an environment.
 
-    `config` is of the algorithm's class; its seed is replaced. `num_envs` environments are stepped at
-    once, with an evaluation every `evaluate_every` training episodes. Plain DQN steps one environment,
-    but learns as often per step.
+    `config` is an instance of the algorithm's configuration class; its seed is replaced. `num_envs`
+    environments are stepped in parallel, and the network is evaluated every `evaluate_every` training
+    episodes. Plain DQN steps one environment, but makes as many updates per step.
     """
 
     config: Any
@@ -43,9 +43,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An environment, with its settings by algorithm; any other algorithm uses its default settings.
+    """An environment and its settings by algorithm; other algorithms use their default settings.
 
-    `make_env` takes a `render_mode`, by default None. `solved` is the lowest mean score of greedy
+    `make_env` accepts a `render_mode`, None by default. `solved` is the lowest mean score of greedy
     episodes that counts as solved. A run ends after `episodes`, unless it reaches its step limit first.
     """
 
@@ -59,9 +59,9 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm: its default settings, and how to make a learner.
+    """An algorithm: its name, its default settings, and a function that creates a learner.
 
-    `make` takes a preset, a configuration, a device and a number of environments.
+    The arguments of `make` are a preset, a configuration, a device and a number of environments.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Algorithm:
     make: Callable[[Preset, Any, torch.device, int], Learner]
 
     def settings_for(self, preset: Preset, seed: int) -> Settings:
-        """Return the settings for an environment, with a seed."""
+        """Return the settings for an environment, with the given seed."""
         settings = preset.settings.get(self.name, self.settings)
         return replace(settings, config=replace(settings.config, seed=seed))
 
@@ -102,7 +102,7 @@ ALGORITHMS = {
 
 
 def _settings(algorithm: str, own: Mapping[str, Any]) -> Settings:
-    """Return an algorithm's settings with a record's changes."""
+    """Return an algorithm's default settings, changed as in an environment's catalogue record."""
     usual = ALGORITHMS[algorithm].settings
     run = {name: own[name] for name in ("num_envs", "evaluate_every") if name in own}
     changes = {name: value for name, value in own.items() if name not in run}
@@ -112,12 +112,12 @@ def _settings(algorithm: str, own: Mapping[str, Any]) -> Settings:
 def preset_of(
     world: str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
 ) -> Preset:
-    """Return an environment's preset, with the settings of its record if it has one for networks.
+    """Return an environment's preset, with the network settings of its catalogue record, if any.
 
-    `world` is a key of :data:`qstep.envs.catalogue.NETWORKS`, any name that
-    :func:`qstep.envs.make_any` accepts, or an environment from ``gymnasium.make``, which is copied by
-    its id and arguments. `env_kwargs` are the arguments of an environment given by name. Raises
-    EnvironmentSpaceError or ConfigError if the environment cannot be made.
+    `world` is a key of :data:`qstep.envs.catalogue.NETWORKS`, any name that :func:`qstep.envs.make_any`
+    accepts, or an environment from ``gymnasium.make``, which is recreated from its id and arguments.
+    `env_kwargs` are the arguments of an environment given by name. Raises EnvironmentSpaceError or
+    ConfigError if the environment cannot be made.
     """
     if not isinstance(world, str):
         spec = getattr(world, "spec", None)

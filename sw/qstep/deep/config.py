@@ -16,32 +16,32 @@ from qstep.spec.random import checked_seed
 __all__ = ["VARIANTS", "DqnConfig", "NetworkConfig", "PqnConfig", "SacConfig", "Variant"]
 
 Variant: TypeAlias = Literal["single", "target", "double"]
-"""Which network chooses the action in the next state and which gives its value: see `dqn_plain`."""
+"""Which network chooses the action in the next state, and which one evaluates it; see `dqn_plain`."""
 
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 _MOST = (1 << 31) - 1
-"""Upper bound on any size that allocates memory."""
+"""Upper bound on sizes that determine memory use."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """Hyperparameters that every algorithm has. A *step* is one step of one environment.
+    """Hyperparameters common to all algorithms. A *step* is one step of one environment.
 
-    Schedules depend on steps, not on updates, so they do not change with how often the network learns.
+    Schedules depend on steps, not on updates, so they do not depend on how often the network learns.
 
     Parameters
     ----------
     total_timesteps : int
-        Length of the run, over which the schedules extend; 1 or more.
+        Length of the run in steps, to which the schedules are scaled; 1 or more.
     hidden : tuple of int
         Units of each hidden layer.
     gamma : float
         Discount, 0..1.
     reward_scale : float
-        Factor for rewards before learning. Keep values near 1: DQN's loss, smooth L1, is linear beyond
-        an error of 1. There it learns medians instead of means and overlooks rare drops from high
-        values.
+        Factor by which rewards are multiplied before learning. Keep action values near 1: DQN's smooth
+        L1 loss is linear for errors above 1, where it learns medians instead of means and overlooks rare
+        drops from high values.
     learning_rate : float
         Learning rate at the first step; it then changes linearly.
     final_learning_rate : float
@@ -79,7 +79,7 @@ class NetworkConfig:
         return asdict(self)
 
     def _check(self, check: Callable[..., object], *names: str, **limits: Any) -> None:
-        """Replace fields by the plain values that a check returns; the check rejects illegal ones."""
+        """Replace fields with the plain values returned by a check, which rejects illegal values."""
         assign(self, **{name: check(name, getattr(self, name), **limits) for name in names})
 
 
@@ -105,7 +105,7 @@ class ValueConfig(NetworkConfig):
     Parameters
     ----------
     epsilon : Epsilon
-        Exploration: constant, or linear over a share of the run, in steps.
+        Exploration rate: constant, or linear over a share of the steps of the run.
     """
 
     epsilon: Epsilon = Epsilon(1.0, 0.05, "linear", 0.3, "run")  # noqa: RUF009  # frozen
@@ -131,20 +131,21 @@ class DqnConfig(ValueConfig):
         Source of the target values: the online network, the target network, or the target network for
         the action that the online network prefers (Double DQN).
     batch_size : int
-        Transitions of an update, 1..`buffer_size`.
+        Transitions per update, 1..`buffer_size`.
     gradient_steps : int
-        Updates after each step of all environments, 1 or more. With N environments there are
+        Updates after each step of all environments, 1 or more. With N environments, there are
         ``gradient_steps / N`` updates per step.
     buffer_size : int
-        Transitions in the replay memory.
+        Capacity of the replay memory in transitions.
     learning_starts : int
         Steps before the first update, at least `batch_size`.
     target_update_interval : int
         Steps of all environments between updates of the target network, 1 or more.
     tau : float
-        How far the target moves towards the online network: 1 copies it, less is a moving average.
+        Fraction by which each update moves the target network towards the online network: 1 copies it,
+        and less gives a moving average.
     prioritised : bool
-        Replay transitions with large errors more often.
+        Whether to replay transitions with large errors more often.
     """
 
     variant: Variant = "double"
@@ -170,20 +171,20 @@ class DqnConfig(ValueConfig):
 class PqnConfig(ValueConfig):
     """Hyperparameters of PQN, in addition to :class:`ValueConfig`.
 
-    A run is rounded up to whole rollouts.
+    The length of a run is rounded up to whole rollouts.
 
     Parameters
     ----------
     q_lambda : float
         The lambda of the returns, 0..1; 0 is one-step Q-learning.
     num_steps : int
-        H, the steps per environment in a rollout.
+        H, the number of steps per environment in a rollout.
     update_epochs : int
         Passes over each rollout.
     num_minibatches : int
         Minibatches per pass over a rollout, one update each; at most N * H with N environments.
     max_grad_norm : float
-        Norm to which longer gradients are clipped; above 0.
+        Maximum norm, to which longer gradients are clipped; above 0.
     """
 
     total_timesteps: int = 500_000
@@ -209,32 +210,33 @@ class PqnConfig(ValueConfig):
 class SacConfig(NetworkConfig):
     """Hyperparameters of SAC, in addition to :class:`NetworkConfig`; defaults as in CleanRL.
 
-    `learning_rate` is the policy's.
+    `learning_rate` is the learning rate of the policy.
 
     Parameters
     ----------
     critic_learning_rate : float
         Constant learning rate of the critics and of the temperature.
     batch_size : int
-        Transitions of an update, 1..`buffer_size`.
+        Transitions per update, 1..`buffer_size`.
     gradient_steps : int
-        Updates after each step of all environments, 1 or more. With N environments there are
+        Updates after each step of all environments, 1 or more. With N environments, there are
         ``gradient_steps / N`` updates per step.
     buffer_size : int
-        Transitions in the replay memory; no more are allocated than the run has steps.
+        Maximum capacity of the replay memory in transitions; a shorter run allocates less.
     learning_starts : int
         Steps with random actions before the first update, at least `batch_size`.
     action_hold : int
-        Steps for which such a random action is repeated, 1 or more: a car in a valley needs several.
+        Steps for which each random action before the first update is repeated, 1 or more; Mountain Car
+        needs several.
     tau : float
-        How far the target critics move towards the critics at each update, 0..1.
+        Fraction by which each update moves the target critics towards the critics, 0..1.
     policy_frequency : int
         Critic updates between updates of the policy and the temperature, which then take that many steps
         on one batch; 1 or more.
     temperature : float
-        Weight of the entropy, or its initial value if it is learned; above 0.
+        Weight of the entropy, or the initial weight if it is learned; above 0.
     learn_temperature : bool
-        Learn the temperature; the target entropy is minus the number of an action's dimensions.
+        Whether to learn the temperature; the target entropy is minus the number of action dimensions.
     """
 
     total_timesteps: int = 1_000_000

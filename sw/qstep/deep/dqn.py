@@ -1,12 +1,12 @@
-"""Fast DQN: many environments at once, several updates per access to the replay memory.
+"""Fast DQN: parallel environments, and several updates per access to the replay memory.
 
-The algorithm and its references are the same as in `dqn_plain`. Only these things differ:
+The algorithm and its references are the same as in `dqn_plain`, with these differences:
 
-- N environments are stepped at once, so one pass of the network chooses N actions, and the network
-  learns ``gradient_steps`` times after N steps instead of once after each N / ``gradient_steps`` steps.
-- These updates draw their batches together, before the first update, and the target network does not
-  change meanwhile. With prioritised replay they also share the priorities.
-- Loss, gradient and optimiser come from `fast`: the same numbers with less overhead.
+- N environments are stepped together, so one forward pass chooses N actions. The network is updated
+  ``gradient_steps`` times after every N steps, not once after every N / ``gradient_steps`` steps.
+- The batches of these updates are all drawn before the first update, and the target network does not
+  change during the updates. With prioritised replay, all batches use the same priorities.
+- The loss, the gradient and the optimiser come from `fast`: the same numbers with less overhead.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""DQN in conventional code. Start reading here.
+"""DQN in conventional PyTorch code; start reading here.
 
 It uses one Gymnasium environment, one transition at a time, a deque as replay memory, autograd and
-`torch.optim.Adam`. `dqn` is the same algorithm without most of the many small calls.
+`torch.optim.Adam`. `dqn` implements the same algorithm without most of the small calls.
 
-The variants of the loss differ in which network chooses the action in s' and which gives its value:
+The variants of the loss differ in which network chooses the action in s', and which one evaluates it:
 
 ===========  ==========================  ====================
 variant      chooses the action in s'    gives its value
@@ -16,8 +16,8 @@ variant      chooses the action in s'    gives its value
 References
 ----------
 V. Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015 (target).
-Different here: smooth L1 and Adam; a target network that may follow as a moving average; a learning rate
-that falls to 0, so that a good policy is not forgotten.
+Differences here: smooth L1 loss and Adam; a target network that can be a moving average; a learning rate
+that decreases to 0, so that a good policy is not forgotten.
 H. van Hasselt, A. Guez, D. Silver, "Deep Reinforcement Learning with Double Q-learning", AAAI 2016.
 """
 
@@ -61,9 +61,9 @@ class Batch(NamedTuple):
 def q_loss(
     variant: Variant, online: nn.Module, target: nn.Module, batch: Batch, gamma: float
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean smooth L1 loss, to call ``backward`` on, and the TD errors, shape (B,).
+    """Return the mean smooth L1 loss, ready for ``backward``, and the TD errors, shape (B,).
 
-    Both networks map (B, D) to (B, actions); only `online` learns.
+    Both networks map observations (B, D) to values (B, actions); only `online` is trained.
     """
     q_taken = online(batch.observation).gather(1, batch.action.unsqueeze(1)).squeeze(1)
     with torch.no_grad():
@@ -97,8 +97,8 @@ class PlainDqn(Learner):
     environments.
 
     The replay memory is a deque, which reaches an index by counting from the nearer end, so the time of
-    a draw is proportional to its length. Drawing 128 of 100,000 transitions took 200 microseconds,
-    compared with 75 from a list.
+    a random access is proportional to its length. Drawing 128 of 100,000 transitions took 200
+    microseconds, compared with 75 from a list.
     """
 
     config: DqnConfig

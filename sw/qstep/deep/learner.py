@@ -1,7 +1,7 @@
-"""The interface between algorithms and a run, and the base class for many environments.
+"""The interface between an algorithm and a run, and the base class for parallel environments.
 
 A :class:`Learner` takes steps, counts and times them, and provides its policy. A
-:class:`VectorLearner` explores on N environments and resumes exactly.
+:class:`VectorLearner` explores in N environments and can be resumed exactly.
 """
 
 from __future__ import annotations
@@ -43,41 +43,41 @@ class Ended(NamedTuple):
 class Step(NamedTuple):
     """The results of one step of N environments."""
 
-    next_observation: NDArray[np.float32]  # (N, inputs); not a reset's, even if an episode ended
-    reward: NDArray[np.float32]  # (N,), like the rest
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
+    next_observation: NDArray[np.float32]  # (N, inputs); before the reset if an episode ended
+    reward: NDArray[np.float32]  # (N,)
+    terminated: NDArray[np.bool_]  # (N,)
+    truncated: NDArray[np.bool_]  # (N,)
 
 
 def first_seed(seed: int, num_envs: int) -> int:
     """Return the first seed of a run's environments; environment i starts with this seed + i.
 
-    Neighbouring run seeds share no environment seeds; large seeds wrap around to stay below 2^64.
+    Runs with consecutive seeds share no environment seeds; large seeds wrap around to stay below 2^64.
     """
     return num_envs * seed % ((1 << 64) - num_envs + 1)
 
 
 class Stored(Protocol):
-    """An object with its own arrays in a checkpoint: environments, a replay memory."""
+    """An object that stores arrays in a checkpoint, such as environments or a replay memory."""
 
     def checkpoint(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, checkpoint: Mapping[str, NDArray[Any]], /) -> object: ...
 
 
 class Learner(ABC):
-    """An algorithm at work on an environment: call :meth:`step` until `steps` reaches the run's length.
+    """An algorithm training on an environment; call :meth:`step` until `steps` reaches the run's length.
 
     Attributes
     ----------
     device : torch.device
         Device of the networks; environments are on the CPU.
     num_envs : int
-        Environments stepped at once.
+        Number of environments stepped together.
     steps, episodes, updates : int
         Counts so far.
     seconds : dict of str to float
-        Time spent so far in each of :data:`PHASES`. An accelerator runs asynchronously, so time that
-        ``learn`` causes is partly counted in ``select``.
+        Time spent so far in each of :data:`PHASES`. An accelerator runs asynchronously, so part of the
+        time for ``learn`` is counted in ``select``.
     """
 
     SPACES: ClassVar[type[Spaces]] = Spaces
@@ -95,7 +95,7 @@ class Learner(ABC):
 
     @abstractmethod
     def step(self) -> Ended:
-        """Step every environment, and learn; return the episodes that ended."""
+        """Step every environment and learn; return the episodes that ended."""
 
     @abstractmethod
     def policy(self, num_envs: int) -> Policy:
@@ -103,15 +103,15 @@ class Learner(ABC):
 
     @abstractmethod
     def to_modules(self) -> nn.Sequential:
-        """Return a copy of the learning network, on the CPU."""
+        """Return a copy of the learning network on the CPU."""
 
     @abstractmethod
     def monitored(self) -> Iterable[Tensor]:
-        """Return the tensors that show whether learning diverges: parameters and losses, not copies."""
+        """Return the tensors, not copies, that show whether learning diverges: parameters and losses."""
 
     @property
     def resumable(self) -> bool:
-        """Whether the learner has checkpoints."""
+        """Whether the learner supports checkpoints."""
         return False
 
     @property
@@ -125,23 +125,23 @@ class Learner(ABC):
         return self.config.learning_rate_at(self.steps)
 
     def checkpoint(self) -> Checkpoint:
-        """Return copies of everything that the rest of the run depends on; call it between steps.
+        """Return a copy of the complete state of the run; call it only between steps.
 
         Raises ConfigError if the learner is not :attr:`resumable`.
         """
         raise ConfigError(_STATELESS)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a :meth:`checkpoint` of a run with the same environments and configuration.
+        """Restore a :meth:`checkpoint` of a run with the same environments and configuration.
 
-        On the CPU, with the same version of PyTorch, the rest of the run is bit-identical to an
-        uninterrupted one. If a part is missing, or has another type or shape, CheckpointError is raised
-        and nothing has changed.
+        On the CPU, with the same version of PyTorch, the resumed run is bit-identical to an
+        uninterrupted one. If a part is missing or has the wrong type or shape, CheckpointError is raised
+        and nothing changes.
         """
         raise ConfigError(_STATELESS)
 
     def _spend(self, phase: str, since: float) -> float:
-        """Add the time since `since` to a phase; return the current time."""
+        """Add the time elapsed since `since` to a phase; return the current time."""
         now = time.perf_counter()
         self.seconds[phase] += now - since
         return now
@@ -154,10 +154,11 @@ _STATELESS = (
 
 
 class VectorLearner(Learner):
-    """An algorithm on N environments at once, resumable on those of :func:`qstep.envs.make_vector`.
+    """An algorithm on N parallel environments, resumable with those of :func:`qstep.envs.make_vector`.
 
-    The environments, which must reset within the step that ends an episode, are reset here with
-    :func:`first_seed`. The configuration's seed covers everything that the learner draws.
+    The environments, which must reset within the step that ends an episode, are first reset here with
+    the seeds of :func:`first_seed`. All random numbers of the learner depend on the configuration's
+    seed.
     """
 
     def __init__(self, envs: Envs, config: NetworkConfig, device: torch.device) -> None:
@@ -173,14 +174,14 @@ class VectorLearner(Learner):
 
     @abstractmethod
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the tensors of a checkpoint, not copies of them: networks and optimiser."""
+        """Return the tensors of the networks and the optimiser for a checkpoint, without copies."""
 
     @property
     def resumable(self) -> bool:
         return isinstance(self.envs, _RESUMABLE)
 
     def _stored(self) -> dict[str, Stored]:
-        """Return the objects with their own arrays, by name; ConfigError if one has no checkpoint."""
+        """Return the objects that store arrays, by name; raise ConfigError if one has no checkpoints."""
         if not isinstance(self.envs, _RESUMABLE):
             raise ConfigError(_STATELESS)
         return {"envs": self.envs}
@@ -194,14 +195,14 @@ class VectorLearner(Learner):
         return Step(next_observation, np.asarray(reward, np.float32), terminated, truncated)
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """Replace a share of the actions, in place, by random ones; return the actions."""
+        """Replace a share of the actions with random ones, in place; return the actions."""
         explore = self.generator.random(len(greedy)) < epsilon
         drawn = self.generator.integers(self.spaces.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)
         return greedy
 
     def _count(self, step: Step) -> Ended:
-        """Add a step of the environments to the returns; count and return the finished episodes."""
+        """Add the rewards of a step to the returns; count and return the finished episodes."""
         self._returns += step.reward
         env = np.flatnonzero(step.terminated | step.truncated)
         ended = Ended(env, self._returns[env])

@@ -35,18 +35,18 @@ __all__ = [
 Envs: TypeAlias = VectorEnv[Any, Any, Any]
 
 Policy: TypeAlias = Callable[[NDArray[np.float32]], NDArray[Any]]
-"""Maps N observations, shape (N, inputs), to N actions of the environment's space."""
+"""A function from N observations, shape (N, inputs), to N actions of the environment's space."""
 
 _MOST_INPUTS = 4096
-"""Maximum numbers in an observation; the replay memory stores tens of thousands of observations."""
+"""Maximum length of an observation; the replay memory stores tens of thousands of observations."""
 
 
 class Spaces:
-    """The spaces of one environment, checked to fit a network of `inputs` and `actions`.
+    """The spaces of one environment, checked to fit a network of `inputs` inputs and `actions` outputs.
 
-    A Box of floats is read as its numbers, row by row, as float32; a Discrete is one-hot encoded. Values
-    and actions must count from 0, as in every environment of :func:`qstep.envs.make_any`. Any other kind
-    of space raises EnvironmentSpaceError.
+    A Box of floats is flattened row by row to float32, and a Discrete is one-hot encoded. Discrete
+    values and actions must start at 0, as in every environment of :func:`qstep.envs.make_any`. Any other
+    kind of space raises EnvironmentSpaceError.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Spaces:
         return int(action.n)
 
     def chosen(self, outputs: NDArray[np.float32]) -> NDArray[Any]:
-        """Return the argmax of each row of outputs, shape (N, actions); ties: the lowest."""
+        """Return the argmax of each row of outputs, shape (N, actions); ties go to the lowest action."""
         best: NDArray[np.int64] = outputs.argmax(1)
         return best
 
@@ -105,7 +105,7 @@ class Spaces:
             )
 
     def numbers(self, observations: NDArray[Any]) -> NDArray[np.float32]:
-        """Return N observations as float32, shape (N, inputs); no copy if they are already that."""
+        """Return N observations as float32 of shape (N, inputs), without a copy if possible."""
         if not self._is_discrete:
             return np.asarray(observations, np.float32).reshape(len(observations), self.inputs)
         numbers = np.zeros((len(observations), self.inputs), np.float32)
@@ -113,7 +113,7 @@ class Spaces:
         return numbers
 
     def checked(self, observation: Any) -> NDArray[np.float32]:
-        """Return one observation as :meth:`numbers`; ConfigError unless it is in the space."""
+        """Return :meth:`numbers` of one observation; raise ConfigError if it is not in the space."""
         space = self._observation
         try:
             seen = np.asarray(observation, None if self._is_discrete else space.dtype)
@@ -125,13 +125,13 @@ class Spaces:
         return self.numbers(seen[np.newaxis])
 
     def example(self, count: int) -> Tensor:
-        """Return a batch of `count` zero observations in Gymnasium's form, but with float32."""
+        """Return a batch of `count` zero observations in Gymnasium's format, but in float32."""
         if self._is_discrete:
             return torch.zeros(count, dtype=torch.int64)
         return torch.zeros(count, *self._observation.shape or ())
 
     def reader(self) -> nn.Module:
-        """Return :meth:`numbers` as a module for batches in the form of :meth:`example`."""
+        """Return :meth:`numbers` as a module for batches in the format of :meth:`example`."""
         return _OneHot(self.inputs) if self._is_discrete else nn.Flatten()
 
 
@@ -151,7 +151,7 @@ class _OneHot(nn.Module):
 class BoxSpaces(Spaces):
     """The spaces of one environment whose actions are a Box of floats with finite bounds.
 
-    A network has one output per number of an action; there are `actions` of them.
+    A network has `actions` outputs, one for each number of an action.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class Interval(NamedTuple):
 
     @classmethod
     def of(cls, box: Any) -> Interval:
-        """Return the ranges of a Box's numbers; a range without finite float32 width is infinite."""
+        """Return the ranges of a Box's numbers, infinite if their width exceeds float32."""
         low, high = (bound.astype(np.float64).ravel() for bound in (box.low, box.high))
         with np.errstate(over="ignore", invalid="ignore"):
             width = (high - low).astype(np.float32).astype(np.float64)
@@ -228,12 +228,12 @@ def spaces_of(observation: Space[Any], action: Space[Any]) -> Spaces:
 def modules(
     sizes: Sequence[int], seed: int, normalise: bool = False, squash: bool = False
 ) -> nn.Sequential:
-    """Make linear layers with ReLUs between them, initialised as in PyTorch.
+    """Return linear layers with ReLUs between them, initialised as in PyTorch.
 
-    `sizes` are the inputs, the units of each hidden layer, and the outputs. With `normalise`, each
-    hidden layer is normalised before its ReLU; with `squash`, the last ReLU is a tanh. The global
-    generator is left unchanged. Networks with the same seed are equal, no matter what else is drawn, so
-    all runs of a comparison start from the same network.
+    `sizes` are the numbers of inputs, of units in each hidden layer, and of outputs. With `normalise`,
+    each hidden layer is normalised before its ReLU; with `squash`, the last ReLU is replaced with a
+    tanh. The global random generator is left unchanged. Networks with the same seed are equal, whatever
+    other random numbers are drawn, so all runs of a comparison start from the same network.
     """
     if len(sizes) < 2 or min(sizes) < 1:
         raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")
@@ -252,7 +252,7 @@ def modules(
 
 
 def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequential:
-    """Make the network of :func:`modules` with this ``state_dict``; ConfigError if none fits."""
+    """Return the network of :func:`modules` with a ``state_dict``; raise ConfigError if none fits."""
     weights = [tensor for name, tensor in state.items() if name.endswith(".weight")]
     linear = [weight for weight in weights if weight.ndim == 2]
     try:
@@ -265,7 +265,7 @@ def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequenti
 
 
 def greedy(network: nn.Module, spaces: Spaces) -> Policy:
-    """Return a network's greedy policy for some spaces; each call reads the current parameters."""
+    """Return a network's greedy policy in its spaces; each call uses the current parameters."""
     device = next(network.parameters()).device
 
     def actions(observation: NDArray[np.float32]) -> NDArray[Any]:
@@ -286,7 +286,7 @@ class Games(NamedTuple):
 
     @property
     def columns(self) -> dict[str, float]:
-        """Means and extremes, under their names in report, history and metrics."""
+        """Means and extremes, with their names in the report, the history and the metrics."""
         return {
             "greedy_score": float(self.score.mean()),
             "greedy_score_low": float(self.score.min()),
@@ -297,11 +297,11 @@ class Games(NamedTuple):
 
 
 def play(envs: Envs, policy: Policy, seed: int) -> Games:
-    """Play one episode on each environment, without exploring or learning.
+    """Play one episode in each environment, without exploring or learning.
 
-    Each environment plays exactly one episode, because taking the first N that end would favour short
-    ones. The environments, which reset within the step that ends an episode, are reset first. Raises
-    EnvironmentSpaceError if a score is not a finite number.
+    Each environment plays exactly one episode, because the first N to finish would be biased towards
+    short episodes. The environments, which reset within the step that ends an episode, are reset first.
+    Raises EnvironmentSpaceError if a score is not a finite number.
     """
     spaces = spaces_of(envs.single_observation_space, envs.single_action_space)
     seen, _ = envs.reset(seed=seed)

@@ -24,12 +24,12 @@ def to_onnx(module: nn.Module, example: Tensor, output: str, report: Mapping[str
     module : torch.nn.Module
         The module, on the CPU.
     example : Tensor
-        An input of the module, two observations or more; it defines the dtype and shape of the input
-        ``observation``.
+        An input of the module with at least two observations; it defines the dtype and shape of the
+        input ``observation``.
     output : str
         Name of the model's output.
     report : mapping
-        Plain values, stored as JSON in the metadata ``report``.
+        Plain values, stored as JSON in the metadata entry ``report``.
 
     Raises
     ------

@@ -1,20 +1,20 @@
-"""PQN: online Q-learning with a network, on many environments at once; no replay, no target network.
+"""PQN: online Q-learning with a network on parallel environments, without replay or target network.
 
-Layer normalisation replaces the replay memory and the target network: it keeps the values from diverging
-when the network learns from its own estimate of the next state. So PQN learns from the transitions of N
-environments over H steps as they arrive, and then discards them, like an accelerator that processes a
-stream of transitions.
+Layer normalisation replaces the replay memory and the target network: it prevents the values from
+diverging when the network learns from its own estimate of the next state. So PQN learns from the
+transitions of N environments over H steps as they arrive, and then discards them, like an accelerator
+that processes a stream of transitions.
 
 Differences from the paper (Algorithm 1, the appendix and the authors' code):
 
-- A truncated episode continues with the value of its last observation; the authors' code treats it as
-  terminated.
-- The values of next observations for the returns are computed together after the H steps. Nothing is
-  learned in between, so the numbers are the same.
+- The return of a truncated episode includes the value of its last observation; the authors' code treats
+  the episode as terminated.
+- The values of the next observations in the returns are all computed after the H steps. The network does
+  not change during these steps, so the numbers are the same.
 - Linear layers are initialised as in PyTorch, not as in Flax.
 
-The loss and the gradient clipping are the authors'. The loss is half the mean squared error, so its
-gradient with respect to a value is the error.
+The loss and the gradient clipping are the same as the authors'. The loss is half the mean squared error,
+so its gradient with respect to a value is the error.
 
 References
 ----------
@@ -54,7 +54,7 @@ def lambda_returns(
 
     ``G[t] = reward[t] + gamma * (q_lambda * G[t + 1] + (1 - q_lambda) * value[t])``. ``value[t]`` is the
     value of the observation after the step, or 0 if the step terminated. At the end of an episode, and
-    at the last step, ``value[t]`` replaces the rest of the return.
+    at the last step, ``value[t]`` replaces the remaining return.
 
     All tensors have shape (H, N); `terminated` and `truncated` are bool.
     """
@@ -69,7 +69,7 @@ def lambda_returns(
 
 
 def pqn_loss(network: nn.Module, observation: Tensor, action: Tensor, returns: Tensor) -> Tensor:
-    """Return half the mean squared error of B actions' values, to call ``backward`` on."""
+    """Return half the mean squared error of the values of B actions, ready for ``backward``."""
     taken = network(observation).gather(1, action.unsqueeze(1)).squeeze(1)
     return 0.5 * F.mse_loss(taken, returns)
 
@@ -79,7 +79,7 @@ class Pqn(VectorLearner):
 
     config: PqnConfig
 
-    VERSION = 4  # one more: hand-coded gradients rounded differently
+    VERSION = 4  # higher than the default, because earlier gradients were rounded differently
 
     def __init__(self, envs: Envs, config: PqnConfig, device: torch.device) -> None:
         super().__init__(envs, config, device)
@@ -91,7 +91,7 @@ class Pqn(VectorLearner):
             )
         sizes = (self.spaces.inputs, *config.hidden, self.spaces.actions)
         self.network = modules(sizes, config.seed, normalise=True).to(device)
-        # Operations on lists of tensors take 15 % less time than on one tensor after another.
+        # Operations on lists of tensors take 15 % less time than separate ones on each tensor.
         self.optimiser = torch.optim.RAdam(self.network.parameters(), foreach=True)
         for parameter in self.network.parameters():  # a checkpoint before the first update needs it
             self.optimiser.state[parameter] = {

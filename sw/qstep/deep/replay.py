@@ -1,14 +1,14 @@
-"""The replay memory of fast DQN: a ring buffer of arrays, allocated once, and priorities for its rows.
+"""The replay memory of fast DQN and SAC: a preallocated ring buffer of arrays, and its priorities.
 
-N transitions are stored with one copy per array; K batches are sampled with one `take` per array. Memory
-and time per step are constant from the first transition to the last. The arrays are on the host; samples
-are copied to the network's device.
+Storing N transitions takes one copy per array, and sampling K batches takes one `take` per array. Memory
+and time per step are constant during the whole run. The arrays are on the host; samples are copied to
+the network's device.
 
 Prioritised replay (the proportional variant) draws transitions with large errors more often, from a
 compiled binary tree of sums. As in the paper, new transitions get the highest priority (line 6 of
-Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest of
-their batch. Here the highest priority is taken over the rows that have been replayed, so it follows the
-TD errors. Public implementations keep the highest ever seen, starting at 1.
+Algorithm 1), a batch is drawn from strata of equal mass, and weights are divided by the largest
+weight of their batch. Here, the highest priority is the maximum over the rows that have been replayed,
+so it follows the TD errors. Public implementations use the highest priority so far, starting at 1.
 
 References
 ----------
@@ -28,29 +28,29 @@ from qstep._io.compiled import compiled
 __all__ = ["Batches", "Priorities", "Replay"]
 
 _LEAST = 1e-6
-"""Added to every TD error, so that every transition can be drawn again."""
+"""Constant added to every absolute TD error, so that every transition can be drawn again."""
 
 
 class Batches(NamedTuple):
     """K batches of B transitions with observations of D numbers."""
 
     seen: NDArray[np.float32]
-    """(K, 2 B, D + 1): observations, then next ones; the last column is 1."""
+    """(K, 2 B, D + 1): observations, then next observations; the last column is 1."""
     action: NDArray[Any]
     """(K, B) of int64, or (K, B, A) of float32."""
     reward: NDArray[np.float32]
-    """(K, B), like the rest."""
+    """(K, B)."""
     discount: NDArray[np.float32]
-    """Factor of the next value: gamma, or 0 if the transition terminated."""
+    """(K, B): factor of the value of the next state: gamma, or 0 if the episode terminated."""
     weight: NDArray[np.float32]
-    """Weight of the transition in the loss: 1/B, times an importance weight."""
+    """(K, B): weight of the transition in the loss: 1/B, times an importance weight."""
 
 
 class Replay:
     """The last `capacity` transitions, with observations of `inputs` numbers.
 
-    A sample has `batches` (K) times `size` (B) transitions; B is at most the capacity. An action is an
-    integer, or `numbers` (A) float32 numbers.
+    A sample consists of `batches` (K) times `size` (B) transitions; B is at most the capacity. An action
+    is an integer, or `numbers` (A) float32 numbers.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Replay:
         self._next = 0
         self._length = 0
         # Both observations are in one array, so that one `take` gathers both: row i is the observation,
-        # row capacity + i the next observation.
+        # and row capacity + i is the next observation.
         self._seen = np.ones((2 * capacity, inputs + 1), np.float32)
         one, kind = ((), np.int64) if numbers is None else ((numbers,), np.float32)
         self._action: NDArray[Any] = np.zeros((capacity, *one), kind)
@@ -87,7 +87,7 @@ class Replay:
         next_observation: NDArray[np.float32],
         discount: NDArray[np.float32],
     ) -> NDArray[np.int64]:
-        """Store N transitions, at most the capacity, over the oldest ones; return their rows.
+        """Overwrite the oldest rows with N transitions, at most the capacity; return these rows.
 
         `discount` multiplies the next state's value: gamma, or 0 if the episode terminated.
         """
@@ -141,7 +141,7 @@ class Replay:
         }
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a :meth:`checkpoint` of a replay with the same capacity and inputs."""
+        """Restore a :meth:`checkpoint` of a replay memory with the same capacity and inputs."""
         self._seen[:] = checkpoint["seen"]
         self._action[:] = checkpoint["action"]
         self._reward[:] = checkpoint["reward"]
@@ -152,16 +152,16 @@ class Replay:
 class Priorities:
     """The priorities of the rows of a replay memory.
 
-    `exponent` is alpha of the paper: from 0 (uniform) to 1 (proportional to the TD error).
+    `exponent` is alpha in the paper: from 0 (uniform) to 1 (proportional to the TD error).
     """
 
     def __init__(self, capacity: int, exponent: float = 0.6) -> None:
         self.exponent = exponent
         self._leaves = 1 << (capacity - 1).bit_length()
-        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the second half. In float64, sums
-        # that were updated a million times still equal the sum of their parts to 1e-9.
+        # Node k is the sum of nodes 2 k and 2 k + 1; the leaves are the second half. After a
+        # million updates in float64, a node still equals the sum of its parts to 1e-9.
         self._tree = np.zeros(2 * self._leaves)
-        # The same tree for the maximum; a leaf is 0 until its row has been replayed.
+        # A similar tree of maxima; a leaf is 0 until its row has been replayed.
         self._highest = np.zeros(2 * self._leaves)
 
     @property
@@ -170,7 +170,7 @@ class Priorities:
         return float(self._tree[1])
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the priorities of rows, 0 for empty ones."""
+        """Return the priorities of rows, which are 0 for empty rows."""
         return self._tree[self._leaves + rows]
 
     def add(self, rows: NDArray[np.int64]) -> None:
@@ -193,7 +193,7 @@ class Priorities:
     def weights(self, rows: NDArray[np.int64], stored: int, exponent: float) -> NDArray[np.float32]:
         """Return the importance weights of K batches of rows; the largest of each batch is 1.
 
-        `stored` is the number of rows in memory; `exponent` is beta of the paper, from 0 (no correction)
+        `stored` is the number of rows in memory; `exponent` is beta in the paper, from 0 (no correction)
         to 1.
         """
         weight = (stored * self.of(rows) / self.total) ** -exponent
@@ -205,7 +205,7 @@ class Priorities:
         return {"tree": self._tree.copy(), "highest": self._highest.copy()}
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a :meth:`checkpoint` of the same capacity."""
+        """Restore a :meth:`checkpoint` of priorities with the same capacity."""
         self._tree[:] = checkpoint["tree"]
         self._highest[:] = checkpoint["highest"]
 
@@ -237,7 +237,7 @@ def _find(
         left, node = mass[k], 1
         while node < leaves:
             node *= 2
-            # Never enter an empty right half, even if rounding has put the mass beyond the sum.
+            # Never descend into an empty right half, even if rounding makes the mass exceed the sum.
             if left >= tree[node] and tree[node + 1] > 0:
                 left -= tree[node]
                 node += 1

@@ -1,4 +1,4 @@
-"""The result of a network's run: its policy, its files, its report."""
+"""The result of a network run: its policy, its files and its report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NETWORK = "network.safetensors"
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
-    """The result of a network's run.
+    """The result of a network run.
 
     Attributes
     ----------
@@ -72,8 +72,9 @@ class NetworkResult(Result):
         (N, ...) for a Box, int64 of shape (N,) for a Discrete. Its output ``values``, float32 of shape
         (N, actions), are the action values of scaled rewards (`reward_scale`). The greedy action has the
         highest value; ties go to the lowest action. SAC's network has the output ``actions`` instead,
-        float32 of shape (N, numbers of an action), in the units of the space. Rounding can leave it
-        1e-7 of the range outside the bounds. :attr:`report` is in the metadata ``report``, as JSON.
+        float32 of shape (N, numbers of an action), in the units of the space. Rounding can put an action
+        outside its bounds by 1e-7 of the range. The metadata entry ``report`` contains :attr:`report` as
+        JSON.
 
         Raises
         ------
@@ -121,7 +122,7 @@ class NetworkResult(Result):
 
 
 def load_network(folder: Path) -> NetworkResult:
-    """Load the result of a network's run from its folder; raises as `qstep.load`."""
+    """Load the result of a network run from its folder; raise the same errors as `qstep.load`."""
     report, history = read_results(folder)
     path = folder / _NETWORK
     try:
@@ -132,7 +133,7 @@ def load_network(folder: Path) -> NetworkResult:
 
 
 def _draw_learning_curve(title: str, history: History, threshold: float | None) -> Figure:
-    """Plot returns above scores: in Snake they differ, with ten per point and a penalty for death."""
+    """Plot returns above scores; in Snake, a return is ten per point, minus a penalty for dying."""
     figure = Figure(figsize=(8, 6), layout="constrained")
     explored, played = figure.subplots(2, 1, sharex=True)
     steps, totals = history["episodes"]["steps"], history["episodes"]["return"]

@@ -1,4 +1,4 @@
-"""`qstep.dqn`, `qstep.pqn` and `qstep.sac`, and their run, from the first step to the last."""
+"""The functions `qstep.dqn`, `qstep.pqn` and `qstep.sac`, and the training run that they start."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ GAMES = 100
 """Greedy episodes per evaluation."""
 
 _GAMES_SEED = 1 << 32
-"""Seed of the evaluation's environments, the same each time; no training run uses it."""
+"""Seed of the environments in every evaluation; no training run uses it."""
 
 _SCORE_SEED = 1 << 33
-"""Seed of the environments of the final score; no network was chosen by their episodes."""
+"""Seed of the environments for the final score; their episodes are not used to choose a network."""
 
 _THOUSAND = 1000
-"""Episodes compared at the beginning and at the end of a run."""
+"""Number of episodes compared at the beginning and at the end of a run."""
 
 _KEPT = "kept."
 """Prefix of the kept network's tensor names in a checkpoint."""
@@ -51,11 +51,11 @@ _CLOCKS = ("seconds", "processor_s", "learning_s")
 class Evaluation(NamedTuple):
     """One greedy evaluation, with epsilon 0 and without learning.
 
-    `learning_s` is the processor time of training before it in seconds, without evaluations and
-    checkpoints, and `peak_mib` is the peak memory of the process so far.
+    `learning_s` is the processor time of the training before it in seconds, excluding evaluations and
+    checkpoints. `peak_mib` is the peak memory of the process so far.
     """
 
-    steps: int  # of training before it, like `episodes`
+    steps: int  # training steps before it; `episodes` likewise
     episodes: int
     greedy_score: float
     greedy_score_low: float
@@ -69,12 +69,12 @@ class Evaluation(NamedTuple):
 class NetworkRun:
     """A :class:`~qstep.learn.run.Run` of a network: a learner, its history, and its best network.
 
-    An evaluation whose mean score matches or beats the best so far keeps a copy of its network. The best
-    of many scores on the same episodes is an overestimate, so at the end the kept network plays
-    :data:`GAMES` other episodes; their score is the run's.
+    After every evaluation whose mean score equals or exceeds the best so far, a copy of the network is
+    kept. The best of many scores on the same episodes is an overestimate, so at the end the kept network
+    plays :data:`GAMES` other episodes, which determine the score of the run.
 
-    A setting that is None or left out has the environment's default. ConfigError is raised if a setting
-    does not exist, if its value is out of range, or if the run does not fit into memory.
+    If a setting is None or omitted, the environment's default is used. ConfigError is raised if a
+    setting does not exist, if its value is out of range, or if the run does not fit into memory.
 
     Parameters
     ----------
@@ -100,15 +100,15 @@ class NetworkRun:
     Attributes
     ----------
     metrics : Metrics or None
-        None until it is set. When training episodes end, it receives ``episode_return`` (the mean over
+        None unless it is set. When training episodes end, it receives ``episode_return`` (the mean over
         episodes that end in the same step), ``episodes`` and the learner's rates. It also receives the
         ``greedy_`` columns of every evaluation.
     network : torch.nn.Sequential
         The kept network, on the CPU; before the first evaluation, the initial one.
     returns : list of (steps, return)
-        One entry per training episode, at its end.
+        One entry per training episode, added when it ends.
     seconds, processor_s : float
-        Wall-clock time and total processor time so far, from the first step. Both include evaluations
+        Wall-clock time and total processor time since the first step. Both include evaluations
         and the caller's work between steps, mostly checkpoints.
     learning_s : float
         The part of `processor_s` spent in steps.
@@ -214,7 +214,7 @@ class NetworkRun:
 
     @property
     def done(self) -> bool:
-        """Whether the last step, or the last episode, has been played."""
+        """Whether the run has reached its last step or its last episode."""
         enough = self.episodes is not None and self.learner.episodes >= self.episodes
         return enough or self.learner.steps >= self.config.total_timesteps
 
@@ -245,7 +245,7 @@ class NetworkRun:
             wall, processor = self._spend(wall, processor)
 
     def _spend(self, wall: float, processor: float) -> tuple[float, float]:
-        """Count the time spent since then; return the current times."""
+        """Add the time elapsed since `wall` and `processor`; return the current times."""
         now = time.perf_counter(), time.process_time()
         self.seconds += now[0] - wall
         self.processor_s += now[1] - processor
@@ -254,7 +254,7 @@ class NetworkRun:
     def _check_finite(self) -> None:
         """Raise DivergedError unless the tensors that the learner monitors are finite."""
         for part in self.learner.monitored():
-            total = part.detach().sum().item()  # one operation; not finite if any part is not
+            total = part.detach().sum().item()  # one operation; not finite if any element is not
             if not math.isfinite(total):
                 raise DivergedError(
                     f"after {self.learner.steps} steps, parameters or losses of the network add up to "
@@ -299,12 +299,12 @@ class NetworkRun:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """Everything the rest of the run depends on, and its history; ConfigError if not resumable."""
+        """The complete state of the run, and its history; raises ConfigError if not resumable."""
         learner, own = self.learner.checkpoint(), self._own()
         return Checkpoint({**learner.head, **own.head}, {**learner.arrays, **own.arrays})
 
     def _own(self) -> Checkpoint:
-        """Return the parts of a checkpoint that are not the learner's."""
+        """Return the parts of a checkpoint that do not belong to the learner."""
         evaluations = np.array(self.evaluations, np.float64)
         kept = {_KEPT + name: part.numpy() for name, part in self.network.state_dict().items()}
         return Checkpoint(
@@ -317,10 +317,10 @@ class NetworkRun:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continue from a :attr:`checkpoint` of a run with the same :attr:`identity`.
+        """Restore a :attr:`checkpoint` of a run with the same :attr:`identity`.
 
-        If a part is missing, or has another type or shape, CheckpointError is raised and nothing has
-        changed.
+        If a part is missing or has the wrong type or shape, CheckpointError is raised and nothing
+        changes.
         """
         own = self._own()
         check_parts(checkpoint.head, own.head)
@@ -350,7 +350,7 @@ class NetworkRun:
             if threshold is not None and evaluation.greedy_score >= threshold
         ]
         identity = self.identity
-        del identity["version"]  # of the checkpoint
+        del identity["version"]  # of the checkpoint format
         report: dict[str, Any] = {
             "engine": "network",
             **identity,
@@ -382,10 +382,10 @@ class NetworkRun:
 
 
 def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]] | None:
-    """Compare a long run's first and last thousand episodes, to show whether it slowed down or grew.
+    """Compare a long run's first and last thousand episodes, to detect slowdown and memory growth.
 
-    Return processor time per step, in microseconds, and peak memory for each; None with fewer than two
-    thousand episodes.
+    Return the processor time per step in microseconds and the peak memory for each, or None for fewer
+    than two thousand episodes.
     """
     last = evaluations[-1]
     early = [found for found in evaluations if found.episodes >= _THOUSAND]
@@ -401,7 +401,7 @@ def _first_and_last(evaluations: Sequence[Evaluation]) -> dict[str, list[float]]
 
 
 def _peak_mib() -> float:
-    """Return this process's peak memory, or NaN if the system does not report it."""
+    """Return this process's peak memory in MiB, or NaN if the system does not report it."""
     try:
         import resource
     except ImportError:  # pragma: no cover: not a POSIX system
@@ -431,7 +431,7 @@ def dqn(
     metrics : Metrics, optional
     **settings
         `seed`, `episodes`, `evaluate_every`, `num_envs`, `env_kwargs`, and the fields of
-        ``qstep.deep.config.DqnConfig``; the defaults are the environment's.
+        ``qstep.deep.config.DqnConfig``; the defaults depend on the environment.
 
     Raises
     ------

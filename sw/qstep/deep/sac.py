@@ -1,21 +1,21 @@
-"""Soft actor-critic (SAC): continuous actions from a network that also learns how random to be.
+"""Soft actor-critic (SAC): continuous actions from a network that also learns how random they are.
 
-Two critics estimate the soft value of an action: the discounted rewards after it, plus the entropy of
-the later actions times a *temperature*. The policy, a Gaussian squashed by tanh, maximises the lower
-of the two estimates plus its own entropy. The temperature rises while the policy's entropy is below its
-target, -|A|. This is the second version of the algorithm, without a value network and with a learned
-temperature, as in CleanRL's ``sac_continuous_action.py`` and Stable-Baselines3.
+Two critics estimate the soft value of an action: the discounted rewards after it, plus a *temperature*
+times the entropy of the later actions. The policy, a Gaussian squashed by tanh, maximises the lower of
+the two estimates plus its own entropy. The temperature rises while the policy's entropy is below its
+target, minus the number of action dimensions. This is the second version of the algorithm, without a
+value network and with a learned temperature, as in CleanRL's ``sac_continuous_action.py`` and
+Stable-Baselines3.
 
-In this module actions are scaled to -1..1, and log-probabilities refer to these units; bounded
-observations are scaled to -1..1 too. A truncated episode continues with the values of its last
-observation.
+In this module, actions and bounded observations are scaled to -1..1, and log-probabilities refer to
+these units. The target at the end of a truncated episode includes the value of the last observation.
 
-These measures make it fast, with the same numbers up to rounding:
+These measures make the code fast, and change the results only by rounding:
 
 - Both critics are one network of stacked matrices.
-- Each network's parameters and gradients are one vector each, so Adam and the update of the targets are
-  one operation.
-- The policy's gradient passes through the critics without computing theirs.
+- A network's parameters are one vector, and so are their gradients, so Adam and the update of the
+  targets are one operation each.
+- The policy's gradient is computed through the critics without computing their own gradients.
 - No tensor is converted to a Python number.
 
 References
@@ -53,14 +53,14 @@ class Drawn(NamedTuple):
     """Actions of a policy for B observations."""
 
     action: Tensor  # (B, A), each number -1..1
-    log_probability: Tensor  # (B,), the logarithm of its density in these units
+    log_probability: Tensor  # (B,), the log-density of the scaled action
 
 
 def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
-    """Draw actions from a policy, differentiably.
+    """Draw differentiable actions from a policy.
 
-    The policy outputs A means and A numbers whose tanh is scaled to the range of the standard
-    deviation's logarithm. `noise`, shape (B, A), is standard normal.
+    The policy outputs A means, and A numbers whose tanh is scaled to the range of the logarithm of the
+    standard deviation. `noise`, shape (B, A), is standard normal.
     """
     mean, spread = policy(observation).chunk(2, -1)
     log_std = torch.tanh(spread) * _LOG_STD_HALF + _LOG_STD_MIDDLE
@@ -73,7 +73,7 @@ def draw(policy: nn.Module, observation: Tensor, noise: Tensor) -> Drawn:
 
 
 class Critics(nn.Module):
-    """Two networks of one shape as one: maps B observations and actions to values of shape (2, B)."""
+    """Two networks in one; they map B observations and actions to values of shape (2, B)."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
         super().__init__()
@@ -99,14 +99,14 @@ class Critics(nn.Module):
 
 
 def _joined(parts: Sequence[nn.Parameter]) -> Tensor:
-    """Return parameters as one vector; the parameters become views of it."""
+    """Return parameters as one vector, of which they become views."""
     flat = nn.utils.parameters_to_vector(parts).detach()
     nn.utils.vector_to_parameters(flat, parts)
     return flat
 
 
 class _Trained:
-    """A network's parameters and their gradients, as one vector each, and Adam."""
+    """A network's parameters and their gradients, each as one vector, and Adam."""
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         self._parts = list(parameters)
@@ -118,7 +118,7 @@ class _Trained:
             part.grad = gradient.view_as(part)
 
     def descend(self, loss: Tensor, rate: float) -> None:
-        """Take a step along the loss's gradient for these parameters; compute no other gradients."""
+        """Take a gradient step on the loss for these parameters; compute no other gradients."""
         self.gradient.zero_()
         loss.backward(inputs=self._parts)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         self.adam.step(rate)
@@ -154,8 +154,8 @@ class Sac(VectorLearner):
         self._moving = _joined(list(self.targets.parameters()))
         self._held = np.zeros((envs.num_envs, width), np.float32)
         self._losses = [torch.zeros((), device=device)] * 2
-        # Once a block of this size has been freed, Linux's C library keeps the memory that an update
-        # frees. Otherwise, with 256 units, getting cleared memory each time takes a sixth of the time.
+        # After a block of this size has been freed, Linux's C library reuses the memory that an update
+        # frees. Otherwise, with 256 units, obtaining cleared memory takes a sixth of the time.
         torch.empty(31 << 20, dtype=torch.uint8)
 
     def step(self) -> Ended:
@@ -178,7 +178,7 @@ class Sac(VectorLearner):
         return ended
 
     def _random(self) -> NDArray[np.float32]:
-        """Return uniform actions, new ones every `action_hold` steps of an environment."""
+        """Return uniformly random actions, which change every `action_hold` steps of an environment."""
         if self.steps // self.num_envs % self.config.action_hold == 0:
             self._held[:] = self.generator.uniform(-1.0, 1.0, self._held.shape)
         return self._held.copy()
@@ -217,7 +217,7 @@ class Sac(VectorLearner):
         reached: Tensor,
         noise: Tensor,
     ) -> None:
-        """Move both critics towards the reward plus the targets' lower soft value of the next state."""
+        """Move both critics towards the reward plus the lower target soft value of the next state."""
         with torch.no_grad():
             following = draw(self.actor, reached, noise)
             value = self.targets(reached, following.action).amin(0)
@@ -228,7 +228,7 @@ class Sac(VectorLearner):
         self._losses[0] = loss.detach()
 
     def _learn_actions(self, seen: Tensor, noise: Tensor) -> None:
-        """Raise the policy's soft values, then move the temperature towards the target entropy."""
+        """Increase the policy's soft values, then adjust the temperature to the target entropy."""
         drawn = draw(self.actor, seen, noise)
         value = self.critics(seen, drawn.action).amin(0)
         temperature = self.log_temperature.detach().exp()
@@ -244,7 +244,7 @@ class Sac(VectorLearner):
         return greedy(self.to_modules(), self.spaces)
 
     def to_modules(self) -> nn.Sequential:
-        """Return the policy's means as a network from observations to actions, both unscaled."""
+        """Return a network that maps observations to the policy's mean actions, both unscaled."""
         observed, acted = self.spaces.observed, self.spaces.acted
         width = self.spaces.actions
         sizes = (self.spaces.inputs, *self.config.hidden, width, width)

@@ -13,7 +13,7 @@ __all__ = ["choose", "one_thread", "present", "synchronise"]
 
 
 def present() -> list[str]:
-    """Return the devices of this machine, fastest first; the last one is always ``cpu``."""
+    """Return the devices of this machine, fastest first; the last is always ``cpu``."""
     found = [
         ("cuda", torch.cuda.is_available()),
         ("mps", torch.backends.mps.is_available()),
@@ -23,7 +23,7 @@ def present() -> list[str]:
 
 
 def choose(name: str = "auto") -> torch.device:
-    """Return a device of this machine by name, or the fastest for ``auto``; else TorchDeviceError."""
+    """Return a device by name, or the fastest for ``auto``; raise TorchDeviceError if it is missing."""
     here = present()
     if name != "auto" and name not in here:
         raise TorchDeviceError(
@@ -33,7 +33,7 @@ def choose(name: str = "auto") -> torch.device:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until a device has finished its work; the CPU always has finished."""
+    """Wait until a device has finished its work; return immediately for the CPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)  # pragma: no cover: needs a GPU
     elif device.type == "mps":
@@ -44,7 +44,7 @@ def synchronise(device: torch.device) -> None:
 def one_thread() -> Iterator[None]:
     """Limit PyTorch to one CPU thread in this block.
 
-    With small layers, two threads wait for each other longer than they work.
+    With small layers, two threads spend more time waiting for each other than computing.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Compiles a world into the memories of a device."""
+"""Compilation of a world into the memories of a device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TOTAL", "Answer", "WorldTable", "alias", "compiled", "most_outcomes"
 
 
 class Answer(NamedTuple):
-    """A world's answer: raw reward, next state, and whether the episode terminated there.
+    """The outcome of a step in a world: raw reward, next state, and whether the episode terminated.
 
     A state is a row number, or a tuple of integers in a :class:`~qstep.mdp.tiled.TiledWorld`.
     """
@@ -32,21 +32,23 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldTable:
-    """The device memories of a world, for one :class:`~qstep.Config`.
+    """The contents of the device memories for a world, for one :class:`~qstep.Config`.
 
-    K is ``config.acting.outcomes`` and N ``config.acting.starts``.
+    K is ``config.acting.outcomes``, and N is ``config.acting.starts``.
 
     Attributes
     ----------
     split : ndarray of int32, shape (S, A, K)
-        0..65536 / K: a slot's first outcome is chosen if the draw's offset in the slot is below this.
+        Threshold of each slot, 0..65536 / K: the first outcome is selected if the draw's offset in the
+        slot is below it.
     next_state : ndarray of int32, shape (S, A, K, 2)
-        First and second outcome of each slot; likewise in the next two arrays.
+        Next states of the first and second outcome of each slot; `reward` and `terminated` have the same
+        layout.
     reward : ndarray of int32, shape (S, A, K, 2)
-        Raw, in the format of the configuration.
+        Raw rewards in the format of the configuration.
     terminated : ndarray of bool, shape (S, A, K, 2)
     start_split : ndarray of int32, shape (N,)
-        0..65536 / N.
+        Threshold of each slot of start states, 0..65536 / N.
     start_state : ndarray of int32, shape (N, 2)
     max_episode_steps : int
         Steps after which an episode is truncated, 1..65535; 0 for no limit.
@@ -73,7 +75,7 @@ class WorldTable:
         return int(self.start_state[_chosen(self.start_split, draw)])
 
     def rows(self, state: int) -> tuple[int, ...]:
-        """Return the row of a state in the only plane."""
+        """Return the row of a state in the single plane."""
         return (state,)
 
 
@@ -90,9 +92,9 @@ TOTAL = 1 << DRAW_BITS
 def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Split sets of K weights, shape (n, K), into K slots of 65536 / K each.
 
-    K is a power of two up to 65536 and each set sums to 65536; unused weights are 0. Return, for
-    each slot, the part, 0..65536 / K, that belongs to its first weight, and the numbers, 0..K-1, of the
-    two weights that share it; all have shape (n, K).
+    K is a power of two up to 65536, and each set sums to 65536; unused weights are 0. Return three
+    arrays of shape (n, K): the part of each slot, 0..65536 / K, that belongs to its first weight, and
+    the numbers, 0..K-1, of its first and its second weight.
     """
     sets, slots = weight.shape
     size = TOTAL // slots
@@ -101,7 +103,7 @@ def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     heavy = weight >= size
     light = ~heavy
 
-    # Sums within a set stay below its share of the keys, so that one search serves all sets.
+    # Each set has a separate range of keys, so that one search covers all sets.
     key = np.arange(sets, dtype=np.int64)[:, None] * (2 * TOTAL)
     lack = np.where(light, size - weight, 0)
     lacked = key + np.cumsum(lack, axis=1)
@@ -109,10 +111,10 @@ def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 
     split = weight.copy()
     second = order.copy()
-    # A light weight fills its slot from the first heavy one that still has weight to spare.
+    # The slot of a light weight is filled from the first heavy weight that has a surplus left.
     donor = np.searchsorted(spared[heavy], (lacked - lack)[light], side="right")
     second[light] = order[heavy][donor]
-    # A heavy weight keeps a slot, minus its overdraft, which the next heavy one fills.
+    # A heavy weight keeps one slot, minus its overdraft, which the next heavy weight fills.
     taker = np.searchsorted(lacked[light], spared[heavy], side="left")
     given = np.append(lacked[light], 0)[taker]
     nothing = spared[heavy] == np.broadcast_to(key, weight.shape)[heavy]
@@ -124,7 +126,7 @@ def alias(weight: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], N
 
 
 _MOST_STEPS = (1 << 16) - 1
-"""Most steps of an episode that a device can count."""
+"""Maximum number of steps per episode that a device can count."""
 
 
 def next_power(number: int) -> int:
@@ -133,14 +135,14 @@ def next_power(number: int) -> int:
 
 
 def most_outcomes(world: World) -> str:
-    """Name the pair with the most outcomes."""
+    """Return a clause that names the state-action pair with the most outcomes."""
     counts = np.diff(world.first, append=len(world.state))
     state, action = divmod(int(counts.argmax()), world.actions)
     return f"state {state}, action {action} has {world.outcomes} outcomes"
 
 
 def compiled(world: World, config: Config) -> WorldTable:
-    """Compile a world into the memories of a device of `config`; see ``World.table``."""
+    """Compile a world into the memories of a device with `config`; see ``World.table``."""
     acting = checked_config(config).acting
     if acting is None:
         raise ConfigError("acting is None; a world needs a configuration that has it")
@@ -152,7 +154,7 @@ def compiled(world: World, config: Config) -> WorldTable:
     weight = np.zeros((len(counts), slots), np.int32)
     weight[np.arange(slots) < counts[:, None]] = world.weight  # rows are ordered by pair
     split, *sides = alias(weight)
-    # A part of a slot that no draw selects contains the first outcome of its pair.
+    # The parts of slots that no draw selects contain the first outcome of the pair.
     chosen = np.stack([np.where(side < counts[:, None], side, 0) for side in sides], axis=2)
     row = chosen + world.first[:, None, None]
     start_split, *start_sides = alias(
@@ -202,7 +204,7 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
 
 
 def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
-    """Return the raw rewards, or raise an error that names one that does not fit."""
+    """Return the raw rewards; raise WorldError if a reward does not fit the format."""
     low, high = form.minimum - 0.5, form.maximum + 0.5
     scaled = world.reward * (1 << form.fraction)
     wrong = np.flatnonzero((scaled < low) | (scaled >= high))
@@ -217,7 +219,7 @@ def _quantised(world: World, form: QFormat) -> NDArray[np.int32]:
 
 
 def _laid(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
-    """Copy the world's states to the start of the first axis of `whole`, and return it."""
+    """Copy the entries of the world's states to the start of `whole`, and return `whole`."""
     own = part.reshape(-1, *whole.shape[1:])
     whole[: len(own)] = own
     return whole

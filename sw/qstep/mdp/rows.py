@@ -1,6 +1,7 @@
-"""Checked, read-only data columns from any source; outcomes as rows whose weights sum to 65536.
+"""Checks of data columns, and conversion of outcomes to rows whose weights sum to 65536.
 
-A *set* contains the alternatives of one draw: the outcomes of a state-action pair, or the start states.
+A *set* contains the possible results of one draw: the outcomes of a state-action pair, or all start
+states.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def integers(
     array = column(name, values, error, np.int32)
     if array.dtype.kind not in "iu":
         raise error(f"{name} has dtype {array.dtype}; it must be integers")
-    # As unsigned, a negative number becomes a large one, so one comparison finds both errors.
+    # As unsigned integers, negative numbers become large, so one comparison finds both errors.
     unsigned = array.view(array.dtype.str.replace("i", "u"))
     if len(array) and unsigned.max() >= limit:
         where = int(np.flatnonzero(unsigned >= limit)[0])
@@ -85,7 +86,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 MOST_STATES, MOST_ACTIONS = 65536, 64
-"""Most states and actions of a table."""
+"""Maximum numbers of states and actions in a table."""
 
 OUTCOMES = ("state", "action", "weight", "next_state", "reward", "terminated")
 STARTS = ("start_state", "start_weight")
@@ -95,7 +96,7 @@ _SLACK = 1e-6
 """Largest deviation of a sum of probabilities from 1."""
 
 _DIGITS = 6
-"""Decimals of a weight before rounding; the rest is floating-point noise."""
+"""Number of exact decimals of a weight before rounding; further decimals are floating-point noise."""
 
 Given = Mapping[str, Any]
 Rows = dict[str, NDArray[Any]]
@@ -104,9 +105,10 @@ Rows = dict[str, NDArray[Any]]
 def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple[int, int, Rows]:
     """Return the numbers of states and actions, and the rows of a world, from given columns.
 
-    `given` has five columns, and ``weight`` or ``probability`` unless each pair has one outcome. The
-    resulting rows are ordered and have weights; duplicate rows are merged, and impossible rows omitted.
-    If `states` and `actions` are given, as for an environment, the columns are already in range.
+    `given` contains five columns, and also ``weight`` or ``probability`` unless each pair has only one
+    outcome. The resulting rows are ordered and have weights. Duplicate rows are merged, and rows with
+    probability 0 are omitted. If `states` and `actions` are given, as for an environment, the columns
+    must already be in range.
     """
     state = integers("state", given["state"], MOST_STATES, WorldError)
     action = integers("action", given["action"], MOST_ACTIONS, WorldError)
@@ -151,7 +153,7 @@ def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple
 
 
 def start_rows(given: Given, states: int) -> Rows:
-    """Return the start states, ascending, with weights; by default all rows are equally likely."""
+    """Return the start states, ascending, with weights; by default, all rows are equally likely."""
     state = integers("start_state", given["start_state"], states, WorldError)
     if not len(state):
         raise WorldError("start_state is empty; a world needs a state to start in")
@@ -237,7 +239,7 @@ def _merged(
 
 
 def _apportioned(number: NDArray[Any], probability: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return weights by largest remainder, with ties to the lowest row; `number` ascends from 0."""
+    """Return weights by largest remainder; ties go to the lowest row. Set numbers ascend from 0."""
     exact = np.round(probability * TOTAL, _DIGITS)
     weight = np.floor(exact).astype(np.int64)
     left = TOTAL - np.bincount(number, weights=weight).astype(np.int64)

@@ -1,6 +1,6 @@
-"""Properties of a world that need no learning: reachable states, optimum, value range.
+"""Properties of a world computed without learning: reachable states, optimum and value range.
 
-The optimum is exact, by value iteration.
+The optimum is exact and is computed by value iteration.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def endless(world: World) -> NDArray[np.intp]:
 def reached(
     states: int, source: NDArray[np.int32], target: NDArray[np.int32], begin: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Return the states reachable from `begin` by steps from `source` to `target`."""
+    """Return the states reachable from `begin` through steps from `source` to `target`."""
     order = np.argsort(source, kind="stable")
     first = np.searchsorted(source[order], np.arange(states + 1)).tolist()
     following = target[order].tolist()
@@ -68,10 +68,10 @@ def reached(
 def doubts(world: World) -> list[str]:
     """Return descriptions of almost certain mistakes in a hand-written world.
 
-    - A state that no agent can reach, although the world says how to leave it: an outcome or a
-      start state is missing.
-    - A state that an agent cannot leave, in which all actions have the same reward and none can end the
-      episode: usually `terminated` is missing.
+    - A state that no agent can reach, although its outcomes lead to other states: an outcome or a start
+      state is missing.
+    - A state that an agent cannot leave, in which all actions have the same reward and no action can end
+      the episode: usually, `terminated` is missing.
     """
     acts = reachable(world)
     gets_to = acts.copy()
@@ -102,16 +102,16 @@ def doubts(world: World) -> list[str]:
 
 
 _TOLERANCE = 1e-10
-"""Values that differ by less than this share of the largest value tie."""
+"""Values that differ by less than this share of the largest value are considered equal."""
 
 _SWEEPS = 64
-"""Value-iteration sweeps before the first convergence check; then twice as many."""
+"""Value-iteration sweeps before the first convergence check; doubled for each later check."""
 
 _MOST_BY_CHANCE = 4096
-"""Most states of a stochastic world, whose value equations are solved as a dense matrix."""
+"""Maximum number of states of a stochastic world, whose value equations form a dense matrix."""
 
 _MOST_QUICKLY = 512
-"""Most states for which the matrix is solved in milliseconds."""
+"""Maximum number of states for which this matrix is solved in milliseconds."""
 
 _NEGLIGIBLE = 1e-17
 
@@ -120,7 +120,7 @@ _NEGLIGIBLE = 1e-17
 class Solution:
     """The optimum of a world: values of shape (S,), action values and optimal actions of shape (S, A).
 
-    All actions that tie are optimal.
+    If several actions tie, `optimal` marks all of them.
     """
 
     values: NDArray[np.float64]
@@ -129,14 +129,15 @@ class Solution:
 
 
 def solve(world: World, gamma: float) -> Solution:
-    """Return the optimum: sweeps of value iteration, then the exact values of the greedy policy.
+    """Return the optimum, by value iteration and then exact evaluation of the greedy policy.
 
-    It stops when no action improves on these values by more than 1e-10 of the largest, or 1e-10 if that
-    is below 1. The time depends on how far rewards propagate, not on gamma: sweeps alone would take 20
-    million iterations if episodes need not end and gamma is 0.999999.
+    Both are repeated until no action improves on these values by more than 1e-10 of the largest value,
+    or by more than 1e-10 if that is below 1. The time depends on how far rewards propagate, not on
+    gamma: value iteration alone would need 20 million sweeps if episodes need not end and gamma is
+    0.999999.
 
-    Raises ConfigError unless 0 <= gamma < 1, for which every policy has a value, or if the world is
-    stochastic with more than 4096 states.
+    Raises ConfigError unless 0 <= gamma < 1, so that every policy has finite values, or if the world is
+    stochastic and has more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
         raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
@@ -163,9 +164,9 @@ def solve(world: World, gamma: float) -> Solution:
 
 
 def is_quick(world: World, gamma: float) -> bool:
-    """Whether policies have values that are cheap enough to compare many during learning.
+    """Return whether policy values are cheap enough to compute often during learning.
 
-    That is, gamma is below 1, and the world is deterministic or has at most 512 states.
+    This requires a gamma below 1, and a world that is deterministic or has at most 512 states.
     """
     return gamma < 1 and (not world.has_chance or world.states <= _MOST_QUICKLY)
 
@@ -176,14 +177,14 @@ def start_value(world: World, policy: NDArray[np.int64], gamma: float) -> float:
 
 
 def best_start_value(world: World, gamma: float) -> float | None:
-    """Return the optimal policy's expected start value; None unless :func:`is_quick`."""
+    """Return the optimal policy's expected start value, or None if :func:`is_quick` is false."""
     return float(world.start @ solve(world, gamma).values) if is_quick(world, gamma) else None
 
 
 def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
     """Return the state values, shape (S,), of a policy, given as one action per state.
 
-    Raises ConfigError as :func:`solve` does.
+    Raises ConfigError if the world is stochastic and has more than 4096 states.
     """
     chosen = policy[world.state] == world.action
     state, following = world.state[chosen], world.next_state[chosen]
@@ -199,7 +200,7 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
         equations = np.eye(world.states)
         np.subtract.at(equations, (state, following), weight)
         return np.linalg.solve(equations, values).astype(np.float64, copy=False)
-    # Deterministic, one row per state: the rewards of 1, 2, 4, ... steps, each from two halves.
+    # Deterministic, one row per state: sum the rewards of 1, 2, 4, ... steps, each from two halves.
     while weight.max() > _NEGLIGIBLE:
         values = values + weight * values[following]
         weight, following = weight * weight[following], following[following]
@@ -207,13 +208,13 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
 
 
 _PRECISION = 0.01
-"""Required accuracy of a value, as a share of the largest one."""
+"""Required accuracy of a value, as a share of the largest value."""
 
 _MOST_SWEEPS, _MOST_OUTCOMES = 1 << 14, 1 << 27
-"""Most sweeps, and most outcomes over all sweeps: about a second."""
+"""Maximum number of sweeps, and of outcomes over all sweeps; these take about a second."""
 
 _NOTHING = 1e-9
-"""Share of the largest value up to which a change is only rounding."""
+"""Changes of up to this share of the largest value are considered rounding errors."""
 
 
 class ValueRange(NamedTuple):
@@ -222,9 +223,10 @@ class ValueRange(NamedTuple):
     Attributes
     ----------
     low, high : float
-        0 is between them. If values are unbounded, this is the range for `steps` steps.
+        Bounds of the range, which includes 0. If values are unbounded, it is the range for `steps`
+        steps.
     steps : int
-        0 if values are bounded.
+        Number of steps to which an unbounded range refers; 0 if values are bounded.
     """
 
     low: float
@@ -245,10 +247,10 @@ class ValueRange(NamedTuple):
 def value_range(
     world: World, discount: float, epsilon: float = 0.0, horizon: int = 1000
 ) -> ValueRange:
-    """Return the range of all rewards and of the values that learning passes through, to 1 %.
+    """Return the range of all rewards and of the values that occur during learning, to 1 %.
 
     These are the values of the best epsilon-greedy policy with 1, 2, 3, ... steps to go, in the states
-    that agents reach. Value iteration from 0 passes through all of them. A long tail is extrapolated.
+    that agents can reach. Value iteration from 0 computes all of them. A long tail is extrapolated.
 
     Parameters
     ----------
@@ -258,12 +260,12 @@ def value_range(
     epsilon : float
         0 for an algorithm that learns the greedy policy; otherwise, the largest epsilon.
     horizon : int
-        Steps of an episode without a step limit, used if values are unbounded.
+        Assumed length of an episode without a step limit, used if values are unbounded.
     """
     low, high = min(0.0, float(world.reward.min())), max(0.0, float(world.reward.max()))
     acts = reachable(world)
     states, number = int(acts.sum()), np.cumsum(acts) - 1
-    # By action, then by state, so that the maximum over actions works on whole arrays.
+    # Sorted by action, then by state, so that the maximum over actions uses whole arrays.
     rows = np.lexsort((world.state, world.action))
     rows = rows[acts[world.state[rows]]]
     pair = world.action[rows] * states + number[world.state[rows]]
@@ -300,7 +302,7 @@ def value_range(
             left = ratio / (1 - ratio)
             if done >= most or max(-down, up) * left <= _PRECISION * scale:
                 return ValueRange(low + down * left, high + up * left)
-        elif done >= states:  # a path to an end would have been found
+        elif done >= states:  # a path to a terminal state would have been found
             if done < steps:
                 within = low + down * (steps - done), high + up * (steps - done)
             return ValueRange(*within, steps)

@@ -1,4 +1,4 @@
-"""The arrays of a world, from an environment with a transition table."""
+"""Extraction of a world's arrays from an environment with a transition table."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _KNOWN: dict[type[gym.Env[Any, Any]], set[str]] = {
         *("render_mode", "is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"),
     },
 }
-"""Classes whose `step` and `reset` only draw from the table, and the arguments for which this is known;
-but see `fickle_passenger` below."""
+"""Classes whose `step` and `reset` only sample from the table, and the arguments for which this has been
+verified; `fickle_passenger` is an exception, which is checked below."""
 
 _NEUTRAL = (
     CheckedEnv,
@@ -109,9 +109,9 @@ def arrays_of(env: gym.Env[Any, Any]) -> Arrays:
 
 
 def check_game(env: gym.Env[Any, Any], world: World) -> None:
-    """Raise WorldError if an environment of an unknown class leaves its table while it is tried.
+    """Raise WorldError if an environment of an unknown class contradicts its table in a trial.
 
-    It is reset and takes 1000 random actions. For known classes, the source has been read instead.
+    The trial takes 1000 random actions. Known classes are exempt, because their code has been reviewed.
     """
     inner = env.unwrapped
     if isinstance(inner, tuple(_KNOWN)):
@@ -168,7 +168,7 @@ _INSTEAD = "let the host act (qstep train --act host), or give the true table to
 
 
 def _counted(what: str, env: gym.Env[Any, Any], *columns: NDArray[Any]) -> Any:
-    """Return the size of a space, and columns of its states (observations) or actions counted from 0."""
+    """Return the size of a space, and columns of its observations or actions, renumbered from 0."""
     name, space = type(env).__name__, getattr(env, f"{what}_space")
     if not isinstance(space, Discrete):
         raise WorldError(
@@ -201,7 +201,7 @@ def _of_map(grid: GridWorld, limit: int) -> Arrays:
 
 
 def _limit(env: gym.Env[Any, Any]) -> int:
-    """Return the lowest step limit in an environment's wrappers, 0 for none; refuse unknown wrappers."""
+    """Return the lowest step limit of an environment's wrappers, or 0; reject unknown wrappers."""
     limits = []
     while isinstance(env, gym.Wrapper):
         if type(env) not in _NEUTRAL:

@@ -47,7 +47,7 @@ class TableEnv(gym.Env[Any, Any]):
         return self._state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Draw an outcome; return it, never truncated, and an empty dictionary."""
+        """Draw an outcome; return it, not truncated, with an empty dictionary."""
         world = self.world
         pair = self._state * world.actions + checked_action(action, world.actions)
         row = np.searchsorted(self._until, pair * TOTAL + self._draw(), side="right")
@@ -59,12 +59,12 @@ class TableEnv(gym.Env[Any, Any]):
 
 
 def from_file(path: str, step_cap: int) -> TimeLimit[Any, Any]:
-    """Return the environment of a world file, as for :func:`limited`."""
+    """Return the environment of a world file; see :func:`limited`."""
     from qstep.mdp.world import World
 
     return limited(World.from_file(path), step_cap)
 
 
 def limited(world: World, step_cap: int) -> TimeLimit[Any, Any]:
-    """Return a world's environment, limited to the world's step limit, or else to `step_cap`."""
+    """Return a world's environment with the world's step limit, or `step_cap` if there is none."""
     return TimeLimit(TableEnv(world), world.max_episode_steps or step_cap)

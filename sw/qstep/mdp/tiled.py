@@ -22,12 +22,12 @@ class TiledWorld:
     ----------
     world : IntegerWorld
     config : Config
-        Must have the same numbers of actions and planes, and enough rows.
+        A configuration with the same numbers of actions and planes as the world, and enough rows.
 
     Raises
     ------
     ConfigError
-        `world` and `config` do not fit each other.
+        `world` does not fit `config`.
     TransitionError
         The world's reward does not fit the format.
     """

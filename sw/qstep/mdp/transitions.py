@@ -24,7 +24,7 @@ FIELDS = ("state", "action", "reward", "next_state", "terminated")
 _COLUMNS = ("state", "action", "reward_raw", "next_state", "terminated")
 
 _BLOCK = 1 << 16
-"""Rewards quantised at a time: half a megabyte of float64."""
+"""Number of rewards quantised at a time: half a megabyte of float64."""
 
 
 def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
@@ -44,15 +44,15 @@ def _quantised(format: QFormat, reward: NDArray[Any]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class Transitions:
-    """Transitions that are, and remain, legal for the tables of one configuration.
+    """Immutable transitions that are legal for the tables of one configuration.
 
-    Only :meth:`from_arrays` and :meth:`load` make them. All arrays are one-dimensional, contiguous, of
-    equal length and read-only, and share no memory with the given ones.
+    They are created only by :meth:`from_arrays` and :meth:`load`. All arrays are one-dimensional,
+    contiguous, of equal length and read-only, and share no memory with the given arrays.
 
     Attributes
     ----------
     table_type : TableType
-        Rows, columns and number format of the tables to which they can be applied.
+        Rows, columns and number format of the tables to which the transitions can be applied.
     state, action, next_state : ndarray of int32
         Row and column to update, and the row whose maximum enters the target.
     reward_raw : ndarray of int32
@@ -109,8 +109,8 @@ class Transitions:
         ConfigError
             `config` is not a Config.
         TransitionError
-            Unequal lengths, wrong dtype or dimension, NaN, a value out of range, a reward that does
-            not fit; the message names the array, the index and the value.
+            The arrays differ in length, have the wrong dtype or dimension, or contain NaN, a value out
+            of range or a reward that does not fit. The message names the array, the index and the value.
         """
         checked_config(config)
         columns = (
@@ -145,7 +145,7 @@ class Transitions:
         return len(self.state)
 
     def __getitem__(self, part: slice) -> Transitions:
-        """Return a slice of the transitions, as a view unless it has a stride.
+        """Return a slice of the transitions, as a view unless the slice has a stride.
 
         Raises
         ------

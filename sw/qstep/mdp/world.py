@@ -40,21 +40,22 @@ _LIMIT = "max_episode_steps"
 class World:
     """The outcomes of every action in every state, and the start states of episodes.
 
-    Only :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and :meth:`named` make worlds. A world
-    never changes: its arrays are read-only. Its rows are ordered by state, action, next state,
-    reward and `terminated`, and no two rows are equal. So equal worlds have equal rows, from any source.
+    Worlds are created only by :meth:`from_arrays`, :meth:`from_env`, :meth:`from_file` and
+    :meth:`named`. A world is immutable: its arrays are read-only. Its rows are ordered by state, action,
+    next state, reward and `terminated`, and no two rows are equal. So equal worlds have equal rows,
+    whatever their source.
 
     Attributes
     ----------
     states, actions : int
-        S, 2..65536, and A, 2..64.
+        Numbers of states, S (2..65536), and of actions, A (2..64).
     state, action, next_state : ndarray of int32, shape (n,)
         Every state-action pair has at least one row.
     weight : ndarray of int32, shape (n,)
-        1..65536, the probability of an outcome in units of 2^-16. The weights of a pair sum to 65536.
+        Probability of an outcome in units of 2^-16, 1..65536. The weights of a pair sum to 65536.
     reward : ndarray of float64, shape (n,)
     terminated : ndarray of bool, shape (n,)
-        The episode ends with this outcome, and the next state has no value.
+        True if the outcome ends the episode; the next state then has no value.
     start_state, start_weight : ndarray of int32, shape (m,)
         The start states of episodes, ascending, with weights that sum to 65536.
     max_episode_steps : int
@@ -96,31 +97,32 @@ class World:
     ) -> Self:
         """Make a world from outcomes, one per row, in any order.
 
-        Duplicate outcomes of a state-action pair are merged. Probabilities then become weights by
-        largest remainder, with ties to the lowest row in the world's order, so each error is below
-        2^-16. A probability that would become 0 is rejected.
+        Duplicate outcomes of a state-action pair are merged. Probabilities are then rounded to weights
+        by largest remainder; ties go to the lowest row in the world's order. So each error is below
+        2^-16. A probability that would be rounded to 0 is rejected.
 
         Parameters
         ----------
         state, action, next_state : array_like of int, shape (n,)
-            Numbers from 0; the world has as many states and actions as its rows contain. Every pair
-            needs a row, even in terminal states (whose rows may lead back to them and terminate).
+            Numbers from 0; the largest ones determine the world's numbers of states and actions. Every
+            state-action pair needs a row, even in a terminal state, whose rows may lead back to it and
+            terminate.
         reward : array_like of real, shape (n,)
             Finite values.
         terminated : array_like of bool, shape (n,)
         start_state : array_like of int, shape (m,)
         weight, probability : array_like of int or of real, shape (n,)
-            Give one of them, or neither if every pair has one outcome. A pair's weights sum to 65536,
-            its probabilities to 1.
+            Give one of them, or neither if every pair has one outcome. The weights of a pair must sum to
+            65536, or its probabilities to 1.
         start_weight, start_probability : array_like of int or of real, shape (m,)
             Give one of them, or neither if all rows of `start_state` are equally likely.
         max_episode_steps : int
-            0 for no limit.
+            Steps after which an episode is truncated; 0 for no limit.
 
         Raises
         ------
         WorldError
-            The rows do not form a world; the message says where, and what is legal.
+            The rows do not form a world; the message gives the location and the legal values.
         ConfigError
             The number of states or actions, or `max_episode_steps`, is out of range.
 
@@ -161,17 +163,17 @@ class World:
         """Extract the world, with its step limit, from an environment that has a transition table.
 
         :class:`~qstep.envs.GridWorld` has one, and so do Gymnasium's FrozenLake, CliffWalking and Taxi.
-        Other classes need Gymnasium's table, ``P`` and ``initial_state_distrib``; they are reset and
-        tried for 1000 steps.
+        Other classes need Gymnasium's table, ``P`` and ``initial_state_distrib``, which is checked in a
+        trial of 1000 random steps.
 
         Raises
         ------
         NoTableError
             The environment has no transition table.
         WorldError
-            The table is not a world, or may not match the game: a subclass replaces `step` or `reset`,
-            Taxi has a `fickle_passenger`, another class leaves its table while it is tried, or a wrapper
-            may change the game.
+            The table is not a world, or may not match the environment: a subclass replaces `step` or
+            `reset`, Taxi has a `fickle_passenger`, another class contradicts its table in the trial, or
+            a wrapper may change the environment.
         """
         world = cls._of(*arrays_of(env))
         check_game(env, world)
@@ -186,7 +188,7 @@ class World:
         FileFormatError
             The file is absent, not a ``.npz``, lacks an array, or unpacks to more than 2 GiB.
         WorldError
-            Its content is not a world.
+            The content of the file is not a world.
         """
         columns = load_arrays(path, OUTCOMES + STARTS, optional=(_LIMIT,))
         limit = columns.pop(_LIMIT, np.array(0))
@@ -237,12 +239,12 @@ class World:
     def of(
         cls, source: World | str | gym.Env[Any, Any], env_kwargs: Mapping[str, Any] | None = None
     ) -> World:
-        """Return `source`, or the world of its name (:meth:`named`) or environment (:meth:`from_env`).
+        """Return a World unchanged; convert a name (:meth:`named`) or an environment (:meth:`from_env`).
 
         Raises
         ------
         WorldError
-            `source` is something else. Otherwise as for those methods.
+            `source` has another type, or as for those methods.
         """
         if isinstance(source, World):
             return source
@@ -271,7 +273,7 @@ class World:
         Parameters
         ----------
         max_episode_steps : int
-            0..2^48 - 1; 0 for no limit.
+            The new limit, 0..2^48 - 1; 0 for no limit.
 
         Raises
         ------
@@ -301,7 +303,7 @@ class World:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the world's content, 64 hexadecimal digits: the same only for equal worlds."""
+        """SHA-256 of the world's content as 64 hexadecimal digits, equal only for equal worlds."""
         whole = hashlib.sha256()
         for name, array in self._arrays.items():
             whole.update(f"{name} {array.dtype.str} {array.shape}".encode())
@@ -331,7 +333,7 @@ class World:
 
     @property
     def success_reward(self) -> float | None:
-        """The highest reward with which an episode can terminate; None if no episode can."""
+        """The highest reward with which an episode can terminate, or None if no episode can."""
         acts = reachable(self)
         final = self.reward[self.terminated & acts[self.state]]
         return float(final.max()) if final.size else None
@@ -373,7 +375,7 @@ class World:
         algorithm: Algorithm | str = Algorithm.Q_LEARNING,
         shared_table: bool = False,
     ) -> Acting:
-        """Return agents with the smallest memories that fit this world.
+        """Return a configuration of agents with the smallest memories that fit this world.
 
         Raises
         ------
@@ -390,17 +392,17 @@ class World:
         return Acting(agents, algorithm, shared_table, outcomes, starts)
 
     def table(self, config: Config) -> WorldTable:
-        """Compile this world into the memories of a device of `config`.
+        """Compile this world into the memories of a device with `config`.
 
-        States of `config` that the world lacks are never entered.
+        States of `config` that are not in the world are never reached.
 
         Raises
         ------
         ConfigError
             `config` is not a Config, or has no agents.
         WorldError
-            The world does not fit: its states, actions, outcomes, start states, rewards or step limit;
-            the message gives the capacity.
+            The world's states, actions, outcomes, start states, rewards or step limit do not fit; the
+            message gives the capacity.
         """
         return compiled(self, config)
 
@@ -410,7 +412,7 @@ def _checked_limit(max_episode_steps: int) -> int:
 
 
 def name_of(world: object) -> str:
-    """Return the name of a world: as given, an environment's id, or `UNNAMED`."""
+    """Return the name of a world: the given name, an environment's id, or `UNNAMED`."""
     if isinstance(world, str):
         return world
     spec = getattr(world, "spec", None)

@@ -1,1 +1,1 @@
-"""The chip's specification for software and hardware: formats, settings, random numbers, protocol."""
+"""The specification shared by software and hardware: formats, settings, random numbers, protocol."""

@@ -38,7 +38,7 @@ MOST_LANES = 128
 """Maximum number of lanes per device."""
 
 LANE_AGENTS = 16
-"""Maximum number of agents per hardware lane, equal to its number of slots."""
+"""Maximum number of agents per hardware lane, one per slot."""
 
 MOST_AGENTS = MOST_LANES * LANE_AGENTS
 """Maximum number of agents per device."""
@@ -47,11 +47,11 @@ MOST_OUTCOMES = 64
 """Maximum number of outcomes per state and action."""
 
 SWITCHES = ("schedules", "step_limit")
-"""Fields of :class:`Acting` that, if False, leave out hardware; by default all of it is built."""
+"""Fields of :class:`Acting` that omit hardware if False; by default, all hardware is built."""
 
 
 def module_hint(circuit: str) -> str:
-    """Return a clause for an error about a circuit's file that may be a module, or nothing."""
+    """Return a hint for an error message if a circuit's file may be a Python module; otherwise, ''."""
     if not circuit.endswith(".py"):
         return ""
     name = PurePath(circuit).stem
@@ -76,7 +76,7 @@ class Algorithm(Enum):
 
     @property
     def is_on_policy(self) -> bool:
-        """Whether it learns the values of the exploring policy, not of the greedy one."""
+        """Whether it learns the values of the exploring policy, not of the greedy policy."""
         return self in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA)
 
     @classmethod
@@ -98,30 +98,31 @@ class Acting:
     algorithm : Algorithm or str
         The update rule.
     shared_table : bool
-        Whether all agents take turns to update one table; otherwise each has its own.
+        Whether all agents take turns updating one table; otherwise, each agent has a separate table.
     outcomes : int
         Maximum number of outcomes per state and action: a power of two, 1..64.
     starts : int
         Maximum number of start states: a power of two, 1..65536.
     world : str
-        ``table``: memories, sized by `outcomes` and `starts`, which are 1 for any other world. Others
-        are a circuit's file, ``NAME.sv``, ``.v`` or ``.py`` (docs/circuit-worlds.md); ``live``, the
-        host, or ``pins``, a world at the device's pins (docs/live-worlds.md); and ``CartPole-v1`` or
-        ``MountainCar-v0`` with tile coding (docs/features.md).
+        ``table`` is stored in memories, sized by `outcomes` and `starts`, which are 1 for any other
+        world. Other worlds are the file of a circuit, ``NAME.sv``, ``.v`` or ``.py``
+        (docs/circuit-worlds.md); ``live``, a world on the host, or ``pins``, a world at the device's
+        pins (docs/live-worlds.md); and ``CartPole-v1`` or ``MountainCar-v0`` with tile coding
+        (docs/features.md).
     deadline : int
-        Timeout in lane clocks, 1000..2^31-1, for the answer of a circuit, or of a world at the pins, to
-        an agent.
+        Timeout in lane clocks, 1000..2^31-1, for the response of a circuit, or of a world at the pins,
+        to an agent.
     clock_hz : int, optional
         Clock of the lanes in hertz, 1,000,000..500,000,000, if separate from the link's (docs/farm.md).
-        Not allowed if the world is the host or at the pins.
+        Not allowed if the world is ``live`` or ``pins``.
     schedules : bool
         Whether an agent's epsilon may decay; if not, it is constant and the hardware is smaller.
     step_limit : bool
         Whether episodes may have a step limit; if not, the hardware is smaller.
     tiles : Tiles, optional
-        Tiles of CartPole or Mountain Car; by default the world's. If the world is ``live``, the host
-        computes the rows from these tiles and sends them. At ``pins`` the device receives an
-        observation's numbers and computes the rows itself. No other world has tiles.
+        Tiles of CartPole or Mountain Car; the default depends on the world. If the world is ``live``,
+        the host computes the rows with these tiles and sends them. If it is ``pins``, the device
+        receives the numbers of an observation and computes the rows. No other world supports tiles.
     """
 
     agents: int
@@ -199,18 +200,18 @@ class Acting:
 
     @property
     def is_tiled(self) -> bool:
-        """Whether the world is one of ``INTEGER_WORLDS``, observed through :attr:`tiles`."""
+        """Whether the world is one of ``INTEGER_WORLDS``, observed with :attr:`tiles`."""
         return self.world in INTEGER_WORLDS
 
     @property
     def integer_world(self) -> IntegerWorld:
-        """The integer world with these tiles; only if :attr:`is_tiled`."""
+        """The integer world with these tiles; defined only if :attr:`is_tiled`."""
         assert self.tiles is not None
         return replace(INTEGER_WORLDS[self.world], tiles=self.tiles)
 
     @property
     def is_live(self) -> bool:
-        """Whether the host is the world."""
+        """Whether the host provides the world."""
         return self.world == _LIVE
 
     @property
@@ -220,7 +221,7 @@ class Acting:
 
     @property
     def is_circuit(self) -> bool:
-        """Whether the world is the user's circuit."""
+        """Whether the world is a circuit provided by the user."""
         return self.world.endswith(CIRCUITS)
 
     @property

@@ -1,4 +1,4 @@
-"""Checks of single values: return a legal value as a plain type; name an illegal one in an error."""
+"""Checks of single values: legal values are returned as plain types, and illegal ones raise an error."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def boolean(name: str, value: object) -> bool:
 
 
 def instance(name: str, value: object, kind: type[T], how: str = "") -> T:
-    """Return an instance of `kind`; raise ConfigError for anything else, with `how` appended."""
+    """Return an instance of `kind`; raise ConfigError, with `how` appended, for anything else."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise ConfigError(f"{name} is {shown(value)}; it must be {article} {kind.__name__}{how}")
@@ -73,7 +73,7 @@ def check_callable(name: str, value: object) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the known names closest to `name`; empty if none is close.
+    """Return a question that suggests the known names closest to `name`, or an empty string.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def integer(
 ) -> int:
     """Check that `value` is an integer in a range; return it as an int.
 
-    It may be an int, a NumPy integer or anything usable as an index. Raises ConfigError otherwise, also
-    for a bool. `legal` describes the range if `low` to `high` would not read well; `why` ends the
-    message with the reason for the range.
+    It may be an int, a NumPy integer or another object usable as an index. Raises ConfigError for any
+    other value, including a bool. In the message, `legal` replaces the range from `low` to `high`, and
+    `why` is appended as the reason for the range.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
-"""`Config`: the one object that describes an accelerator.
+"""`Config`: the single object that describes an accelerator.
 
-Golden model, RTL, simulated device, driver, benchmark and report are all built from it. It is immutable
-and complete: everything else can change at run time (:class:`~qstep.spec.settings.Hyperparameters`).
+The golden model, RTL, simulated device, driver, benchmark and report are all built from it. It is
+immutable and complete: all other settings can change at run time
+(:class:`~qstep.spec.settings.Hyperparameters`).
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from qstep.spec.tiles import MOST_PLANES, Tiles
 __all__ = ["Config", "Link", "TableType", "checked_config", "checked_table"]
 
 _MOST_BYTES = 1 << 16
-"""Maximum size of a TOML file: about a hundred configurations."""
+"""Maximum size of a TOML file in bytes, enough for about a hundred configurations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How host and device are connected.
+    """The connection between host and device.
 
     Parameters
     ----------
     clock_hz : int
         Clock of the device in hertz, 1,000,000..500,000,000.
     baud : int
-        Line rate after reset in baud, 9,600..clock_hz / 8; can be changed at run time.
+        Line rate after reset in baud, 9,600..clock_hz / 8; it can be changed at run time.
     buffer_bytes : int
-        Size of the receive buffer, and so the most bytes the host may have in flight; a power of two,
-        512..65536.
+        Size of the receive buffer, and therefore the maximum number of bytes in flight from the host; a
+        power of two, 512..65536.
     """
 
     clock_hz: int = 48_000_000
@@ -74,7 +75,7 @@ _LINK = Link()
 
 
 def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict[str, Any]:
-    """Return a copy of a dict of a dataclass's fields; raise ConfigError for anything else."""
+    """Return a copy of a dict of dataclass fields; raise ConfigError for any other object or key."""
     if not isinstance(tree, dict):
         raise ConfigError(f"{name} is {shown(tree)}; it must be a table")
     known = [entry.name for entry in fields(kind)]
@@ -87,7 +88,7 @@ def _known_fields(kind: type[Any], tree: object, name: str, prefix: str) -> dict
 
 
 def _plain(values: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return values in TOML's types; drop None, which TOML cannot express."""
+    """Return values in TOML's types; omit None, which TOML cannot represent."""
     return {
         name: value.value if isinstance(value, Enum) else value
         for name, value in values
@@ -108,35 +109,37 @@ class TableType(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Config:
-    """An accelerator: table geometry, number formats, default rounding, loop depth, link.
+    """The description of an accelerator: tables, number formats, default rounding, loop depth, link.
 
     Parameters
     ----------
     states : int
-        S, rows of the Q-table, 2..65536.
+        S, the number of rows of the Q-table, 2..65536.
     actions : int
-        A, columns of the Q-table, 2..64; need not be a power of two.
+        A, the number of columns of the Q-table, 2..64; it need not be a power of two.
     format : QFormat or str
         Number format of values and rewards, 8..32 bits wide; the default is Q8.8.
     rounding : Rounding or str
         Default rounding mode of :class:`~qstep.spec.settings.Hyperparameters`.
     loop_depth : int
         Depth of the dependence loop in clocks, 1..3: an update that needs another update's result enters
-        at least `loop_depth` clocks after it. A deeper loop allows a faster clock but holds more often.
+        at least `loop_depth` clocks after it. A deeper loop allows a faster clock, but transitions are
+        held more often.
     link : Link
-        How the host reaches the device.
+        Connection between host and device.
     acting : Acting, optional
-        Agents that act on the device; without them, the host acts and streams transitions.
+        Agents that act on the device; without agents, the host acts and streams transitions.
     lanes : int
         Hardware lanes that step agents in parallel, 1..128 (docs/farm.md), each with the same number of
-        agents, up to 16. Several lanes need separate tables, and a world that is a table or tile-coded.
-        The number of lanes does not change what agents learn.
+        agents, up to 16. Several lanes require separate tables, and a world that is a table or
+        tile-coded. The number of lanes does not affect what agents learn.
     coefficient_bits : int
-        f, fractional bits of alpha and of alpha times gamma, 15..24. Both have 16 bits in all. More
-        fractional bits represent a small learning rate and its discount more precisely, but lower the
-        greatest alpha: it is (2^16 - 1) / 2^f, or 1 with the default of 15.
+        f, the number of fractional bits of alpha and of alpha times gamma, 15..24. Both have a total of
+        16 bits. More fractional bits represent a small learning rate and its discount more precisely,
+        but reduce the greatest alpha, which is (2^16 - 1) / 2^f, or 1 with the default of 15.
     planes : int
-        T, 1..16: an agent's values are sums over T planes of S rows (docs/features.md).
+        T, the number of planes, 1..16: an agent's values are sums over T planes of S rows
+        (docs/features.md).
 
     Raises
     ------
@@ -196,7 +199,7 @@ class Config:
             self._check_tiles(self.acting, self.acting.tiles)
 
     def _check_planes(self) -> None:
-        """Raise ConfigError if no model supports this many planes."""
+        """Raise ConfigError if the agents do not support several planes."""
         acting, planes = self.acting, f"planes is {self.planes}"
         if acting is None:
             raise ConfigError(f"{planes}; it must be 1 without agents")
@@ -249,18 +252,18 @@ class Config:
 
     @property
     def lane_agents(self) -> int:
-        """Agents per lane, 0 if there are none; lane 0 has the first ones."""
+        """Number of agents per lane, or 0 without agents; lane 0 has the first agents."""
         return 0 if self.acting is None else self.acting.agents // self.lanes
 
     @property
     def agent_tables(self) -> int:
-        """Tables per agent: two for Double Q-learning, otherwise one per plane."""
+        """Number of tables per agent: two for Double Q-learning, otherwise one per plane."""
         is_double = self.acting is not None and self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
         return 2 if is_double else self.planes
 
     @property
     def lane_clock_hz(self) -> int:
-        """Clock of the lanes in hertz: the link's clock, unless they have a separate one."""
+        """Clock of the lanes in hertz: the link's clock, unless the lanes have a separate clock."""
         own = None if self.acting is None else self.acting.clock_hz
         return self.link.clock_hz if own is None else own
 
@@ -281,16 +284,16 @@ class Config:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON form, 64 hexadecimal digits.
+        """SHA-256 of the canonical JSON text, as 64 hexadecimal digits.
 
         The first 16 digits are built into the device and checked when the driver connects.
         """
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values only, as in TOML and JSON."""
+        """Return the configuration as plain values for TOML and JSON."""
         tree = {**asdict(self, dict_factory=_plain), "format": str(self.format)}
-        # Omitting defaults keeps the digests of devices older than these options.
+        # Defaults are omitted, so that devices older than these options keep their digests.
         defaults = {"lanes": 1, "coefficient_bits": COEFFICIENT_BITS, "planes": 1}
         for name, value in defaults.items():
             if tree[name] == value:
@@ -306,7 +309,7 @@ class Config:
 
     @classmethod
     def from_dict(cls, tree: dict[str, Any]) -> Config:
-        """Build a configuration from what :meth:`to_dict` returns; unknown keys are refused."""
+        """Build a configuration from the result of :meth:`to_dict`; reject unknown keys."""
         tree = _known_fields(cls, tree, "configuration", "")
         for key in ("states", "actions"):
             if key not in tree:

@@ -1,4 +1,4 @@
-"""The learned discount: alpha and alpha gamma are rounded to `bits` fractional bits, not gamma."""
+"""The learned discount, which differs from gamma because alpha and alpha times gamma are rounded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WITHIN = 0.01
 
 
 def learned_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> float:
-    """Return the learned discount: rounded alpha gamma, divided by rounded alpha.
+    """Return the learned discount: the rounded product alpha gamma, divided by the rounded alpha.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def differs(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> bool:
 
 
 def nearest_alpha(gamma: float, alpha: float, bits: int = COEFFICIENT_BITS) -> float | None:
-    """Return the alpha nearest to `alpha`, by ratio, that learns gamma to within 1 % of 1 - gamma.
+    """Return the alpha nearest to `alpha`, by ratio, with which gamma is learned to 1 % of 1 - gamma.
 
-    None if gamma is too close to 1 for any alpha.
+    The result is None if gamma is too close to 1 for any alpha.
     """
     coefficient = np.arange(1, greatest_coefficient(bits) + 1)
     learned = np.floor(coefficient * gamma + 0.5) / coefficient
@@ -62,16 +62,17 @@ def nearest_alpha(gamma: float, alpha: float, bits: int = COEFFICIENT_BITS) -> f
 def nearest_gamma(
     alpha: float, gamma: float, low: float, high: float, bits: int = COEFFICIENT_BITS
 ) -> float:
-    """Return the nearest gamma, from `low` to `high`, that `alpha` learns exactly; otherwise `gamma`."""
+    """Return the nearest gamma, from `low` to `high`, that is exact with `alpha`; otherwise, `gamma`."""
     one = coefficients(alpha, gamma, bits).alpha
     least, most = math.ceil(one * low), math.floor(one * high)
     return min(max(round(one * gamma), least), most) / one if least <= most else gamma
 
 
 def least_bits(alpha: float, gamma: float) -> int | None:
-    """Return the fewest fractional bits with which `alpha`, above 0, learns gamma to 1 % of 1 - gamma.
+    """Return the minimum number of fractional bits with which gamma is learned to 1 % of 1 - gamma.
 
-    None if no number of bits both does so and represents `alpha`.
+    `alpha` must be above 0. The result is None if no number of bits achieves this and can represent
+    `alpha`.
     """
     return _bits_for([(alpha, gamma)])
 
@@ -89,13 +90,13 @@ def _bits_for(pairs: Iterable[tuple[float, float]]) -> int | None:
 
 
 def alpha_of_planes(alpha: float, gamma: float, bits: int, planes: int) -> float:
-    """Return the alpha of one plane: that of the sum divided by their number.
+    """Return the alpha of one plane: the alpha of the sum, divided by the number of planes.
 
     Raises
     ------
     ConfigError
-        The coefficients of one of several planes cannot represent it; the message has the range for the
-        sum.
+        There are several planes, and the coefficients of one plane cannot represent its alpha; the
+        message gives the range for the sum.
     """
     if planes == 1:
         return alpha
@@ -117,7 +118,7 @@ def check_discount(
 ) -> None:
     """Raise ConfigError if a gamma that is neither 0 nor 1 is learned as 0 or 1.
 
-    `alpha` is per plane. Also raises as ``qstep.spec.fixed.coefficients``.
+    `alpha` is per plane. Also raises ConfigError as ``qstep.spec.fixed.coefficients`` does.
     """
     learned = learned_discount(alpha, gamma, bits)
     if learned in (0, 1) and differs(alpha, gamma, bits):
@@ -127,7 +128,7 @@ def check_discount(
 def warn_of_discounts(
     pairs: Iterable[tuple[float, float]], bits: int = COEFFICIENT_BITS, planes: int = 1
 ) -> None:
-    """Warn if a pair of alpha and gamma learns another discount; raise as :func:`check_discount`."""
+    """Run :func:`check_discount` on pairs of alpha and gamma; warn if one learns another discount."""
     off, pairs = [], dict.fromkeys(pairs)
     for pair in pairs:
         check_discount(*pair, bits, planes)
@@ -141,7 +142,7 @@ def warn_of_discounts(
 
 
 def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> list[str]:
-    """Return a line for the run's report if the learned discount differs from gamma, or nothing."""
+    """Return a report line if the learned discount differs from gamma; otherwise, an empty list."""
     if not differs(alpha, gamma, bits):
         return []
     learned = f"{learned_discount(alpha, gamma, bits):.6g}"
@@ -153,7 +154,7 @@ def _in_words(
 ) -> str:
     """Return a message with the discount learned instead of gamma, and the remedies.
 
-    `enough` fractional bits are one of them, unless it is None.
+    One remedy is `enough` fractional bits, unless this is None.
     """
 
     def shown(alpha: str, of_sum: float) -> str:

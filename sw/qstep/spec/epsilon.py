@@ -1,12 +1,13 @@
 """Exploration: epsilon is constant, or decays over steps, episodes or a share of the run.
 
-On the device it is an unsigned fraction of :data:`EPSILON_BITS` bits; the upper 16 decide
-(:func:`threshold`). A counter counts units (steps or episodes). When it reaches `period`, it restarts
-and
+On the device, it is an unsigned number with :data:`EPSILON_BITS` fractional bits, and its upper bits are
+compared with a draw (:func:`threshold`). A counter counts units (steps or episodes). When the counter
+reaches `period`, it restarts, and epsilon decays:
 
     epsilon = max(end, epsilon - decrement - (epsilon >> shift))
 
-where a shift of 0 disables the last term. A linear schedule has a decrement, an exponential one a shift.
+where a shift of 0 disables the last term. A linear schedule has a decrement, and an exponential
+schedule has a shift.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def threshold(epsilon: int) -> int:
 def falling_linearly(start: float, end: float, over: float, done: int) -> float:
     """Return epsilon after `done` of the `over` episodes or steps of its decay.
 
-    Takes only plain numbers, because Numba also compiles it.
+    All arguments are plain numbers, because Numba also compiles this function.
     """
     if done >= over:
         return end
@@ -69,13 +70,13 @@ class EpsilonCode(NamedTuple):
     Attributes
     ----------
     start, end : int
-        0..2^24.
+        Initial and final epsilon, 0..2^24.
     decrement : int
-        0..2^24.
+        Linear decay per period, 0..2^24.
     shift : int
-        0..12; 0 for none.
+        Shift of the exponential decay per period, 0..12; 0 for none.
     period : int
-        1..65535 units.
+        Units per period, 1..65535.
     by_episodes : bool
         Whether the unit is an episode; otherwise it is a step.
     """
@@ -90,22 +91,22 @@ class EpsilonCode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """An exploration schedule: how much an agent explores, and how that decays.
+    """An exploration schedule: an agent's epsilon, and how it decays.
 
     Parameters
     ----------
     start, end : float
-        Initial and final epsilon, 0..1, `end` not above `start`. A constant epsilon is `start`.
+        Initial and final epsilon, 0..1; `end` must not exceed `start`. A constant epsilon is `start`.
     kind : str
-        ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (falls by the same
-        factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher). If
-        the host acts or a network learns, it must be constant or linear.
+        ``constant``, ``linear`` (reaches `end` after `over` units) or ``exponential`` (decreases by the
+        same factor in every unit, to a hundredth of `start` after `over` units unless `end` is higher).
+        If the host acts or a network learns, it must be constant or linear.
     over : int or float
-        Length of the decay: units, 1..2^32, or a share of the run, 0..1; a share of 0 means `end` from
-        the start. Ignored if constant.
+        Length of the decay: 1..2^32 units, or a share of the run, 0..1. With a share of 0, epsilon is
+        always `end`. Ignored if constant.
     unit : str
-        ``steps`` or ``episodes`` of the agent, or ``run`` if `over` is a share of the run. Networks need
-        ``run``. If the host acts, epsilon is constant within an episode.
+        ``steps`` or ``episodes`` of the agent, or ``run`` if `over` is a share of the run. Networks
+        require ``run``. If the host acts, epsilon is constant within an episode.
 
     Raises
     ------
@@ -161,9 +162,9 @@ class Epsilon:
         return replace(self, over=over, unit=unit)
 
     def shared(self, episodes: int) -> Epsilon:
-        """Return the schedule as a share of a run of `episodes`, as the host needs it.
+        """Return the schedule as a share of a run of `episodes`, as required if the host acts.
 
-        Raises ConfigError if it is exponential, or counts steps.
+        Raises ConfigError if the schedule is exponential or counts steps.
         """
         if self.kind == "linear" and self.unit == "episodes":
             return replace(self, over=min(1.0, self.over / episodes), unit="run")
@@ -172,14 +173,14 @@ class Epsilon:
     def line(self, of: int) -> tuple[float, float, float]:
         """Return start, end and length of the decay in units, for a run of `of` units.
 
-        Needs a schedule that passes :func:`checked_share`.
+        The schedule must pass :func:`checked_share`.
         """
         if self.kind == "constant":
             return self.start, self.start, 0.0
         return self.start, self.end, self.over * of
 
     def at(self, done: int, of: int) -> float:
-        """Return epsilon after `done` of the `of` episodes or steps of a run; needs unit ``run``."""
+        """Return epsilon after `done` of the `of` episodes or steps of a run, for the unit ``run``."""
         return falling_linearly(*self.line(of), done)
 
     def to_dict(self) -> dict[str, float]:
@@ -188,12 +189,12 @@ class Epsilon:
 
     @property
     def code(self) -> EpsilonCode:
-        """The closest schedule in integers.
+        """The closest schedule with integer parameters.
 
         Raises
         ------
         ConfigError
-            The unit is ``run``, and only a plan knows the length of a run.
+            The unit is ``run``, so the schedule depends on the length of a run.
         """
         if self.unit == "run" and self.kind != "constant":
             raise ConfigError(
@@ -210,7 +211,7 @@ class Epsilon:
             period = min(max(1, wanted), _MOST_PERIOD, over)
             decrement = max(1, round((start - end) * period / over))
             return EpsilonCode(start, end, decrement, 0, period, by_episodes)
-        # exponential: each period, a whole number of units, subtracts 2^-shift of epsilon
+        # exponential: each period, a whole number of units, multiplies epsilon by 1 - 2^-shift
         rate = math.log(100) / over
         exact = {shift: -math.log1p(-(2.0**-shift)) / rate for shift in _SHIFTS}
         periods = {shift: min(max(1, round(exact[shift])), _MOST_PERIOD) for shift in _SHIFTS}
@@ -227,7 +228,7 @@ FALLING = Epsilon(1.0, 0.05, "linear", 0.5, "run")
 
 
 def checked_share(epsilon: object) -> Epsilon:
-    """Return `epsilon` if the host and networks can follow it; otherwise raise ConfigError."""
+    """Return `epsilon` if the host and networks support it; otherwise raise ConfigError."""
     epsilon = instance("epsilon", epsilon, Epsilon)
     if epsilon.kind == "constant" or (epsilon.kind == "linear" and epsilon.unit == "run"):
         return epsilon

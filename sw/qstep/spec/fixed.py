@@ -46,7 +46,7 @@ class Rounding(StrEnum):
     """How an update rounds off the fractional bits of its coefficients.
 
     ``nearest`` adds half a unit and floors, ``floor`` floors, ``stochastic`` adds a uniform random
-    number with as many bits and floors (see ``qstep.spec.random``).
+    number of the same width and floors (see ``qstep.spec.random``).
     """
 
     NEAREST = "nearest"
@@ -59,7 +59,7 @@ class Rounding(StrEnum):
         return list(Rounding).index(self)
 
     def bias(self, bits: int) -> int | None:
-        """Return the number added before a shift by `bits`: half a unit or 0; None if it is drawn."""
+        """Return the number added before a shift by `bits`: half a unit, 0, or None if random."""
         if self is Rounding.STOCHASTIC:
             return None
         return 1 << bits - 1 if self is Rounding.NEAREST else 0
@@ -103,7 +103,7 @@ class QFormat:
 
     @classmethod
     def parse(cls, text: str | QFormat) -> QFormat:
-        """Return a format, or the one written as ``Qm.F``; raise :class:`ConfigError` otherwise."""
+        """Return a format unchanged, or parse text ``Qm.F``; otherwise raise :class:`ConfigError`."""
         if isinstance(text, QFormat):
             return text
         pattern = r"[Qq](\d{1,2})\.(\d{1,2})"
@@ -141,19 +141,19 @@ class QFormat:
         Parameters
         ----------
         values : array_like of real
-            Any shape, including a single number; NaN and infinities are refused.
+            Any shape, including a single number; NaN and infinities are rejected.
         what : str
             Name of the values in error messages.
 
         Returns
         -------
         ndarray of int32
-            Raw values, same shape.
+            Raw values in the same shape.
 
         Raises
         ------
         TransitionError
-            A value is not a number or does not fit the format; nothing is saturated.
+            A value is not a number or does not fit the format; values are never saturated.
         """
         try:
             array = np.asarray(values)
@@ -165,7 +165,7 @@ class QFormat:
         raw = np.multiply(given, float(1 << self.fraction), out=np.empty(given.shape))
         raw += 0.5
         np.floor(raw, out=raw)
-        # NaN makes the minimum NaN, which compares false, so it is caught here too.
+        # With NaN, the minimum is NaN and the comparison is false, so NaN is caught here too.
         if raw.size and not (raw.min() >= self.minimum and raw.max() <= self.maximum):
             fits = (raw >= self.minimum) & (raw <= self.maximum)
             where = tuple(np.argwhere(~fits)[0].tolist())

@@ -1,10 +1,11 @@
 """Mountain Car and CartPole in integers: the reference that circuits reproduce bit for bit.
 
-A state is a tuple of integers. A step needs additions, shifts, three multiplications for CartPole, and a
-table indexed by an angle or a position, with 1024 16-bit entries per column; `>>` is arithmetic. Every
-number has a fixed width and never overflows; the functions say why. Numba compiles the same functions.
+A state is a tuple of integers. A step needs additions, shifts and, for CartPole, three multiplications.
+It also needs a table that is indexed by an angle or a position, with 1024 16-bit entries per column.
+`>>` is an arithmetic shift. Every number has a fixed width and never overflows, for the reasons given in
+the functions. Numba compiles the same functions.
 
-Measured against Gymnasium's environments: docs/features.md.
+docs/features.md compares these worlds with Gymnasium's environments.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class IntegerWorld:
     env_id : str
         Gymnasium's environment, which defines the observation, actions, termination and step limit.
     names : tuple of str
-        Names of the numbers of Gymnasium's observation.
+        Names of the numbers in Gymnasium's observation.
     actions : int
     reward : float
         Reward of every step.
@@ -45,7 +46,7 @@ class IntegerWorld:
     limits : tuple of (int, int)
         Minimum and maximum of each coordinate at the start of a step.
     units : tuple of float
-        Value that :attr:`observe` returns for 1.0 of each number of Gymnasium's observation.
+        Raw units in the result of :attr:`observe` per 1.0 of each number in Gymnasium's observation.
     columns : tuple of tuples of int
         The table: 1024 signed 16-bit entries per column.
     start : function of a draw, 0..65535
@@ -90,7 +91,7 @@ class IntegerWorld:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def limited(self, max_episode_steps: int) -> IntegerWorld:
-        """Return the world with another step limit, 0..65535; 0 for none."""
+        """Return the world with another step limit, 0..65535; 0 for no limit."""
         limit = integer("max_episode_steps", max_episode_steps, 0, (1 << 16) - 1)
         return replace(self, max_episode_steps=limit)
 
@@ -114,12 +115,12 @@ _VALLEY = math.ceil(-0.6 * _CAR)
 
 
 def _car_start(draw: int) -> State:
-    """Return a state at rest between -0.6 and -0.4."""
+    """Return a start state: a position between -0.6 and -0.4, and velocity 0."""
     return _VALLEY + ((51 * draw) >> 1), 0
 
 
 def _car_move(columns: _Columns, state: State, action: int) -> tuple[State, bool]:
-    """Move the car, without multiplication.
+    """Move the car, without multiplications.
 
     The position has 25 bits and the velocity 21, both with 23 fractional bits. The velocity changes by
     at most 0.0035 and is then clipped to 0.07, and a step starts left of the goal at 0.5. So the
@@ -161,7 +162,7 @@ MOUNTAIN_CAR = IntegerWorld(
     observe=_car_observed,
     tiles=Tiles([-1.2, -0.07], [0.6, 0.07], tiles=8, tilings=16, units=_CAR_UNITS),
 )
-"""Mountain Car (Moore, 1990), as Gymnasium's MountainCar-v0."""
+"""Mountain Car (Moore, 1990), as in Gymnasium's MountainCar-v0."""
 
 _POLE = 1 << 26
 """Raw units per 1.0 of each of CartPole's state variables."""
@@ -192,7 +193,7 @@ _PUSH = 10.0 * _TAU**2 / _TOTAL
 
 
 def _pole_start(draw: int) -> State:
-    """Return a state: 4 bits of the draw select each number from 16 values within -0.05..0.05."""
+    """Return a state; 4 bits of the draw select each number from 16 values within -0.05..0.05."""
     return (
         (2 * (draw >> 12) - 15) * 209715,
         (2 * (draw >> 8 & 15) - 15) * 4194,
@@ -202,25 +203,25 @@ def _pole_start(draw: int) -> State:
 
 
 def _pole_move(columns: _Columns, state: State, action: int) -> tuple[State, bool]:
-    """Push the cart: three 17x17-bit multiplications; only additions depend on the action.
+    """Push the cart with three 17x17-bit multiplications; only additions depend on the action.
 
-    Velocities are scaled by a step's 0.02 s, and accelerations by its square, so a state advances by
-    additions. All have 26 fractional bits. The accelerations are linear in the square of theta_dot and
-    in the sign of the push; their factors depend on theta alone and are the six columns. Widths in bits,
-    including the sign:
+    Velocities are multiplied by the step time of 0.02 s, and accelerations by its square, so a step only
+    adds them. All of these numbers have 26 fractional bits. The accelerations are linear in the square
+    of theta_dot and in the sign of the push; their coefficients depend only on theta and are the six
+    columns. Widths in bits, including the sign:
 
     =====================  ====  ===========================================
     x, x_dot               30    x within 2.4 when a step begins
     theta                  27    theta within 0.2095 when a step begins
     theta_dot              26
     square                 17    18 fractional bits
-    products with it       32    of 16 bits by 17
+    products with square   32    of 16 bits by 17
     turn                   21
     speed_up               20
     =====================  ====  ===========================================
 
-    A step that does not terminate leaves x and theta within their limits, so the velocities it added
-    were at most 4.8 and 0.419. The accelerations then add less than 0.0063 and 0.0108 to them.
+    A step that does not terminate leaves x and theta within their limits, so the velocities that it
+    added were at most 4.8 and 0.419. The accelerations then add less than 0.0063 and 0.0108 to them.
     """
     x, x_dot, theta, theta_dot = state
     cell = (theta >> 15) + 512
@@ -276,7 +277,7 @@ CART_POLE = IntegerWorld(
         units=_POLE_UNITS,
     ),
 )
-"""CartPole (Barto, Sutton and Anderson, 1983), as Gymnasium's CartPole-v1."""
+"""CartPole (Barto, Sutton and Anderson, 1983), as in Gymnasium's CartPole-v1."""
 
 INTEGER_WORLDS = {world.env_id: world for world in (MOUNTAIN_CAR, CART_POLE)}
 """The worlds by Gymnasium environment id."""

@@ -1,7 +1,8 @@
 """The host's memory map of a lane with agents: regions, the fields of their indexes, and words.
 
 It defines ``rtl/agents/qs_map_pkg.sv`` and the tables of ``docs/agents.md`` (both written by
-``python -m tools.generated``), the driver's accesses, and the index bits that a farm's head sends.
+``python -m tools.generated``), the driver's accesses, and the index bits that the head of a farm's chain
+sends.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ NUMBERS = Fields(word=2, agent=4)
 
 
 class Word(Fields):
-    """A word of settings or context: its region, its number there, name and meaning, and its fields."""
+    """A word of settings or context, with its region, number, name, meaning and fields."""
 
     def __init__(
         self, region: Region, number: int, name: str, meaning: str, /, **widths: int
@@ -141,4 +142,4 @@ COUNTERS = {"steps": 3, "terminations": 3, "truncations": 3, "return_sum": 4, "s
 """An agent's counters in address order, and the number of words of each, low word first."""
 
 COUNTER_WORD_BITS = 16
-"""Bits per word of these counters."""
+"""Bits per word of an agent's counter."""

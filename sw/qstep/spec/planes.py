@@ -1,8 +1,8 @@
-"""`PlanesConfig`: a learner that serves choose and learn requests; its presets and its C++ header.
+"""`PlanesConfig`: a learner with choose and learn requests, its presets and its C++ header.
 
 Pythia (Bera et al., MICRO 2021), CHROME (Lu et al., HPCA 2024) and Athena (Bera et al., HPCA 2026) use
-this learner: small tables indexed by hashes of features, pooled to choose an action. docs/learner.md
-describes it.
+this learner: small tables indexed by hashes of features, whose values are combined to choose an action.
+docs/learner.md describes it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUEUE_ENTRIES, KEY_BITS = 256, 20
 """Default size of the hardware's evaluation queue: Pythia's number of entries, and bits per key."""
 
 CPP_HEADER = Path(__file__).parents[1] / "cpp" / "planes.hpp"
-"""The C++17 header, bit-identical to :class:`qstep.golden.planes.PlanesModel`."""
+"""The C++17 header, whose results are identical to those of :class:`qstep.golden.planes.PlanesModel`."""
 
 _FORMAT = QFormat(7, 9)
 _MASK32 = (1 << 32) - 1
@@ -65,26 +65,28 @@ class PlanesConfig:
     Parameters
     ----------
     groups : int
-        G, 1..16. The value of an action is the maximum over groups of the sum over a group's planes.
+        G, the number of groups, 1..16. The value of an action is the maximum over groups of the sum over
+        a group's planes.
     planes : int
-        T, planes of each group, 1..16; G T is 16 at most.
+        T, the number of planes per group, 1..16; the product G T is at most 16.
     rows : int
-        R, rows of each plane: a power of two, 2..65536.
+        R, the number of rows per plane: a power of two, 2..65536.
     actions : int
-        A, 2..64; need not be a power of two.
+        A, the number of actions, 2..64; it need not be a power of two.
     format : QFormat
         Number format of weights and rewards, 8..32 bits wide; the default is Q7.9.
     error : str
-        ``own``: every plane learns by its own TD error. ``shared``: all planes of the only group
-        learn by the TD error of their sum.
+        ``own``: every plane learns from its own TD error. ``shared``: all planes of the single group
+        learn from the TD error of their sum.
     floor : bool
-        Whether action 0 is chosen unless some action's value is above 0.
+        Whether action 0 is chosen unless the value of an action is above 0.
     coefficient_bits : int
-        f, fractional bits of alpha and of alpha times gamma, 15..24. Both have 16 bits in all.
+        f, the number of fractional bits of alpha and of alpha times gamma, 15..24. Both have a total of
+        16 bits.
     alpha, gamma : float
         Learning rate of one plane and discount, 0..1.
     epsilon : float
-        Probability, 0..1, that the learner's generator replaces an action with a random one.
+        Probability, 0..1, that the learner takes a random action.
     start : float
         Value of every weight after reset; it must fit `format`.
     constants : sequence of int
@@ -192,7 +194,7 @@ class PlanesConfig:
 
     @property
     def threshold(self) -> int:
-        """The learner explores if a 16-bit draw is below this number, 0..65536."""
+        """Exploration threshold, 0..65536: the learner explores if a 16-bit draw is below it."""
         return threshold(math.floor(self.epsilon * (1 << EPSILON_BITS) + 0.5))
 
     @property
@@ -269,7 +271,7 @@ def config_header(name: str, config: PlanesConfig) -> str:
     Parameters
     ----------
     name : str
-        A C++ identifier in lower case; the struct's name has a capital first letter.
+        A C++ identifier in lower case; the struct's name starts with a capital letter.
     """
     c, kind = config.coefficients, name.capitalize()
     constants = ", ".join(f"0x{own:08x}u" for own in config.constants)

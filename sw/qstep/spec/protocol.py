@@ -1,6 +1,6 @@
 """Constants and layouts of the link protocol (``docs/link.md``), shared by driver and hardware.
 
-The tests' reference device is written independently, from the document.
+The tests' reference device is an independent implementation of that document.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qstep.spec.config import Config  # it imports LEAST_DIVISOR
+    from qstep.spec.config import Config  # not at run time, because it imports this module
 
 __all__ = [
     "ALL_LANES",
@@ -62,13 +62,13 @@ BITS_PER_BYTE = 10
 """Bits per byte on the serial line: a start bit, eight data bits, a stop bit."""
 
 BREAK_BITS = 2 * BITS_PER_BYTE
-"""A line low for longer than this many bit times is a break; no byte lasts that long."""
+"""A line that is low for more than this many bit times is a break; no byte lasts that long."""
 
 LEAST_BAUD = 9_600
-"""Lowest line rate; a break long enough at this rate is a break at every rate."""
+"""Lowest line rate; a break that is long enough at this rate is long enough at every rate."""
 
 LEAST_DIVISOR = 8
-"""Minimum clocks per bit: with fewer, a sender whose rate is 2.6 % off is misread at some phases."""
+"""Minimum clocks per bit; with fewer, a sender whose rate is 2.6 % off is misread at some phases."""
 
 CODE_BITS = 8
 """Width of a reward code."""
@@ -163,7 +163,7 @@ MOST_STEPS = (1 << 48) - 1
 """Maximum number of steps of a RUN."""
 
 SILENT = 0x80
-"""PROGRESS's `job` is this plus n if the last run ended because the world did not answer agent n."""
+"""`job` in PROGRESS is this plus n if the last run ended because the world did not answer agent n."""
 
 
 _NO_FIELDS = Layout()
@@ -186,22 +186,23 @@ class RequestSpec:
     Attributes
     ----------
     devices : Devices
-        Devices that accept it; the others answer BAD_TYPE.
+        Devices that accept the request; other devices answer BAD_TYPE.
     arguments : Layout
         The fields at the start of its payload.
     then : str
-        How the documentation describes the payload after these fields.
+        Description in the documentation of the payload after these fields.
     answer : Layout
         The fields after the common part of an answer with status OK.
     reply : str
-        How the documentation describes the answer after these fields.
+        Description in the documentation of the answer after these fields.
     repeatable : bool
-        Whether the latest request, sent again, is answered again because its data may have been lost.
+        Whether a repetition of the latest request is answered again, because the first answer may be
+        lost.
     least_bytes : int, optional
         Minimum length of a payload that continues after the arguments: a power of two, or 0 for any
         length. If None, the payload ends with the arguments.
     needs_quiet : bool
-        Whether the request waits until all earlier work has left the device.
+        Whether the request waits until the device has drained all earlier work.
     """
 
     devices: Devices
@@ -327,19 +328,19 @@ REQUESTS: Mapping[Request, RequestSpec] = {
         repeatable=True,
     ),
 }
-"""Everything that driver, hardware and documentation share about each request type, in order."""
+"""The properties of each request type that driver, hardware and documentation share, in order."""
 
 ARGUMENTS = {request: spec.arguments for request, spec in REQUESTS.items()}
 """The fields at the start of a request's payload. Values follow in REWARDS and LOAD, records in APPLY,
 words in STORE."""
 
 ANSWERS = {request: spec.answer for request, spec in REQUESTS.items()}
-"""The fields after the common part of an answer with status OK. READ's answer continues with values and
-FETCH's with words; the others end there."""
+"""The fields after the common part of an answer with status OK. The answer to READ continues with
+values, and the answer to FETCH with words; other answers end there."""
 
 
 def requests_of(config: Config) -> tuple[Request, ...]:
-    """Return the requests that a device accepts; they differ between lanes and agents."""
+    """Return the requests that a device accepts, which depend on whether it has agents."""
     if config.acting is None:
         kinds = {Devices.EVERY, Devices.LANE}
     else:
@@ -351,8 +352,8 @@ def requests_of(config: Config) -> tuple[Request, ...]:
 def arguments_of(config: Config) -> dict[Request, Layout]:
     """Return the leading payload fields of every request that a device accepts, in order.
 
-    `ARGUMENTS` lists them; in a farm, STORE and FETCH also name a lane. With several planes, a state in
-    BEGIN and ACT is one row per plane; the row in plane t > 0 is named ``..._t``.
+    They are listed in `ARGUMENTS`; in a farm, STORE and FETCH also contain a lane number. With several
+    planes, a state in BEGIN and ACT is one row per plane; the row in plane t > 0 is named ``..._t``.
     """
     known = {request: ARGUMENTS[request] for request in requests_of(config)}
     if config.lanes > 1:
@@ -377,7 +378,8 @@ def _in_planes(layout: Layout, planes: int) -> Layout:
 class RecordLayout:
     """Layout of a record (a transition's bytes on the link) for one configuration and kind of reward.
 
-    A state has 1..16 bits, an action 1..6, a reward 8 as a code and W as a raw value.
+    A state has 1..16 bits, an action has 1..6 bits, and a reward has 8 bits as a code or W bits as a raw
+    value.
     """
 
     action_bits: int
@@ -413,7 +415,7 @@ class RecordLayout:
         return dict(zip(self.widths, ends, strict=False))
 
     def size(self, *, full: bool) -> int:
-        """Return a record's size in bytes, 2..9: with its state, or continuing the previous record."""
+        """Return a record's size in bytes, 2..9, either full or continuing the previous record."""
         bits = self.offsets["state"] + (self.state_bits if full else 0)
         return (bits + 7) // 8
 
@@ -424,5 +426,5 @@ def max_payload(buffer_bytes: int) -> int:
 
 
 def max_words(buffer_bytes: int) -> int:
-    """Return the maximum number of 32-bit words in an answer to FETCH, for such a buffer."""
+    """Return the maximum number of 32-bit words in an answer to FETCH, for this receive buffer."""
     return (max_payload(buffer_bytes) - COMMON.size) // WORD_BYTES

@@ -1,9 +1,9 @@
 """The hardware's random numbers, bit for bit: seeds, rounding noise and agents' draws.
 
-**Seeds** are spread over 64 bits by splitmix64's mixing (Steele, Lea and Flood, OOPSLA 2014).
+**Seeds** are spread over 64 bits by splitmix64's mixing function (Steele, Lea and Flood, OOPSLA 2014).
 
 **Rounding noise** has two 32-bit registers: an xorshift word x (never 0) and a Weyl counter w. While
-rounding is stochastic, each applied transition makes one draw, from the registers *before* they advance:
+rounding is stochastic, each applied transition takes one draw, from the registers *before* they advance:
 
     u = ((x + w) mod 2^32) >> (32 - f)                f bits, uniform
     x = x ^ (x << 13);  x = x ^ (x >> 17);  x = x ^ (x << 5)      (mod 2^32)
@@ -17,14 +17,14 @@ the output non-linear over GF(2), unlike plain xorshift bits. The period is (2^3
 Marsaglia's xorshift with the triplet 13, 7, 17 (period 2^64 - 1), which is linear
 over GF(2). The draws are not linear: the two halves of the word pass through keyless Feistel rounds of
 the block cipher Simon with 32-bit words (Beaulieu et al., 2013). This is a permutation, so a period
-draws every 64-bit result, except the result for 0, exactly once:
+produces every 64-bit result, except the result for 0, exactly once:
 
     f(w) = ((w <<< 1) & (w <<< 8)) ^ (w <<< 2)
     (high, low) = (low ^ f(high), high)             four times
     extra = low ^ f(high)                           a fifth round, which few builds need
 
-An agent draws once per step and once before the first. All parts are drawn whether or not they are used,
-so that no stream depends on events.
+An agent draws once per step and once before the first step. All parts are drawn whether or not they are
+used, so that the sequence of draws does not depend on events.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 GOLDEN = 0x9E3779B97F4A7C15
-"""Increment from one word to the next: 2^64 divided by the golden ratio, odd."""
+"""Increment from one word to the next: 2^64 divided by the golden ratio, rounded to an odd number."""
 
 MIX_A = 0xBF58476D1CE4E5B9
 MIX_B = 0x94D049BB133111EB
@@ -77,12 +77,12 @@ def checked_seed(seed: object) -> int:
 
 
 WEYL = 0x9E3779B9
-"""Increment of the Weyl counter: 2^32 divided by the golden ratio, odd."""
+"""Increment of the Weyl counter: 2^32 divided by the golden ratio, rounded to an odd number."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseState:
-    """Both registers of the generator: `x` in 1..2^32-1, `w` in 0..2^32-1."""
+    """Both registers of the noise generator: `x` in 1..2^32-1, `w` in 0..2^32-1."""
 
     x: int
     w: int
@@ -90,7 +90,7 @@ class NoiseState:
     def __post_init__(self) -> None:
         for name in ("x", "w"):
             value = getattr(self, name)
-            if type(value) is not int:  # fast path, because every draw creates a state
+            if type(value) is not int:  # not checked for an int, because every draw creates a state
                 value = integer(f"noise state {name}", value, 0, _MASK32, "from 0 to 2^32-1")
                 assign(self, **{name: value})
         if not 1 <= self.x <= _MASK32 or not 0 <= self.w <= _MASK32:
@@ -132,14 +132,14 @@ DRAW_BITS = 16
 """Width of each of the first four parts of a draw."""
 
 ROUNDS = 4
-"""Feistel rounds from the word to the draw."""
+"""Number of Feistel rounds that turn a word into a draw."""
 
 ROUNDING_BITS = 31
 """Width of the part of a draw that stochastic rounding uses."""
 
 
 class Draw(NamedTuple):
-    """An agent's draw in a step.
+    """The random numbers of an agent in one step.
 
     Attributes
     ----------
@@ -147,8 +147,8 @@ class Draw(NamedTuple):
         0..65535 each, bits 63:48, 47:32, 31:16 and 15:0 of the permuted word. They select the world's
         outcome, the start state, whether the agent explores, and its random action.
     rounding : int
-        0..2^31-1, bits 31:17 and 15:0 of the extra round, joined: stochastic rounding adds its upper f
-        bits (:meth:`noise`).
+        0..2^31-1, bits 31:17 and 15:0 of the extra round, concatenated; stochastic rounding adds its
+        upper f bits (:meth:`noise`).
     table : int
         0 or 1, bit 16 of the extra round: the table that Double Q-learning updates.
     """
@@ -179,14 +179,14 @@ def seed_as_first(seed: int, agent: int) -> int:
 
 
 def advanced(word: int) -> int:
-    """Return the next word."""
+    """Return the word after one advance of the generator."""
     word ^= (word << 13) & _MASK64
     word ^= word >> 7
     return word ^ ((word << 17) & _MASK64)
 
 
 def retreated(word: int) -> int:
-    """Return the previous word: the reverse of :func:`advanced`."""
+    """Return the previous word: the inverse of :func:`advanced`."""
     word ^= (word << 17 ^ word << 34 ^ word << 51) & _MASK64
     for by in (7, 14, 28, 56):
         word ^= word >> by
@@ -196,7 +196,7 @@ def retreated(word: int) -> int:
 
 
 def draw(word: int) -> Draw:
-    """Return a word's draw."""
+    """Return the draw that a word produces."""
     high, low = word >> 32, word & _MASK32
     for _ in range(ROUNDS):
         high, low = low ^ _mixing(high), high

@@ -44,24 +44,25 @@ class _Rates:
     def discount_for(self, config: Config) -> float:
         """Return the discount that a device of `config` learns.
 
-        It is kappa / alpha: gamma, up to rounding. Raises as :meth:`coefficients_for`.
+        It is kappa / alpha, which is gamma up to rounding. Raises ConfigError as
+        :meth:`coefficients_for` does.
         """
         return learned_discount(self.alpha, self.gamma, config.coefficient_bits)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Hyperparameters(_Rates):
-    """Run-time settings: learning rate, discount, rounding mode, seed of the rounding noise.
+    """Run-time settings: learning rate, discount, rounding mode and seed of the rounding noise.
 
     Parameters
     ----------
     alpha : float
-        Learning rate, 0..1. A device refuses an alpha that its coefficients cannot represent or would
+        Learning rate, 0..1. A device rejects an alpha that its coefficients cannot represent or would
         round to 0; most devices accept 0 and 2^-16..1.
     gamma : float
         Discount, 0..1.
     rounding : Rounding or str, optional
-        Rounding mode; by default, the configuration's (:meth:`rounding_for`).
+        Rounding mode; by default, the mode of the configuration (:meth:`rounding_for`).
     seed : int
         Seed of the rounding noise, 0..2^64-1.
 
@@ -90,7 +91,7 @@ class Hyperparameters(_Rates):
     def first_for(cls, config: Config) -> Hyperparameters:
         """Return the defaults of a device of `config`.
 
-        If alpha 0.5 does not fit, alpha is the greatest that does.
+        If an alpha of 0.5 does not fit, the greatest alpha that fits is used.
         """
         bits = checked_config(config).coefficient_bits
         return cls(alpha=min(0.5, greatest_coefficient(bits) / (1 << bits)))
@@ -105,7 +106,7 @@ class Hyperparameters(_Rates):
         return checked_config(config).rounding if self.rounding is None else self.rounding
 
     def to_dict(self, config: Config) -> dict[str, Any]:
-        """Return plain values only, with the rounding mode that a device of `config` uses."""
+        """Return plain values, with the rounding mode that a device of `config` uses."""
         return {**asdict(self), "rounding": self.rounding_for(config).value}
 
 
@@ -123,16 +124,17 @@ RETURN_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings(_Rates):
-    """An agent's settings; they may differ between agents, which makes one run a sweep.
+    """An agent's settings, which may differ between agents, so that one run can be a sweep.
 
     Parameters
     ----------
     alpha, gamma : float
         As in :class:`~qstep.Hyperparameters`.
     epsilon : Epsilon
-        Exploration; 1 is the random policy and 0 the greedy one.
+        Exploration schedule; an epsilon of 1 is the random policy, and 0 the greedy policy.
     seed : int
-        0..2^64-1. Agents with the same seed draw differently, since their numbers differ.
+        Seed, 0..2^64-1. Agents with the same seed have different draws, because their agent numbers
+        differ.
 
     Raises
     ------
@@ -152,14 +154,14 @@ class AgentSettings(_Rates):
 
 @dataclass(slots=True)
 class AgentState:
-    """An agent's state between steps; with the table, all that a run needs to resume.
+    """An agent's state between steps; together with the table, it is sufficient to resume a run.
 
     Attributes
     ----------
     word : int
         Word of the random generator, 1..2^64-1.
     epsilon : int
-        0..2^24.
+        Current epsilon, 0..2^24.
     epsilon_count : int
         Units since epsilon last decayed, less than the schedule's period.
     begun : bool
@@ -167,11 +169,11 @@ class AgentState:
     state : int or tuple of int
         The agent's state: a row, or the numbers of a tile-coded world.
     action : int
-        Its next action.
+        The next action.
     explored : bool
         Whether `action` was drawn at random.
     episode_steps : int
-        Steps of the episode so far, less than the step limit; 0 if there is none.
+        Steps of the current episode, less than the step limit; 0 if there is no limit.
     """
 
     word: int
@@ -191,19 +193,20 @@ class AgentState:
 
 @dataclass(slots=True)
 class AgentCounters:
-    """An agent's counters, which wrap.
+    """An agent's counters, which wrap around.
 
     Attributes
     ----------
     steps : int
-        48 bits.
+        Number of steps, 48 bits.
     terminations, truncations : int
-        Episodes that ended this way, 48 bits each; :attr:`episodes` is their sum.
+        Numbers of episodes that terminated or were truncated, 48 bits each; :attr:`episodes` is their
+        sum.
     saturations : int
-        Updates whose rounded sum did not fit, 48 bits.
+        Number of updates whose rounded sum did not fit the format, 48 bits.
     return_sum : int
-        Undiscounted returns of all episodes, including the unfinished one: the exact sum of the raw
-        rewards, 64 bits, two's complement.
+        Sum of the undiscounted returns of all episodes, including the unfinished one: the exact sum of
+        the raw rewards, 64 bits, two's complement.
     """
 
     steps: int = 0
@@ -214,7 +217,7 @@ class AgentCounters:
 
     @property
     def episodes(self) -> int:
-        """Episodes that have ended."""
+        """Number of episodes that have ended."""
         return self.terminations + self.truncations
 
     def wrap(self) -> None:

@@ -40,7 +40,7 @@ _Word = TypeVar("_Word", int, NDArray[np.int64])
 
 
 class Coordinate(NamedTuple):
-    """One number of the observation, in integers.
+    """The integer parameters for one number of the observation.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Coordinate(NamedTuple):
         n, the number of tiles between the bounds, 1..255.
     scale, shift : int
         ``((raw - low) * scale) >> shift`` is the position in units of 1/T of a tile: `scale` is
-        ``ceil(n T 2^shift / (high - low))``, and `shift` is the largest for which `scale` fits in 16
-        bits.
+        ``ceil(n T 2^shift / (high - low))``, and `shift` is the largest one for which `scale` fits in
+        16 bits.
     """
 
     low: int
@@ -69,31 +69,31 @@ class Coordinate(NamedTuple):
 class Tiles:
     """Tile coding of an observation of C real numbers, in one or more groups of coordinates.
 
-    A group has T tilings, each of them a plane; planes are numbered group by group. In tiling t,
+    A group has T tilings, each of which is a plane; planes are numbered group by group. In tiling t,
     coordinate d of its group has the index
 
         u = clip(((raw - low) * scale) >> shift, 0, n T)
         index = (u + (t (2 d + 1)) mod T) div T                    0..n
 
-    and the row is the mixed-radix number of these indices, the first coordinate being the most
-    significant. If a plane has fewer rows, that number is :func:`hashed` to a row with the constant
-    ``t * 0x9E3779B9 mod 2^32``.
+    and the row is the mixed-radix number of these indices, with the first coordinate as the most
+    significant digit. If a plane has fewer rows, that number is :func:`hashed` to a row with the
+    constant ``t * 0x9E3779B9 mod 2^32``.
 
     Parameters
     ----------
     low, high : sequence of float, length C
-        Finite bounds of each number, low below high. Numbers outside are clipped.
+        Finite bounds of each number, low below high. Numbers outside the bounds are clipped.
     tiles : int or sequence of int
         n, the number of tiles between the bounds, 1..255: one for all numbers, or one per number.
     tilings : int
         T, a power of two, 1..16.
     groups : sequence of sequences of int, optional
-        Coordinates, 0..C-1, that are tiled together; the default is one group of all.
+        Coordinates, 0..C-1, that are tiled together; the default is one group of all coordinates.
     units : float or sequence of float
-        Raw units per 1.0, above 0: for all numbers, or for each. 2^F means F fractional bits.
+        Raw units per 1.0, above 0: one for all numbers, or one per number. 2^F means F fractional bits.
     rows : int, optional
-        R, rows per plane: a power of two, 2..65536; larger row numbers are hashed. The default is the
-        largest product of n + 1 over a group, which needs no hashing.
+        R, the number of rows per plane: a power of two, 2..65536; larger row numbers are hashed. The
+        default is the largest product of n + 1 over a group, which needs no hashing.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Tiles:
 
     @classmethod
     def from_dict(cls, tree: object) -> Self:
-        """Build tiles from what :meth:`to_dict` returns; unknown keys are refused."""
+        """Build tiles from the result of :meth:`to_dict`; reject unknown keys."""
         known = inspect.signature(cls).parameters
         if not isinstance(tree, dict):
             raise ConfigError(f"tiles are {shown(tree)}; they must be a table")
@@ -195,7 +195,7 @@ class Tiles:
 
     @property
     def most_rows(self) -> int:
-        """Rows that a plane needs without hashing."""
+        """Number of rows that a plane needs without hashing."""
         return max(_count(self.coordinates, group) for group in self.groups)
 
     def raw(self, observations: ArrayLike) -> NDArray[np.int32]:
@@ -213,7 +213,7 @@ class Tiles:
         Raises
         ------
         TransitionError
-            The last axis has another length, or a number is not finite.
+            The last axis has the wrong length, or a number is not finite.
         """
         try:
             given = np.asarray(observations, np.float64)
@@ -249,7 +249,7 @@ class Tiles:
         return np.asarray(((raw < low) | (raw > high)).any(axis=-1))
 
     def of(self, raw: Sequence[int]) -> tuple[int, ...]:
-        """Return an observation's row in each plane, from raw units; this is the definition.
+        """Return the row in each plane for an observation in raw units: the reference definition.
 
         Raises TransitionError if `raw` does not have one number for each coordinate.
         """
@@ -295,13 +295,12 @@ class Tiles:
 
 
 def hashed(word: _Word, constant: _Word | int, rows: int) -> _Word:
-    """Return the row that a feature word (0..2^63-1) hashes to in a plane of `rows` rows, a power of
-    two.
+    """Return the row to which a feature word hashes in a plane of `rows` rows.
 
-    The word's upper half and the plane's constant are XORed into its lower half. Its 32 bits are then
-    mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22; k += k << 4; k ^= k >> 9; k += k << 10;
-    k ^= k >> 2; k += k << 7; k ^= k >> 12``. The row is the low bits. This is the mixing of Pythia (Bera
-    et al., MICRO 2021).
+    The word is 0..2^63-1, and `rows` is a power of two. The word's upper half and the plane's constant
+    are XORed into its lower half. Its 32 bits are then mixed, modulo 2^32: ``k += k << 12; k ^= k >> 22;
+    k += k << 4; k ^= k >> 9; k += k << 10; k ^= k >> 2; k += k << 7; k ^= k >> 12``. The row is given by
+    the low bits. Pythia (Bera et al., MICRO 2021) uses the same mixing.
     """
     k = ((word >> 32) ^ word ^ constant) & _MASK32
     for left, right in ((12, 22), (4, 9), (10, 2), (7, 12)):
@@ -398,7 +397,7 @@ def _groups(groups: object, size: int, tilings: int) -> tuple[tuple[int, ...], .
 
 
 def _count(coordinates: Sequence[Coordinate], group: Sequence[int]) -> int:
-    """Return how many mixed-radix numbers a group has."""
+    """Return the number of mixed-radix values of a group."""
     return math.prod(coordinates[k].tiles + 1 for k in group)
 
 

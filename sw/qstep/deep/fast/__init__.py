@@ -1,1 +1,1 @@
-"""Hand-coded DQN for small networks: one flat vector, a gradient without autograd, one Adam call."""
+"""Hand-coded DQN for small networks: flat parameters, a gradient without autograd, one Adam call."""

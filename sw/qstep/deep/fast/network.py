@@ -1,13 +1,13 @@
-"""The networks as one vector: passes and gradients without allocating memory, and Adam.
+"""Networks stored as one vector: forward and backward passes without memory allocation, and Adam.
 
-A `Stack` holds the parameters of `deep.network.modules` flat: each layer is a view of shape
+A `Stack` stores the parameters of `deep.network.modules` in a flat vector. Each layer is a view of shape
 (out, in + 1) with the bias in its last column. So an optimiser step, or a copy between networks, is one
-operation, not one per tensor. A stack has several networks of one shape. A `Pass` runs them all at once
-on a fixed number of samples; `Backward` writes the gradient of the first.
+operation, not one per tensor. A stack contains several networks of the same shape. A `Pass` evaluates
+them all at once on a fixed number of samples; `Backward` computes the gradient of the first network.
 
-Activations have one sample per column and a last row of ones for the bias. With two or three actions
-the matrix library is also fast in this layout: with samples as rows, the product of a tall and a narrow
-matrix took three times as long.
+Activations have one sample per column and a last row of ones for the bias. In this layout, the matrix
+library is fast even with two or three actions: with one sample per row, the product of a tall and a
+narrow matrix took three times as long.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Product: TypeAlias = Callable[..., Tensor]
 
 
 def through_copies(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
-    """Multiply contiguous copies and copy the product to `out`, so all three may be any views."""
+    """Multiply contiguous copies of `a` and `b`, and copy the product to `out`; all may be views."""
     return out.copy_(a.contiguous() @ b.contiguous())
 
 
 def products(device: torch.device) -> tuple[Product, Product]:
-    """Return a device's product functions for matrices and for stacks of matrices; for any views.
+    """Return a device's product functions for matrices and for stacks of matrices; they accept views.
 
-    On Apple's GPU they work on copies. On several versions of macOS its products of views are silently
-    wrong, both with gaps in the output and with repeated elements in an input.
+    On Apple's GPU, they work on copies, because several versions of macOS silently compute wrong
+    products of views with gaps in the output or repeated elements in an input.
     """
     if device.type == "mps":
         return through_copies, through_copies
@@ -66,7 +66,7 @@ class Stack:
         return cls(sizes, torch.zeros(count, width, device=device))
 
     def __getitem__(self, index: int) -> Stack:
-        """Return one of the networks, in the same memory."""
+        """Return a view of one network."""
         return Stack(self.sizes, self.flat[index : index + 1])
 
     def copy_modules(self, source: nn.Sequential) -> None:
@@ -77,7 +77,7 @@ class Stack:
                 layer[:, :, -1] = linear.bias
 
     def to_modules(self) -> nn.Sequential:
-        """Return the first network as PyTorch's modules, on the CPU."""
+        """Return the first network as PyTorch modules on the CPU."""
         made = modules(self.sizes, seed=0)
         with torch.no_grad():
             for layer, linear in zip(self.layers, _linear(made), strict=True):
@@ -124,7 +124,7 @@ class Pass:
 
 
 class Backward:
-    """The gradient of a pass's first network over the first B samples, coded by hand."""
+    """The hand-coded gradient of the first network of a pass over the first B samples."""
 
     def __init__(self, network: Stack, forward: Pass, samples: int) -> None:
         device = network.flat.device
@@ -139,10 +139,10 @@ class Backward:
             self._layers.append(_Layer(gradient, hidden.t(), weights, back, hidden[:-1]))
 
     def __call__(self, handed: Tensor, observations: Tensor) -> Tensor:
-        """Compute `gradient` for the last call of the pass; return it flat, shape (1, P).
+        """Compute `gradient` for the last forward pass; return it flat, with shape (1, P).
 
         `handed`, shape (actions, B), is the gradient with respect to the values; `observations`, shape
-        (B, inputs + 1), are the samples of that call, one per row.
+        (B, inputs + 1), are the samples of that pass, one per row.
         """
         for gradient, hidden, weights, back, output in self._layers:
             self._mm(handed, hidden, out=gradient)
@@ -174,17 +174,17 @@ class Greedy:
 
     def __call__(self, observation: NDArray[np.float32]) -> NDArray[np.int64]:
         self._seen.copy_(torch.from_numpy(observation))
-        # NumPy does this five times as fast as PyTorch.
+        # NumPy's argmax is five times as fast as PyTorch's.
         best: NDArray[np.int64] = self._pass(self._columns)[0].cpu().numpy().argmax(0)
         return best
 
 
 class Adam:
-    """Adam for one flat parameter vector, with the same numbers as ``torch.optim.Adam(fused=True)``.
+    """Adam for one flat parameter vector, with the same results as ``torch.optim.Adam(fused=True)``.
 
-    PyTorch's class groups many tensors and their state in each step, which takes three times as long as
-    the step of a network of 5,000 parameters. Its functional form, with one tensor of each kind, does
-    not.
+    In each step, PyTorch's class groups tensors and their state, which takes three times as long as the
+    step itself for a network of 5,000 parameters. Its functional form, called with one tensor of each
+    kind, avoids this.
     """
 
     def __init__(self, parameters: Tensor, gradient: Tensor) -> None:

@@ -1,8 +1,8 @@
-"""The Q-loss and its gradient, fast: the same numbers as in `dqn_plain`, with a fraction of the work.
+"""A fast Q-loss and its gradient: the same numbers as in `dqn_plain`, at a fraction of the cost.
 
 For networks as small as CartPole's, autograd spends most of its time allocating tensors and recording
-operations. Here s and s' go through both networks in the same matrix products, memory is allocated once,
-and the gradient is coded by hand (docs/deep.md, "The Q-loss").
+operations. Here, s and s' pass through both networks in the same matrix products, memory is allocated
+once, and the gradient is coded by hand (docs/deep.md, "The Q-loss").
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["QLoss"]
 
 
 class QLoss:
-    """Loss, TD errors and gradient for batches that are always in the same memory.
+    """Loss, TD errors and gradient of batches that are always at the same memory addresses.
 
     `networks` are the learning network and the target network, in this order. They run on their device,
-    and :meth:`load` copies the batches' observations to it. The rest is computed on the host in one
-    compiled loop, from the networks' values: loss, TD errors and `back`, the gradient with respect to
-    the values. The variant defines whose values are `chooser` and `judge`:
+    and :meth:`load` copies the batches' observations to it. One compiled loop on the host computes the
+    loss, the TD errors and `back`, the gradient with respect to the values, from the networks' values.
+    The variant defines which network's values are `chooser` and `judge`:
 
         error = reward + discount * judge[argmax chooser] - value[action]
         slope = clamp(error, -1, 1)
@@ -41,15 +41,15 @@ class QLoss:
     def __init__(self, variant: Variant, networks: Stack, batches: Batches) -> None:
         one_of("variant", variant, VARIANTS)
         online, device = networks[0], networks.flat.device
-        # On the CPU, the device's and the host's tensor are the same one: copies do nothing.
+        # On the CPU, the tensors of the device and of the host are the same, so copies do nothing.
         self._sampled = torch.from_numpy(batches.seen)
         self._seen = seen = self._sampled.to(device)
         count, rows, width = seen.shape
         size = rows // 2
         self.loss = torch.zeros(count)
         self.td_error = torch.zeros(count, size)
-        # All views are made once: making a view takes as long as computing with it.
-        if variant == "target":  # each network has its own half
+        # All views are created once: creating a view takes as long as computing with it.
+        if variant == "target":  # each network evaluates one half
             self._pass = Pass(networks, size)
             rows_seen = seen.view(count, 2, size, width)
         else:
@@ -71,7 +71,7 @@ class QLoss:
         ]
 
     def load(self) -> None:
-        """Copy the batches' observations, which have changed, to the device."""
+        """Copy the changed observations of the batches to the device."""
         self._seen.copy_(self._sampled)
 
     def forward(self, batch: int = 0) -> Tensor:
@@ -81,7 +81,7 @@ class QLoss:
         return self.loss[batch]
 
     def backward(self, batch: int = 0) -> Tensor:
-        """Compute :attr:`gradient` for the last :meth:`forward`; return it flat, shape (1, P)."""
+        """Compute :attr:`gradient` for the last :meth:`forward`; return it flat, with shape (1, P)."""
         return self._backward(self._back.copy_(self._host_back), self._observations[batch])
 
 
