@@ -1,4 +1,4 @@
-"""Estimate area and clock of the interleaved lane and its world, registered at all ports, on a chip.
+"""Estimate area and clock of the interleaved lane and its world on a chip, with registers at all ports.
 
 python -m qstep_fpga.acting ulx3s-85f --algorithm sarsa --algorithm double-q --json area.json
 """
@@ -42,7 +42,7 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
         A tool failed.
     """
     family = FAMILIES[board.family]
-    # Files used only by the other lane are read as well, but do not reach the netlist.
+    # Files needed only by the other lane are read as well, but add nothing to the netlist.
     files = sources.rtl_files(Config(2, 2, acting=Acting()))
     read = [*files, *sources.includes(), _ACTING_WRAPPER]
 

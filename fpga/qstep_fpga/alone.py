@@ -18,17 +18,17 @@ __all__ = ["Estimate", "estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Place-and-route figures, without the wrapper around the block.
+    """Place-and-route figures of a block, excluding its wrapper.
 
     Attributes
     ----------
     name : str
     resources : dict
-        Used and available amount by name, for the seed with the highest clock.
+        Used and available amount of each resource, for the seed with the highest clock.
     fmax_mhz : dict
         Highest clock by seed.
     critical_path : str
-        Critical path for that seed.
+        Critical path for the seed with the highest clock.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Boards: one small file per board, or per additional design for it, in the folder ``boards``."""
+"""Boards: the folder ``boards`` has one small file per board and per additional design for a board."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Board:
     Attributes
     ----------
     name : str
-        Name on the command line and of its file, without the suffix.
+        Name on the command line; also the name of the board's file, without the suffix.
     title : str
         Human-readable name.
     family : str
@@ -64,8 +64,8 @@ class Board:
     programmer : str
         Name of the board for openFPGALoader.
     pins : dict
-        Pins of the clock and, if present, of the LED and the reset button. Also the pins of `link` or,
-        without one, of rx (into the chip) and tx.
+        Pins of the clock and, if present, of the LED and the reset button. Also the pins of `link`, or
+        of the UART: rx (into the chip) and tx.
     config : Config
         Default configuration; the PLL generates its ``link.clock_hz``.
     package, speed, pll_device : str
@@ -73,10 +73,10 @@ class Board:
     high : tuple of str
         Pins that must be driven high.
     header : tuple of str
-        Free 3.3 V pins for a world at the pins, in order; see :func:`qstep_fpga.pins.led_out`.
+        Free 3.3 V pins for an external world, in order of use; see :func:`qstep_fpga.pins.led_out`.
     link : Path, optional
-        File of the Verilog module ``qs_link``, which connects its pins to the device's byte streams; by
-        default the link is a UART.
+        File of the Verilog module ``qs_link``, which connects the link's pins to the device's byte
+        streams; by default the link is a UART.
     """
 
     name: str
@@ -130,7 +130,7 @@ def load(name: str, folder: Path = _FOLDER) -> Board:
 
 
 def _checked(board: Board, path: Path) -> dict[str, Pin]:
-    """Check and return a board's pins, with the directions of LED and UART."""
+    """Check a board's pins; return them with the directions of LED and UART filled in."""
     needed = ("clock",) if board.link else ("clock", *_UART)
     others = set(board.pins) - {*needed, *_OPTIONAL}
     if not board.pins.keys() >= set(needed) or (others and not board.link):
@@ -156,7 +156,7 @@ def _checked(board: Board, path: Path) -> dict[str, Pin]:
 
 
 def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the fields of a board's file, including fields taken from another board."""
+    """Return the fields of a board's file, including fields inherited from another board."""
     path = folder / f"{name}.toml"
     tree = _read(path)
     known = ["board", *(field.name for field in fields(Board) if field.name != "name")]

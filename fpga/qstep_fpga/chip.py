@@ -35,7 +35,7 @@ def available(board: Board) -> dict[str, int]:
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        The placer does not know the chip.
+        The placer does not support the chip.
     """
     family = FAMILIES[board.family]
     command = [*family.place(board), "--json", NETLIST, "--report", REPORT, "--timing-allow-fail"]

@@ -12,7 +12,7 @@ __all__ = ["check_crossing", "highest_clocks", "is_of_lanes"]
 
 
 def is_of_lanes(clock: str) -> bool:
-    """Return whether a reported clock is the lanes'; yosys names the net after either end."""
+    """Return whether a reported clock is the lanes' clock; yosys names its net after either end."""
     return LANES_CLOCK in clock or LANES_OUTPUT in clock
 
 
@@ -28,7 +28,7 @@ def check_crossing(report: dict[str, Any]) -> None:
     """Raise BuildError if data between the two clocks arrive later than the bit that announces them.
 
     The bit takes STAGES periods of the destination clock. The first period is not counted, because the
-    bit's path may be shorter than the data's, so data may take STAGES - 1.
+    bit's path may be shorter than the data's, so the data may take STAGES - 1 periods.
     """
     for path in report["critical_paths"]:
         ends = path["from"], path["to"]

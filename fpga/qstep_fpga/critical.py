@@ -10,7 +10,7 @@ from qstep_fpga.pin_wrapper import DEVICE, LANE, LANE_WRAPPER
 
 __all__ = ["describe"]
 
-# Place and route names a cell after the net that it drives, followed by the cell's type.
+# In the report, a cell's name consists of the net that it drives and the cell's type.
 _CELL = re.compile(
     r"_(SB_|LUT|DFF|TRELLIS|ALU|MUX|MULT|CCU2C|DP16KD|PFUMX|L6MUX|BSRAM|DPX|SDPX|\$).*"
 )

@@ -34,7 +34,7 @@ _LEAST = 2, 8
 
 @dataclass(frozen=True)
 class Shortage:
-    """A resource that the chip has too little of for a netlist."""
+    """A resource of which a netlist needs more than the chip has."""
 
     resource: str
     needed: int
@@ -42,7 +42,7 @@ class Shortage:
 
     @property
     def over(self) -> int:
-        """The missing amount."""
+        """Amount by which the chip falls short."""
         return self.needed - self.there
 
 
@@ -53,7 +53,7 @@ def needs(board: Board, netlist: Path) -> dict[str, int]:
 
 
 def needs_around_lane(board: Board, netlist: Path) -> dict[str, int]:
-    """Return the resources of the wrapper in a netlist of the lane alone."""
+    """Return the resources that the wrapper uses in a netlist of the lane alone."""
     module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][WRAPPER]
     return _resources(board, wrapper_cells(module))
 
@@ -66,7 +66,7 @@ def _resources(board: Board, cells: Counter[str]) -> dict[str, int]:
 
 
 def hopeless(board: Board, config: Config) -> Shortage | None:
-    """Return the block RAM shortage if tables are far too large; synthesis would take hours.
+    """Return the shortage of block RAM if tables are far too large, because synthesis would take hours.
 
     The hardware stores two copies of a shared table, or one table per agent. LUTs can store less than
     the chip's block RAMs, so tables that need more than twice the block RAMs cannot fit.
@@ -83,7 +83,7 @@ def _has_own_tables(config: Config) -> bool:
 
 
 def shortages(board: Board, need: dict[str, int]) -> list[Shortage]:
-    """Return the resources that are short; empty if a netlist with these needs may fit."""
+    """Return the shortages for these needs; an empty list means that a netlist may fit."""
     there = chip.available(board)
     found = [Shortage(name, needed, there[name]) for name, needed in need.items()]
     return [shortage for shortage in found if shortage.over > 0]
@@ -97,7 +97,7 @@ def check_table(board: Board, config: Config) -> None:
 
 
 def check_fit(board: Board, config: Config, netlist: Path) -> None:
-    """Raise BuildError if a netlist needs more than the chip has."""
+    """Raise BuildError if a netlist needs more resources than the chip has."""
     need = needs(board, netlist)
     lacking = shortages(board, need)
     if lacking and config.lanes > 1:
@@ -110,7 +110,7 @@ def check_fit(board: Board, config: Config, netlist: Path) -> None:
 
 
 def _most_lanes(board: Board, config: Config, need: dict[str, int]) -> int:
-    """Return how many lanes fit. `need` is for all lanes; a build with two gives the need per lane."""
+    """Return how many lanes fit, from the needs of all lanes and of a synthesis with two lanes."""
     two, there = 2, chip.available(board)
     assert config.acting is not None  # because it has lanes
     acting = replace(config.acting, agents=two * config.acting.agents // config.lanes)
@@ -137,7 +137,7 @@ def _error(board: Board, config: Config, lacking: list[Shortage], advice: str) -
 
 
 def _advice(board: Board, config: Config, lacking: list[Shortage]) -> str:
-    """Return advice. Only for block RAM is the required change known."""
+    """Return advice for the error message; only for block RAM does it name the required change."""
     short = {shortage.resource: shortage for shortage in lacking}
     memory, dsp = short.pop(_MEMORY, None), short.pop(_DSP, None)
     advice = [_of_memory(board, config, memory)] if memory else []
@@ -154,13 +154,13 @@ def _of_memory(board: Board, config: Config, short: Shortage) -> str:
     block_bits, width = FAMILIES[board.family].block_bits, config.format.width
 
     def table(states: int, actions: int) -> int:
-        """Count the blocks for rows of separate tables, or for a bank per action and a second copy."""
+        """Count the blocks for separate tables, or for a shared table: a bank per action and a copy."""
         if _has_own_tables(config):
             return config.planes * -(-config.lane_agents * states * actions * width // block_bits)
         bank = -(-states * width // block_bits)
         return config.planes * (actions * bank - (-states * actions * width // block_bits))
 
-    # Blocks outside the table belong to the link and stay.
+    # The link's blocks are needed with any table.
     left = short.there - max(0, short.needed - table(config.states, config.actions))
     # A power of two wastes no memory.
     for states in (1 << bits for bits in reversed(range(1, config.states.bit_length()))):

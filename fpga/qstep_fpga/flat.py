@@ -1,4 +1,4 @@
-"""Writes a design as plain Verilog-2005 in one file, for every tool: Icarus, yosys, Vivado, Quartus."""
+"""Writes a design as one file of plain Verilog-2005 for any tool: Icarus, yosys, Vivado, Quartus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["flat_verilog"]
 
 
 def flat_verilog(top: str, files: Sequence[Path]) -> str:
-    """Return a module and everything below it, elaborated and flattened by yosys.
+    """Return a module and its submodules, elaborated and flattened by yosys.
 
     Memories stay arrays, so that each tool maps them to its own block RAM.
 
@@ -23,7 +23,7 @@ def flat_verilog(top: str, files: Sequence[Path]) -> str:
     top : str
         Name of the module; its parameters keep their defaults.
     files : sequence of Path
-        Its sources, packages before their users.
+        Source files of the module, with packages before the files that import them.
 
     Raises
     ------

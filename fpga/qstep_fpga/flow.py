@@ -37,8 +37,8 @@ def build(
 ) -> tuple[BuildReport, Path]:
     """Build a bitstream, its report and its configuration in `folder`.
 
-    The files are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``, and for a world at pins
-    ``BOARD.pins``, which lists the pin of each bit.
+    The files are ``BOARD.bin`` (.bit, .fs), ``BOARD.json`` and ``BOARD.toml``. A build for an external
+    world also writes ``BOARD.pins``, which lists the pin of each bit.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def build(
     config : Config
         The PLL generates its ``link.clock_hz``, and ``acting.clock_hz`` if it is set.
     seeds : sequence of int
-        Placement seeds, at least one; the bitstream comes from the seed with the highest clock. A lane
-        to be copied is placed with eight times as many seeds, at most 32, until it is as fast as the
-        chip allows.
+        Placement seeds, at least one; the bitstream comes from the seed with the highest clock. If lanes
+        are copied, up to eight times as many seeds, at most 32, are tried for the original lane, until
+        it is as fast as the chip allows.
     workers : Workers
         Workers for the placements.
     folder : Path
-        Created if necessary.
+        Output folder, created if necessary.
     progress : callable
         Called with the current activity, the number of completed steps, and the total number.
     accept_unmet_clock : bool
@@ -109,7 +109,7 @@ def build(
         design = Design.of_device(board, config, netlist)
         placements = place_all(design, seeds, workers, placed)
     report = BuildReport.of(board, config, placements)
-    # Removed first, so that a bitstream never has another build's configuration next to it.
+    # Remove the old bitstream first, so that it is never next to another build's configuration.
     bitstream.unlink(missing_ok=True)
     write_atomically(folder / f"{board.name}.toml", config.to_toml().encode())
     report.write(folder / f"{board.name}.json")

@@ -15,8 +15,8 @@ _REGISTERS = ("chain_q", "in_q", "out_q", "shifted_q")
 def wrapper_cells(module: dict[str, Any]) -> Counter[str]:
     """Count the cells of ``qs_lane_wrapper`` by type, in a netlist of the lane alone.
 
-    They are the flip-flops of its four registers, and the logic that selects the last register's next
-    value.
+    The cells are the flip-flops of the wrapper's four registers, and the logic that selects the last
+    register's next value.
     """
     nets = {name: set(module["netnames"][LANE_WRAPPER + name]["bits"]) for name in _REGISTERS}
     cells = list(module["cells"].values())

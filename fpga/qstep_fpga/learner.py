@@ -1,4 +1,4 @@
-"""Estimate area and clock of a preset's learner with queue and hash, registered at all ports, on a chip.
+"""Estimate area and clock of a preset's learner, queue and hash on a chip, with registers at all ports.
 
 python -m qstep_fpga.learner ulx3s-85f --preset pythia --seeds 3
 """
@@ -32,7 +32,9 @@ _OWN = "qs_learner_wrapper"
 
 
 def wrapper(ports: Sequence[tuple[str, str, int]]) -> str:
-    """Return ``qs_learner_wrapper``: registers at all ports, as in ``qs_lane_wrapper``.
+    """Return the Verilog of ``qs_learner_wrapper``, which has registers at all ports.
+
+    The registers are connected as in ``qs_lane_wrapper``.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def synthesise(board: Board, config: Config) -> Path:
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        A tool failed, or the PLL cannot make the clock of `config`.
+        A tool failed, or the PLL cannot generate the clock of `config`.
 
     Notes
     -----
@@ -79,9 +79,9 @@ def synthesise(board: Board, config: Config) -> Path:
 def identity(board: Board, config: Config, versions_of: Mapping[str, str] | None = None) -> str:
     """Return the identity of a build: a 16-digit digest of everything that determines its bitstream.
 
-    It covers the Verilog that the hierarchy below the top needs, the constraints, and the tools with
-    their options and versions, by default the installed versions. Comments do not count, nor does the
-    Python that generated the Verilog. The device reports the identity in HELLO.
+    The digest covers the Verilog of all modules below the top, the constraints, and the tools with their
+    options and versions, by default the installed versions. It does not cover comments, or the Python
+    code that generated the Verilog. The device reports the identity in HELLO.
     """
     cache.lend()
     with TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def versions(board: Board) -> dict[str, str]:
 
 
 def synthesise_lane(board: Board, config: Config) -> Path:
-    """Return the netlist of the lane alone, with registers at all ports, as :func:`synthesise` does."""
+    """Return the netlist of the lane alone, with registers at all ports; see :func:`synthesise`."""
     files = [*sources.rtl_files(), *sources.includes(), _LANE_WRAPPER]
 
     def prepare(folder: Path) -> None:
@@ -163,9 +163,9 @@ def stage(config: Config, folder: Path) -> None:
 def read_board(board: Board, config: Config, options: str = "") -> list[str]:
     """Return the yosys commands that read a board's design from a folder with all its sources.
 
-    The generated module and everything below it are read as SystemVerilog. The logic around it is read
-    as plain Verilog and RTLIL, because only the synthesis command knows the vendor's cells in the PLL
-    and in a link.
+    The generated module and its submodules are read as SystemVerilog. The logic around it is read as
+    plain Verilog and RTLIL, because the vendor's cells in the PLL and in a link are defined only by the
+    synthesis command.
     """
     top = generated_top(board)
     others = " ".join(path.name for path in files_around(board, config))
@@ -184,7 +184,7 @@ def files_around(board: Board, config: Config) -> list[Path]:
 def read(top: str, *files: str, options: str = "", config: Config | None = None) -> str:
     """Return the yosys command that reads the hand-written sources and `files`, in a staged folder.
 
-    It reads the sources that `config` needs, by default the lane's.
+    Only the sources that `config` needs are read, by default those of the lane.
     """
     return tools.reading(top, [*sources.rtl_files(config), *files], options)
 
@@ -220,7 +220,7 @@ def parameter_options(values: Mapping[str, object]) -> str:
     """Return the options of `read` that set the parameters of the top module."""
 
     def literal(value: object) -> object:
-        # slang takes a number without a width as signed, in 32 bits.
+        # slang treats a number without a width as a signed 32-bit value.
         return f"32'd{value}" if isinstance(value, int) and value >= 1 << 31 else value
 
     return " ".join(f"-G {name}={literal(value)}" for name, value in values.items())
@@ -234,10 +234,10 @@ def mapped(
     prepare: Callable[[Path], None],
     steps: Sequence[Refinement],
 ) -> Path:
-    """Return the netlist of the RTLIL `top`, mapped by `synthesis` and refined in `steps`.
+    """Return the netlist of the RTLIL `top`, mapped by `synthesis` and refined by `steps`.
 
-    The netlist is cached or newly made. `prepare` fills a folder, and `reading` are the yosys commands
-    that read it. `depends` lists the netlist's other inputs: tools and sources.
+    The netlist is cached or newly generated. `prepare` fills a folder, and `reading` contains the yosys
+    commands that read it. `depends` lists the netlist's other inputs: tools and sources.
     """
     script = "; ".join([*reading, f"{synthesis} -top {WRAPPER} -json {NETLIST}"])
     parts = [top, script, *depends, *map(sources.substance, refinement_sources(steps))]

@@ -1,4 +1,4 @@
-"""The top module, whose ports are a board's pins, around the device or the lane alone."""
+"""Generates the top module around the device or the lane alone, with the board's pins as ports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LANES_CLOCK, LANES_OUTPUT = "lanes_clk", "lanes_out"
 """Net of the lanes' separate clock, if they have one, and the PLL output that generates it."""
 
 WRAPPER = "board"
-"""Name of the module; its ports are named after the board's pins."""
+"""Name of the top module; its ports are named after the board's pins."""
 
 LINK = "qs_link"
 """Name of the module in a board's link file, if the link is not a UART."""
@@ -56,12 +56,12 @@ _FROM_LINK = "rx_valid", "rx_data", "tx_ready"
 
 
 def generated_top(board: Board) -> str:
-    """Return the name of the generated module inside, which has a UART, or byte streams for a link."""
+    """Return the name of the generated inner module, which has a UART, or byte streams for a link."""
     return "qstep_device" if board.link else "qstep_top"
 
 
 def around_device(board: Board, config: Config, build: str = "") -> str:
-    """Return the module around ``pll`` and the generated device, as RTLIL.
+    """Return the RTLIL of the top module, which contains ``pll`` and the generated device.
 
     `build` is the identity of the build in hexadecimal digits, by default 0.
     """
@@ -98,7 +98,7 @@ def around_device(board: Board, config: Config, build: str = "") -> str:
 
 
 def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
-    """Return the module around ``qs_lane_wrapper`` with these parameters, not for use on a board.
+    """Return the top module around ``qs_lane_wrapper`` with these parameters, only for estimates.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def around_lane(board: Board, sizes: Mapping[str, int]) -> str:
 
 
 def around_acting(board: Board) -> str:
-    """Return the module around ``qs_acting_wrapper``; otherwise like :func:`around_lane`."""
+    """Return the top module around ``qs_acting_wrapper``; otherwise like :func:`around_lane`."""
     return _around_wrapper(board, "qs_acting_wrapper", {})
 
 
 def around_learner(board: Board) -> str:
-    """Return the module around ``qs_learner_wrapper``; otherwise like :func:`around_lane`."""
+    """Return the top module around ``qs_learner_wrapper``; otherwise like :func:`around_lane`."""
     return _around_wrapper(board, "qs_learner_wrapper", {})
 
 
@@ -144,7 +144,7 @@ def _around_wrapper(board: Board, wrapper: str, sizes: Mapping[str, int]) -> str
 def _add_link(
     m: Module, link_pins: dict[str, Pin], pins: _Ports, control: BoardControl
 ) -> dict[str, Value]:
-    """Add the board's own link; return the device's connections to it."""
+    """Add the board-specific link; return the device's connections to it."""
     wires = {name: Signal(width, name=name) for name, width in _STREAMS.items()}
     ways = {name: "oi" if name in _FROM_LINK else "io" for name in wires}
     kinds = {"in": "i", "out": "o", "inout": "io"}

@@ -1,4 +1,4 @@
-"""The ports of a board's top module and their pins, also for a world at pins."""
+"""The ports of a board's top module and their pins, including those of an external world."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qstep_rtl.pins import pins_of
 __all__ = ["led_bits", "led_names", "led_out", "pins_text", "ports"]
 
 _ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
-"""Ports without pins: the agent is always 0, and the answering side waits for an action."""
+"""Ports without pins: the agent is always 0, and the external world waits for an action."""
 
 
 def ports(board: Board) -> list[tuple[str, Pin]]:
@@ -24,7 +24,7 @@ def ports(board: Board) -> list[tuple[str, Pin]]:
 
 
 def led_bits(config: Config) -> dict[str, int]:
-    """Return the width of each word that a board connects to pins for a world there; else empty."""
+    """Return the width of each word at the pins of an external world; empty if there is none."""
     return {
         name: Shape.cast(member.shape).width
         for name, member in pins_of(config).items()
@@ -33,14 +33,14 @@ def led_bits(config: Config) -> dict[str, int]:
 
 
 def led_names(config: Config) -> list[str]:
-    """Return the port of each bit of :func:`led_bits`: ``action_state[3]`` is action_state3."""
+    """Return the port name of each bit of :func:`led_bits`: action_state3 is ``action_state[3]``."""
     return [f"{word}{bit}" for word, width in led_bits(config).items() for bit in range(width)]
 
 
 def led_out(board: Board, config: Config) -> Board:
     """Return the board with one pin per name in :func:`led_names`.
 
-    Pins are taken from :attr:`Board.header` in order, with the words in the order of
+    Pins are assigned from :attr:`Board.header` in order. Words have the order of
     :func:`qstep_rtl.pins.pins_of`, lowest bit first. Undriven inputs are pulled down if the chip
     supports it.
 

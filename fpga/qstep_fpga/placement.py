@@ -1,7 +1,7 @@
-"""Place and route: one netlist, many seeds, every result kept.
+"""Places and routes a netlist with many seeds, and keeps every result.
 
-The tools are deterministic for a seed and a version but chaotic across them, so one seed says
-little about a design. An interrupted run finds its finished placements in the cache.
+The tools are deterministic for a seed and a version but chaotic across them, so a single seed is not
+representative of a design. A resumed run takes its finished placements from the cache.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Design:
     netlist : Path
         A file from the cache, whose name identifies the netlist.
     clock_hz : int
-        Target clock; the link's, if the lanes have a separate clock.
+        Target clock, which is the link's if the lanes have a separate clock.
     lanes_hz : int, optional
         Clock of the lanes, if it is separate.
     limit_mhz : float
-        Upper bound for all clocks, whatever place and route reports.
+        Upper bound for all clocks, regardless of the place-and-route report.
     """
 
     board: Board
@@ -100,7 +100,7 @@ class Placement:
         Raises
         ------
         BuildError
-            Data between the clocks are late.
+            Data that cross between the clocks arrive too late.
         """
         with zipfile.ZipFile(file) as archive:
             report = json.loads(archive.read(REPORT))
@@ -117,7 +117,7 @@ def place(design: Design, seed: int) -> Placement:
     Raises
     ------
     BuildError
-        The design does not fit, the tool failed, or data between the clocks are late.
+        The design does not fit, the tool failed, or data that cross between the clocks arrive too late.
     """
     key, command, pins = _work(design, seed)
 
@@ -146,7 +146,7 @@ def placed(design: Design, seed: int) -> Placement | None:
 def _work(design: Design, seed: int) -> tuple[str, list[str], str]:
     """Return the cache key of a placement, the command that makes it, and its constraints."""
     family = FAMILIES[design.board.family]
-    # An unmet clock is not a failure: the report gives the clock reached.
+    # An unmet clock is not a failure, because the report contains the achieved clock.
     command = [
         *family.place(design.board),
         *("--json", NETLIST, "--report", REPORT, "--seed", str(seed)),
@@ -165,7 +165,7 @@ def place_all(
 ) -> list[Placement]:
     """Place with several seeds and return them in the order of `seeds`.
 
-    `progress` is called after each placement. Raises as :func:`place`.
+    `progress` is called after each placement. Exceptions are the same as for :func:`place`.
     """
     make, find = partial(place, design), partial(placed, design)
     return in_parallel(make, seeds, workers, progress, known=find)

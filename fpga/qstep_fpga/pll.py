@@ -27,7 +27,7 @@ def pll_command(board: Board, config: Config) -> list[str]:
     Raises
     ------
     BuildError
-        The lanes have their own clock, but the family's PLL makes only one.
+        The lanes have a separate clock, but the family's PLL generates only one clock.
     """
     rates = {output: clock_hz for output, (_, clock_hz) in _outputs(config).items()}
     if not rates.keys() <= FAMILIES[board.family].pll_rates.keys():
@@ -39,7 +39,7 @@ def pll_command(board: Board, config: Config) -> list[str]:
 
 
 def _outputs(config: Config) -> dict[str, tuple[str, int]]:
-    """Return the field that sets each output of the PLL, and its rate in hertz."""
+    """Return, for each output of the PLL, the field that sets it and its rate in hertz."""
     outputs = {"clock_out": ("link.clock_hz", config.link.clock_hz)}
     if lanes_clock(config):
         outputs[LANES_OUTPUT] = "acting.clock_hz", config.lane_clock_hz
@@ -47,7 +47,7 @@ def _outputs(config: Config) -> dict[str, tuple[str, int]]:
 
 
 def make(board: Board, config: Config, folder: Path) -> None:
-    """Write :data:`PLL` to `folder`; raises as :func:`check_rates` and :func:`pll_command` do."""
+    """Write :data:`PLL` to `folder`; for errors, see :func:`check_rates` and :func:`pll_command`."""
     tools.run(pll_command(board, config), folder)
     file = folder / PLL
     written = file.read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def make(board: Board, config: Config, folder: Path) -> None:
 
 
 def check_rates(board: Board, config: Config, written: str) -> None:
-    """Raise BuildError if the PLL does not make the requested rates.
+    """Raise BuildError if the PLL does not generate the requested rates.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def check_rates(board: Board, config: Config, written: str) -> None:
 
     Notes
     -----
-    The tools give the rate in MHz with three decimals (ecppll with six significant digits, which is no
-    coarser below 1 GHz). So rates that differ by up to half a kilohertz count as equal. This is 11 ppm
-    of the slowest board's clock, less than its oscillator's error.
+    The tools print the rate in MHz with three decimals (ecppll with six significant digits, which is no
+    coarser below 1 GHz). So rates that differ by up to half a kilohertz count as equal. This tolerance
+    is 11 ppm of the slowest board's clock, less than its oscillator's error.
     """
     for output, (field, asked) in _outputs(config).items():
         found = re.search(FAMILIES[board.family].pll_rates[output], written)

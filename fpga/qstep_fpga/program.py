@@ -14,7 +14,7 @@ __all__ = ["LOADER", "REMEDY", "program"]
 LOADER = "openFPGALoader"
 """The program that loads bitstreams."""
 REMEDY = "macOS: brew install openfpgaloader; Debian, Ubuntu: apt install openfpgaloader"
-"""How to install it."""
+"""How to install the loader."""
 _FAILED = "FAIL"
 
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interleaved lane and its world alone between registers, on four pins, to estimate their area and clock.
+// Connects only the interleaved lane and its world, through registers, to four pins, to estimate area and clock.
 //
 // Function    as qs_lane_wrapper
 // Timing      as qs_lane_wrapper
 // Handshake   none: the data shifted in are not meaningful accesses.
 // Reset       none; the lane's reset is one of the inputs.
-// Hazards     din_i and load_i are asynchronous, which does not matter: the circuit is never used.
+// Hazards     din_i and load_i are asynchronous, which is harmless because the circuit never runs.
 // Invariants  none
-// Resources   2 * (118 + 34) flip-flops and 34 LUTs, which reports leave out.
+// Resources   2 * (118 + 34) flip-flops and 34 LUTs, which reports exclude.
 // Reference   none
 //
 // qs_acting has no parameters here: it is already elaborated.
@@ -15,7 +15,7 @@
 module qs_acting_wrapper (
     input  logic clk_i,
     input  logic din_i,
-    input  logic load_i,  // take new inputs and outputs instead of shifting the outputs
+    input  logic load_i,  // load new inputs and outputs instead of shifting the outputs
     output logic dout_o
 );
 

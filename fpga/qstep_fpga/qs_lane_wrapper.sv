@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lane alone between registers, on four pins, to estimate its area and clock.
+// Connects only the lane, through registers, to four pins, to estimate its area and clock.
 //
-// Function    Every input of the lane has a register, loaded from a shift register that is filled from din_i;
-//             every output goes to a register, and from there to a shift register that ends in dout_o. So no
-//             part of the lane is optimised away, and no path from or to it leaves the chip. (The first shift
-//             register does not drive the lane directly: a register inside that delays an input by a clock
-//             would equal its neighbour and be merged with it.)
-// Timing      All paths of the lane begin and end in flip-flops. The result of a clock is shifted out after it.
+// Function    Each input of the lane comes from a register, which is loaded from a shift register fed by din_i.
+//             Each output is captured in a register and shifted out through dout_o. So no part of the lane is
+//             optimised away, and no path from or to the lane leaves the chip. The input shift register does not
+//             drive the lane directly: a register in the lane that delays an input by one clock would duplicate
+//             the next bit of the shift register, and would be merged with it.
+// Timing      All paths of the lane begin and end in flip-flops. Outputs are shifted out after the clock that
+//             captures them.
 // Handshake   none: the data shifted in are not meaningful transitions.
 // Reset       none; the lane's reset is one of the inputs.
-// Hazards     din_i and load_i are asynchronous, which does not matter: the circuit is never used.
+// Hazards     din_i and load_i are asynchronous, which is harmless because the circuit never runs.
 // Invariants  none
-// Resources   2 * (Inputs + Outputs) flip-flops and Outputs LUTs, which reports on the lane leave out.
+// Resources   2 * (Inputs + Outputs) flip-flops and Outputs LUTs, which reports on the lane exclude.
 // Reference   none
 //
 // The lane has no parameters here: it is already elaborated. This file is simple enough for yosys' own Verilog
@@ -29,14 +30,14 @@ module qs_lane_wrapper #(
 ) (
     input  logic clk_i,
     input  logic din_i,
-    input  logic load_i,  // take new inputs and outputs instead of shifting the outputs
+    input  logic load_i,  // load new inputs and outputs instead of shifting the outputs
     output logic dout_o
 );
 
   logic [Inputs-1:0] chain_q, in_q;
   logic [Outputs-1:0] out_q, shifted_q;
 
-  // Named one by one, so that a new port of the lane is an error here.
+  // Signals are listed individually, so that a new port of the lane causes an error here.
   logic rst, noise_load, valid, terminated, write;
   logic [15:0] alpha, kappa;
   logic [1:0] rounding;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The world at a board's pins: a handshake that needs no common clock.
+// Connects an external world to a board's pins with a handshake that needs no common clock.
 //
-// Function    An action is held at the pins, with pin_action_valid_o, until it is answered. The answer is taken when
-//             pin_answer_valid_i rises; then pin_action_valid_o falls. It rises for the next action after
-//             pin_answer_valid_i has fallen.
-// Timing      Inputs pass two registers and outputs one: an answer reaches the device two clocks after the first edge
-//             that sees it, and an action reaches the pins a clock after it leaves the device.
-// Handshake   Four phases, as above. pin_answer_i must be valid a clock before pin_answer_valid_i and be held until
-//             pin_action_valid_o has fallen.
-// Reset       No action waits.
+// Function    An action stays at the pins, with pin_action_valid_o asserted, until it is answered. The answer is
+//             sampled when pin_answer_valid_i rises; then pin_action_valid_o falls. It rises for the next action
+//             after pin_answer_valid_i has fallen.
+// Timing      Inputs pass through two registers and outputs through one: an answer reaches the device two clocks after
+//             the edge that first samples it, and an action reaches the pins one clock after it leaves the device.
+// Handshake   Four phases, as above. pin_answer_i must be valid one clock before pin_answer_valid_i rises, and stay
+//             stable until pin_action_valid_o has fallen.
+// Reset       No action is pending.
 // Hazards     All inputs are asynchronous; only pin_answer_valid_i may change at any time.
 // Invariants  none
 // Resources   docs/live-worlds.md
 // Reference   none
 
 module qs_pins #(
-    parameter int unsigned ActionBits = 7,  // of all words of an action, without its valid bit
-    parameter int unsigned AnswerBits = 27  // of all words of an answer
+    parameter int unsigned ActionBits = 7,  // all words of an action, without its valid bit
+    parameter int unsigned AnswerBits = 27  // all words of an answer
 ) (
     input logic clk_i,
     input logic rst_i,

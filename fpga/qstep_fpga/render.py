@@ -1,6 +1,6 @@
-"""Renders reports: one as a table on the terminal, several as the tables of a page.
+"""Renders one report as a table for the terminal, or several as Markdown tables.
 
-This prints the tables of ``fpga/README.md``::
+This command prints the tables of ``fpga/README.md``::
 
     python -m qstep_fpga.render fpga/reports/*.json
 """

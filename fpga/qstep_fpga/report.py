@@ -48,13 +48,13 @@ class BuildReport:
     ----------
     board, part : str
     config : dict
-        From :meth:`qstep.Config.to_dict`.
+        Configuration, from :meth:`qstep.Config.to_dict`.
     digest : str
         Digest of the configuration; its first 16 digits can be read from the device.
     build : str
         Identity of the build, which can also be read from the device; see :func:`.netlist.identity`.
     commit : str
-        Commit of the sources, with ``+`` if they differed from it; empty if QStep was not a checkout.
+        Commit of the sources, with ``+`` if they differed from it; empty if there was no Git checkout.
     clock_mhz : float
         Clock of the lanes, from the PLL.
     fmax_mhz : dict
@@ -62,12 +62,12 @@ class BuildReport:
     seed : int
         The bitstream's seed: the fastest of the seeds that meet the link's clock.
     resources : dict
-        Used and available amount by name.
+        Used and available amount of each resource, by name.
     critical_path : str
     tools : dict
-        Versions by package.
+        Versions of the tools, by package.
     link : LinkClock, optional
-        Clock of the link, if the lanes have a separate one.
+        Clock of the link, if the lanes have a separate clock.
     """
 
     board: str
@@ -119,7 +119,7 @@ class BuildReport:
     def stale(self) -> str:
         """Reason why the report no longer describes a build of these sources; empty if it does.
 
-        The tool versions are taken from the report, whatever is installed.
+        The tool versions are taken from the report, regardless of the installed versions.
         """
         config = Config.from_dict(self.config)
         try:
@@ -165,7 +165,7 @@ class BuildReport:
 
     @property
     def link_rates(self) -> tuple[float, float]:
-        """Million transitions/s on the serial line: with full records, and with continuing ones."""
+        """Million transitions/s on the serial line, for full records and for continuing records."""
         config = Config.from_dict(self.config)
         layout = RecordLayout.coded(config)
         bytes_per_second = config.link.baud / BITS_PER_BYTE / 1e6
@@ -186,12 +186,12 @@ class BuildReport:
         return {"lanes": lanes, "agents": self.agents, "updates_per_second": updates}
 
     def write(self, path: Path) -> None:
-        """Write the report as JSON; raises FileFormatError if it cannot be written."""
+        """Write the report as JSON; raise FileFormatError if the file cannot be written."""
         write_atomically(path, f"{json_text(self.to_dict())}\n".encode())
 
     @classmethod
     def read(cls, path: Path) -> BuildReport:
-        """Read a report that :meth:`write` wrote; raises FileFormatError if it is not one."""
+        """Read a report that :meth:`write` wrote; raise FileFormatError if the file is not a report."""
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             tree["resources"] = {name: tuple(pair) for name, pair in tree["resources"].items()}
@@ -227,7 +227,7 @@ class BuildReport:
 
 
 def resources(board: Board, placement: Placement) -> dict[str, tuple[int, int]]:
-    """Return the used and the available amount of each resource."""
+    """Return the used and available amount of each resource."""
     used, there = (counted(board, placement.report, what) for what in ("used", "available"))
     return {label: (used[label], there[label]) for label in used}
 

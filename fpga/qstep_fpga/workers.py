@@ -14,7 +14,7 @@ __all__ = ["workers"]
 def workers(boards: Sequence[Board], jobs: int, scheduler: str | None) -> Workers:
     """Return threads, or the workers of a scheduler that have the tools for the given boards.
 
-    A worker with different tool versions would give different placements, and is refused.
+    Workers with different tool versions are refused, because their placements would differ.
     """
     if scheduler is None:
         return Threads(jobs)

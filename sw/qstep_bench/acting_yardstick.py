@@ -1,4 +1,4 @@
-"""Agents stepped by the C loops of `yardstick.c`: yardsticks for the compiled model."""
+"""Steps agents with the C loops of `yardstick.c`, for comparison with the compiled model's speed."""
 
 from __future__ import annotations
 
@@ -62,21 +62,21 @@ class ActingYardstick:
     Parameters
     ----------
     model : FastActingModel
-        It must have taken at least one step. C supports only what the benchmark needs: Q-learning with
-        separate tables, rounding to nearest, constant epsilon, and a world with a step limit whose only
-        randomness is in its start states.
+        Model that has taken at least one step. The C code supports only the benchmark's settings:
+        Q-learning with separate tables, rounding to nearest, constant epsilon, and a world with a step
+        limit whose only randomness is in its start states.
 
     Attributes
     ----------
     table : ndarray of int32
-        As in the model.
+        The agents' tables, as in the model.
 
     Raises
     ------
     ConfigError
         Coefficients do not have 15 fractional bits.
     ToolMissingError, BuildError
-        As :class:`~qstep_bench.yardstick.Yardstick`.
+        See :class:`~qstep_bench.yardstick.Yardstick`.
     """
 
     def __init__(self, model: FastActingModel) -> None:
@@ -163,19 +163,19 @@ class VectorYardstick:
     Parameters
     ----------
     model : FastActingModel
-        As for :class:`ActingYardstick`; in addition, values have at most 16 bits.
+        The same as for :class:`ActingYardstick`; in addition, values have at most 16 bits.
 
     Attributes
     ----------
     table : ndarray of int32
-        As in the model.
+        The agents' tables, as in the model.
 
     Raises
     ------
     ConfigError
         Values have more than 16 bits, or coefficients do not have 15 fractional bits.
     ToolMissingError, BuildError
-        As :class:`~qstep_bench.yardstick.Yardstick`.
+        See :class:`~qstep_bench.yardstick.Yardstick`.
     """
 
     def __init__(self, model: FastActingModel) -> None:
@@ -234,7 +234,7 @@ class VectorYardstick:
         ]
 
     def run(self, steps: int) -> None:
-        """Run every agent for `steps` steps, fewer than 2^31 in all."""
+        """Run every agent for `steps` steps, fewer than 2^31 in total."""
         tables = self.table.reshape(len(self._counters), -1)
         for number in range(len(self._blocks)):
             first = number * LANES

@@ -1,4 +1,4 @@
-"""Checks of a form's table: speed counts only if the result is right."""
+"""Checks of the table that a variant computed: speed counts only if the result is correct."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Check = Callable[[int, Table], str]
 
 
 class WrongTableError(QStepError):
-    """A form gave a wrong result, so its speed means nothing."""
+    """A variant's result is wrong, so its speed is meaningless."""
 
 
 def solved(workload: Workload) -> Check:
@@ -73,16 +73,16 @@ def equal_to(reference: Callable[[int], Table], found: str) -> Check:
 FLOAT32_BOUND = 8 * 2.0**-18 / (0.5 * 0.1)
 """Maximum error of float32 against float64 for values below 128, alpha 0.5 and gamma 0.9.
 
-About eight operations of an update round, each by at most 2^-18. The error itself shrinks by a factor of
-``1 - alpha + alpha * gamma`` with every update, and the bound is the sum of that series.
+About eight operations of an update are rounded, each by at most 2^-18. Every update shrinks the previous
+error by a factor of ``1 - alpha + alpha * gamma``, and the bound is the sum of that series.
 """
 
 
 def fixed_bound(workload: Workload) -> float:
     """Return the maximum error of a fixed-point table if nothing saturates.
 
-    An update adds half a unit of rounding and, from kappa, half of 2^-15 of the maximum (below 128);
-    the error shrinks as for :data:`FLOAT32_BOUND`.
+    An update adds half a unit by rounding and, because kappa is rounded, half of 2^-15 of the maximum
+    (below 128). The error shrinks as for :data:`FLOAT32_BOUND`.
     """
     hyper = workload.hyper
     added = workload.config.format.resolution / 2 + 2.0**-16 * 128
@@ -105,7 +105,7 @@ def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
 
 
 def both(first: Check, second: Check) -> Check:
-    """Return a check that passes if both checks do."""
+    """Return a check that passes if both given checks pass."""
     return lambda updates, table: f"{first(updates, table)}, {second(updates, table)}"
 
 

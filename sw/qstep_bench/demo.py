@@ -50,7 +50,7 @@ class Trained:
     status : Status
         The device's status: transitions applied and their digest.
     counters : Counters or None
-        The device's counters, None if it has none.
+        The device's counters, or None if it has no counters.
     open_seconds, train_seconds : float
         Wall-clock time to open the device, and to train and evaluate on it.
     """
@@ -86,7 +86,7 @@ def differing_entries(one: Trained, other: Trained) -> int:
 
 
 def is_optimal(trained: Trained) -> bool:
-    """Whether the greedy policy equals value iteration's in every state it visits from the start."""
+    """Return whether the greedy policy equals value iteration's in all states visited from the start."""
     return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
 
 

@@ -29,7 +29,7 @@ STEPS = 20_000
 """Steps per agent."""
 
 _TIMED_STEPS = 1 << 20
-"""Steps per agent after the run: enough to time the model, in a twentieth of a second."""
+"""Additional steps per agent that time the model, which take a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class OnChip:
     Attributes
     ----------
     clocks : int
-        Clocks of the simulated device from the run request to the answer that all steps are done.
+        Clocks of the simulated device from the run request until it reports that all steps are done.
     seconds : float
         Processor time of the simulation on this machine.
     table : ndarray of int32, shape (AGENTS, S, A)
@@ -47,7 +47,7 @@ class OnChip:
     model : AgentsResult
         The same run on the compiled model.
     greedy : ndarray of float64, shape (points, AGENTS)
-        Return of an episode with each agent's greedy policy, at each point of the model's run.
+        Episode return of each agent's greedy policy, at each recorded point of the model's run.
     model_rate : float
         Steps of the compiled model per second of processor time, on one core of this machine.
     """
@@ -61,7 +61,7 @@ class OnChip:
 
     @property
     def steps(self) -> int:
-        """Steps of all agents together."""
+        """Total number of steps of all agents."""
         return self.model.steps
 
     @property

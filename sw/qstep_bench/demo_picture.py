@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CHIP", "CORE", "LANE", "Bar", "bars", "draw", "draw_map", "draw_result"]
 
 _SIDE = 101
-"""Points per side of a plot of planes."""
+"""Number of points per side of a plot of tile-coded values."""
 
 CORE = "one core of this CPU, measured"
 LANE = "one lane, post-route estimate"
@@ -44,7 +44,7 @@ _SOFTWARE = {
     "torch-batched": "PyTorch, 512 agents",
     "c": "C, one agent",
 }
-"""Forms of the benchmark that act and learn, like agents on the chip."""
+"""Benchmark variants that act and learn, like agents on the chip, and their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Bar:
 
 
 def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> list[Bar]:
-    """Return the learners of the grid world, by group and then slowest first.
+    """Return the learners of the grid world, sorted by group and then by speed, slowest first.
 
     Boards must have at least :data:`AGENTS` agents; of equally fast boards, only the first is kept.
     """
@@ -144,7 +144,7 @@ def draw_map(found: OnChip, theme: str = "light") -> Figure:
 
 @contextmanager
 def _themed(theme: str) -> Iterator[tuple[Figure, _Theme]]:
-    """Yield an empty figure and a theme's colours, while they apply to all drawing."""
+    """Yield an empty figure and a theme's colours, which apply to all drawing within the context."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -189,7 +189,7 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("steps of each agent")
     axes.set_ylabel("return of an episode")
-    # Until a greedy agent knows the way, it walks in circles for -100, which is off the plot.
+    # Until a greedy agent has learned the way, it walks in circles for -100, which is outside the plot.
     axes.set_ylim(np.nanmin(returns) - 1, optimum + 1.5)
     axes.legend(loc="lower right")
 

@@ -38,7 +38,7 @@ class OnPole:
     Attributes
     ----------
     clocks : int
-        Clocks that the steps took on the simulated device, including the link's.
+        Clocks that the steps took on the simulated device, including communication on the link.
     seconds : float
         Processor time of the simulation on this machine.
     table : ndarray of int32, shape (AGENTS, T, S, A)
@@ -72,12 +72,12 @@ class OnPole:
 
     @property
     def middle(self) -> int:
-        """The agent with the median return."""
+        """Index of the agent with the median return."""
         return int(np.argsort(self.returns, kind="stable")[(AGENTS - 1) // 2])
 
 
 def plan() -> AgentsPlan:
-    """Return the plan: :data:`AGENTS` agents with separate weights, and the usual settings."""
+    """Return the plan: :data:`AGENTS` agents with separate weights, and CartPole's usual settings."""
     settings = usual_settings(CART_POLE.env_id)
     return planned(CART_POLE, budget=Budget(STEPS), agents=AGENTS, settings=settings)
 
@@ -90,7 +90,7 @@ def on_model() -> AgentsResult:
 
 
 def on_chip(progress: Callable[[int], object]) -> OnPole:
-    """Train on the model and the chip; call `progress` with the steps per agent so far."""
+    """Train on the model and the simulated chip; call `progress` with the steps per agent so far."""
     from qstep_sim.port import SimPort
 
     model = on_model()
@@ -106,14 +106,14 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
 
 
 def play(config: Config, table: NDArray[np.int32]) -> list[Evaluation]:
-    """Play 100 episodes of Gymnasium's CartPole-v1 per policy, from a device's raw weights."""
+    """Play 100 episodes of Gymnasium's CartPole-v1 per policy, given by a device's raw weights."""
     weights = config.format.to_float(policy_table(config, table))
     envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * _EPISODES)
     return played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)
 
 
 def is_solved(played: Evaluation) -> bool:
-    """Whether a policy reaches the mean return that counts as solved."""
+    """Return whether a policy reaches the mean return that counts as solved."""
     record = record_of(CART_POLE.env_id)
     assert record is not None
     assert record.reward_threshold is not None

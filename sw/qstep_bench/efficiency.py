@@ -1,7 +1,7 @@
-"""Updates per second per watt and per euro: boards with agents against processor cores.
+"""Compares boards with agents and processor cores by updates per second per watt and per euro.
 
-A board's rate is its bitstream's clock (nextpnr, post-route) times steps per clock. Watts and euros are
-assumptions, printed wherever they are used. Nothing is measured on hardware.
+A board's rate is its bitstream's clock (nextpnr, post-route) times steps per clock. Power and prices are
+assumptions, printed with all figures that use them. Nothing is measured on hardware.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ASSUMPTIONS = (
     "the vendor's list of 2021, a dollar taken as a euro, without memory, mainboard and power supply. "
     "The rate of the whole chip is that of the cores here times their share, as if it scaled."
 )
-"""The assumptions behind the figures, as one paragraph."""
+"""The assumptions of the figures, as one paragraph."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Efficiency:
     rate : float
         Updates/s.
     watts, euros : float
-        Assumed; see :data:`ASSUMPTIONS`.
+        Assumed values; see :data:`ASSUMPTIONS`.
     """
 
     name: str
@@ -80,7 +80,7 @@ def efficiencies(
     cores : int
         Cores of this machine.
     builds : sequence of qstep_fpga.report.BuildReport
-        Reports without agents or without a known price of the board are left out.
+        Reports of builds without agents, or for boards without a known price, are skipped.
     """
     found = []
     for form in farm.forms:

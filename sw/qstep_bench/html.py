@@ -51,7 +51,7 @@ def write_page(report: BenchReport, path: Path) -> None:
     FileFormatError
         The file cannot be written.
     DrawingError
-        Its picture cannot be drawn.
+        The picture cannot be drawn.
     """
     make_folder(path.parent)
     write_atomically(path, page(report).encode())

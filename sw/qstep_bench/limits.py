@@ -6,17 +6,17 @@ and CRC, c bytes of COBS (at most one per 254), and the delimiter. Its answer ha
 2 bytes.
 
 A byte takes b seconds (ten bit times). The device, with clock f, accepts one byte per clock and one
-transition per l clocks of its lane. Four limits apply at once, and the slowest sets the time per frame:
+transition per l clocks of its lane. Of four limits, the slowest determines the time per frame:
 
 - the line to the device is busy for F b seconds,
-- the device for w = max(F, n l) / f,
-- the line to the host for A b,
-- and credit covers W = ``buffer_bytes`` // (P + OVERHEAD) frames. A frame holds its credit for
-  F b + w + A b + d, from its first byte to the last byte of its answer; d is the adapter's delay of
-  answers.
+- the device is busy for w = max(F, n l) / f,
+- the line to the host is busy for A b,
+- and credit covers W = ``buffer_bytes`` // (P + OVERHEAD) frames. A frame's credit is in use for
+  F b + w + A b + d, from the frame's first byte to the last byte of its answer; d is the adapter's delay
+  of answers.
 
-So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W), the line carries n / T transitions/s
-and is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` compares this with the driver on a
+So a frame takes T = max(F b, w, A b, (F b + w + A b + d) / W). The line carries n / T transitions/s and
+is busy for F b / T of the time. ``tb/sw/test_bench_hardware.py`` compares this with the driver on a
 simulated line, and the simulated line with the RTL.
 """
 
@@ -41,7 +41,7 @@ BAUDS = (115_200, 1_000_000, 3_000_000, 6_000_000)
 """Line rates to compare."""
 
 ANSWER_BYTES = COMMON.size + OVERHEAD + 2
-"""A in the formula; too short for more than one byte of COBS."""
+"""A in the formula; an answer is too short to need more than one byte of COBS."""
 
 _COBS_BLOCK = 254
 
@@ -83,11 +83,11 @@ def line(config: Config, record: float, lane_clocks: float, answer_delay: float 
     ----------
     config : Config
     record : float
-        r, see :func:`record_bytes`.
+        r in the formula; see :func:`record_bytes`.
     lane_clocks : float
-        l, 1 or more.
+        l in the formula, 1 or more.
     answer_delay : float
-        d, seconds.
+        d in the formula, in seconds.
     """
     link = config.link
     payload = max_payload(link.buffer_bytes)

@@ -61,9 +61,9 @@ def versions() -> dict[str, str]:
 
 @cache
 def cpu_model() -> str:
-    """Return the processor's name, as far as it is known."""
+    """Return the processor's name, as precisely as it is known."""
     try:
         known = cpuinfo.get_cpu_info()  # takes a second
-    except Exception:  # it has no specific exception for an unknown processor
+    except Exception:  # the library has no specific exception for an unknown processor
         known = {}
     return str(known.get("brand_raw") or platform.processor() or platform.machine())

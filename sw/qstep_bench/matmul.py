@@ -1,4 +1,4 @@
-"""The speed of this machine's devices at multiplying square matrices in float32."""
+"""Compares the speed of this machine's devices in multiplying square float32 matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKS = {"cpu": ("#0072b2", "o"), "cuda": ("#009e73", "^"), "mps": ("#e69f00", 
 
 @dataclass(frozen=True)
 class Row:
-    """One device at one size.
+    """The speed of one device at one matrix size.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class MatmulReport:
-    """All devices at all sizes.
+    """The speed of all devices at all matrix sizes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class MatmulReport:
         Description of each device that is present.
     absent : tuple of Absent
     threads : int
-        PyTorch's threads on the processor.
+        Number of PyTorch threads on the processor.
     """
 
     date: str
@@ -72,7 +72,7 @@ def compare(
     seconds: float = 0.1,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> MatmulReport:
-    """Multiply matrices on every device that is present; the devices take turns.
+    """Multiply matrices on every available device; the devices take turns.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def compare(
     rounds : int
         Turns per device, 1 or more.
     seconds : float
-        Approximate time per turn, with at least one product.
+        Approximate time per turn, in which there is at least one product.
     progress : callable
         ``progress(what, done, total)``, called as work progresses.
 
@@ -118,7 +118,7 @@ def compare(
 
 
 def _form(device: str, size: int) -> Form:
-    """Return matrix products on a device; the check uses the first row of the last product."""
+    """Return the variant for a device, whose check uses the first row of the last product."""
 
     @cache
     def matrices() -> tuple[Tensor, Tensor, Tensor]:
@@ -141,7 +141,7 @@ def _form(device: str, size: int) -> Form:
 
 
 def _checked(row: Tensor, expected: Tensor, device: str) -> str:
-    # Sums of `size` float32 products: an error of 1e-3 of their spread is far above rounding.
+    # The entries are sums of `size` products. The bound, 1e-3 of their spread, is far above rounding.
     bound = 1e-3 * len(expected) ** 0.5
     error = float((row.double() - expected).abs().max())
     if not error <= bound:

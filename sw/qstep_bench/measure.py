@@ -1,13 +1,13 @@
-"""Timing in turns: every round runs each form of a system once, so that disturbances affect all equally.
+"""Timing in turns: each round runs all variants of a system once, so disturbances affect all equally.
 
-A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **form** is one way to do
-it. Every module of :mod:`qstep_bench.systems` describes a system as a :class:`Benchmark`; `compare`
-times it. A form gets an amount of work and reports how much it did, because some forms can stop only at
-the end of an episode.
+A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **variant** (:class:`Form`) is
+one implementation of it. Every module of :mod:`qstep_bench.systems` describes a system as a
+:class:`Benchmark`; `compare` times it. A variant is called with an amount of work and returns the amount
+done, because some variants can stop only at the end of an episode.
 
-Creating a benchmark is cheap: a form prepares itself in its first run, which is not timed, and may
-keep data between calls. A form whose first run ends in a typed error is absent, and the error is
-the reason. Ratios are taken within a round.
+Creating a benchmark is cheap: a variant is initialised in its first run, which is not timed, and may
+keep data between calls. A variant whose first run raises a QStepError is absent, with the error as the
+reason. Ratios are computed within a round.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def spread(values: Spread, write: Callable[[float], str] = number) -> Text:
 
 
 KERNEL = "kernel"
-"""The phase with a separate rate: the work without the phases before and after it."""
+"""Name of the phase with a separate rate: the work without preparation and read-out."""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """A form that this machine cannot run, and why."""
+    """A variant that this machine cannot run, and the reason."""
 
     name: str
     what: str
@@ -73,24 +73,24 @@ class Absent:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to do a system's task.
+    """A variant: one implementation of a system's task.
 
     Attributes
     ----------
     name, what : str
         Name, and a short description.
     run : callable
-        ``run(amount)`` does about this many units of work and returns the number done. Work on an
-        accelerator has ended when it returns.
+        ``run(amount)`` does about this many units of work and returns the number done. All work on an
+        accelerator has finished when it returns.
     check : callable
         Called once after the timing: describes the verified result, or raises
         :class:`~qstep_bench.checks.WrongTableError`.
     base : str or None
-        An earlier form of the system, for comparison.
+        Name of an earlier variant of the system, for comparison.
     least, most : int
         Bounds of the requested amount, 1 or more; `most` is `least` times a power of two.
     phases : callable or None
-        Returns the seconds spent so far in each phase.
+        Function that returns the seconds spent so far in each phase.
     """
 
     name: str
@@ -105,18 +105,18 @@ class Form:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A task, and the forms that do it.
+    """A task, and the variants that implement it.
 
     Attributes
     ----------
     system, task : str
         Name, and one sentence about the task.
     unit : str
-        The unit of work in the plural: ``steps``, ``calls``.
+        Unit of work in the plural: ``steps``, ``calls``.
     forms : tuple of Form
-        Forms in the order of their turns.
+        Variants in the order of their turns.
     absent : tuple of Absent
-        Forms known to be absent before any run.
+        Variants known to be absent before any run.
     """
 
     system: str
@@ -138,7 +138,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Spread:
-    """Median and range of the turns."""
+    """Median and range over all turns."""
 
     median: float
     minimum: float
@@ -152,24 +152,24 @@ class Spread:
 
 @dataclass(frozen=True)
 class Timed:
-    """The timing of one form.
+    """The timing of one variant.
 
     Attributes
     ----------
     rate : Spread
         Units per second of wall-clock time.
     processor_rate : Spread or None
-        Units per second of processor time, which other work on the machine disturbs less. It includes
-        all threads, but no accelerator. None if the processor time did not advance in a turn, because
-        some operating-system kernels count it in steps of 10 ms.
+        Units per second of processor time, which other work on the machine disturbs less. Processor time
+        includes all threads, but no accelerator. None if it did not advance in a turn, because some
+        operating-system kernels count it in steps of 10 ms.
     kernel_rate : Spread or None
-        Units per second of the phase :data:`KERNEL`, None if that phase was not timed.
+        Units per second of the phase :data:`KERNEL`; None if that phase was not timed.
     ratio, processor_ratio : Spread or None
-        Speed relative to `base`, paired round by round; None if there is no base or no rates.
+        Speed relative to `base`, paired round by round; None without a base or rates.
     checked : str
-        The verified result.
+        Description of the verified result.
     turns : tuple of Turn
-        In the order of the rounds.
+        Turns in the order of the rounds.
     """
 
     name: str
@@ -185,7 +185,7 @@ class Timed:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Share of each phase, 0..1, of the time of all phases in all turns; empty if there are none."""
+        """Share of each phase, 0..1, of the total time of all phases; empty without phases."""
         spent = {
             name: sum(turn.phases[name] for turn in self.turns) for name in self.turns[0].phases
         }
@@ -194,7 +194,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The timing of a system: its present and absent forms."""
+    """The timing of a system, with its present and absent variants."""
 
     system: str
     task: str
@@ -204,9 +204,9 @@ class Comparison:
 
 
 def calibrate(form: Form, seconds: float) -> int:
-    """Return an amount that takes about `seconds`: `least`, doubled as needed, at most `most`.
+    """Return an amount of work for about `seconds`: `least`, doubled as needed, at most `most`.
 
-    The first run builds, compiles and warms up, and is not timed.
+    The first run is not timed, because it includes building, compiling and warming up.
     """
     amount = form.least
     form.run(amount)
@@ -218,23 +218,23 @@ def calibrate(form: Form, seconds: float) -> int:
 def compare(
     benchmark: Benchmark, rounds: int, seconds: float, progress: Callable[[str, int, int], None]
 ) -> Comparison:
-    """Time the forms of a system in turns.
+    """Time the variants of a system in turns.
 
     Parameters
     ----------
     benchmark : Benchmark
     rounds : int
-        Turns per form, 1 or more.
+        Turns per variant, 1 or more.
     seconds : float
         Approximate time per turn, which determines its amount of work.
     progress : callable
-        ``progress(what, done, total)``, called after each calibration, turn and check. An absent form
+        ``progress(what, done, total)``, called after each calibration, turn and check. An absent variant
         lowers the total.
 
     Raises
     ------
     WrongTableError
-        A form gives a wrong result.
+        A variant gives a wrong result.
     """
     done, total = 0, len(benchmark.forms) * (rounds + 2)
 
@@ -295,7 +295,7 @@ def _timed(form: Form, turns: dict[str, list[Turn]]) -> Timed:
 
 
 def _counted(turns: Sequence[Turn]) -> bool:
-    """Return whether the processor's clock advanced in each turn."""
+    """Return whether the processor time advanced in each turn."""
     return all(turn.processor_s > 0 for turn in turns)
 
 
@@ -308,5 +308,5 @@ def _processor(turn: Turn) -> float:
 
 
 def _ratio(rate: Callable[[Turn], float], own: Sequence[Turn], base: Sequence[Turn]) -> Spread:
-    """Return the speed of turns relative to the base's turns in the same rounds."""
+    """Return the speed relative to the base's turns in the same rounds."""
     return Spread.of([rate(turn) / rate(other) for turn, other in zip(own, base, strict=True)])

@@ -20,15 +20,15 @@ _CORE, _LINE = "#009e73", "#555555"
 
 
 def draw(report: BenchReport) -> Figure:
-    """Plot everything that was timed, one row per system.
+    """Plot all timings, one row per system.
 
-    The left panel shows the rate of each form; a missing form gets a row without a bar. The
-    right panel shows each form's speed relative to its base. If hardware is included, the right panel
-    instead ranks forms, board cores and serial lines by speed.
+    The left panel shows the rate of each variant, with an empty row for a missing variant. The right
+    panel shows each variant's speed relative to its base. If hardware is included, the right panel
+    instead ranks variants, board cores and serial lines by speed.
     """
     systems = report.systems
     heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]
-    # Not pyplot: this figure needs no display and leaves no state in the process.
+    # A Figure without pyplot needs no display and leaves no state in the process.
     figure = Figure(figsize=(14, max(4.0, sum(heights))), layout="constrained")
     parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for comparison, part in zip(systems, parts, strict=bool(systems)):
@@ -67,7 +67,7 @@ def _draw_system(comparison: Comparison, hardware: Hardware | None, part: SubFig
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.margins(x=0.18)
         _clean(axes, "x")
-    if any(kernels):  # rates of programs and of compiled code are far apart
+    if any(kernels):  # rates of Python programs and of compiled code are far apart
         left.set_xscale("log")
     else:
         left.set_xlim(left=0)

@@ -1,13 +1,14 @@
-"""Where time is spent: run any work under one of four profilers, and return the findings.
+"""Runs any function under one of four profilers, and returns where time is spent.
 
 | tool | records | overhead |
 |---|---|---|
 | cprofile | every call of a Python or built-in function | high for many small calls |
-| line | every line of the QStep function that takes most time | higher still, in that function |
+| line | every line of the QStep function that takes the most time | even higher, only in that function |
 | torch | every PyTorch operation, on the processor and on CUDA | low, but it stores every operation |
-| pyinstrument | the stack, a thousand times per second | next to none |
+| pyinstrument | the stack, a thousand times per second | almost none |
 
-All shares refer to the time spent in a place itself, without its calls; only a line includes its calls.
+All shares refer to time spent in a function or operation itself, excluding the functions that it calls.
+Only the time of a line includes its calls.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PACKAGES = {"qstep", "qstep_bench"}
 
 
 def heaviest(profiler: cProfile.Profile) -> FunctionType:
-    """Return the QStep function that takes most time, excluding the QStep functions that it calls.
+    """Return the QStep function that takes the most time, excluding the QStep functions that it calls.
 
     A function is found by its qualified name in its module. A function without such a name, because it
     is nested in another function or compiled by Numba, counts as part of the line that calls it.
@@ -67,7 +68,7 @@ def heaviest(profiler: cProfile.Profile) -> FunctionType:
     entries = {entry.code: entry for entry in profiler.getstats()}
 
     def inside(code: CodeType | str, through: frozenset[CodeType] = frozenset()) -> float:
-        """Return the time of a function's calls to ours, including calls through unnamed functions."""
+        """Return the time of a function's calls to QStep, including calls through unnamed functions."""
         spent = 0.0
         for call in entries[code].calls or ():
             if function(call.code):
@@ -94,12 +95,12 @@ _Place = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Spot:
-    """One place, and its time.
+    """A function, line or operation, and the time spent in it.
 
     Attributes
     ----------
     where : str
-        Function and line, line of code, or operation.
+        Function with its line number, line of code, or operation.
     seconds : float
     share : float
         Share of the total time, 0..1.
@@ -121,13 +122,13 @@ class Profile:
     ----------
     tool : str
     of : str
-        The total to which all shares refer.
+        Description of the total to which all shares refer.
     spots : tuple of Spot
-        Most expensive first.
+        Spots, most expensive first.
     suffix : str
         Suffix of the profile's file: ``.html``, or a suffix for other programs.
     content : callable
-        Returns the content of that file.
+        Function that returns the content of that file.
     """
 
     tool: str
@@ -138,7 +139,7 @@ class Profile:
 
     @property
     def sentence(self) -> str:
-        """The hot spot and its share."""
+        """One sentence about the hot spot and its share."""
         hot = self.spots[0]
         return f"Hot spot: {hot.where} takes {hot.share:.0%} of {self.of}."
 
@@ -151,12 +152,12 @@ def profile(tool: str, work: Work) -> Profile:
     tool : str
         One of :data:`TOOLS`.
     work : callable
-        Run once, or twice if `tool` is ``line``.
+        Function to profile; called once, or twice if `tool` is ``line``.
 
     Raises
     ------
     ToolMissingError
-        The profiler is not installed; the message says how to get it.
+        The profiler is not installed; the message contains installation instructions.
     QStepError
         The profiler cannot analyse this work.
     """
@@ -170,7 +171,7 @@ def _cprofile(work: Work) -> Profile:
         Spot(_named(place), own, own / total, calls)
         for place, (_, calls, own, _, _) in rows.items()
     ]
-    # The same content as Stats.dump_stats writes.
+    # The content is the same as Stats.dump_stats writes.
     return Profile("cprofile", "the time", _sorted(found), ".prof", lambda: marshal.dumps(rows))
 
 
@@ -228,13 +229,13 @@ def _torch(work: Work) -> Profile:
 
 
 def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
-    """Return PyTorch's records of `total` seconds: one event per operation and device that took time.
+    """Return a spot per operation and device, from PyTorch's events of a run of `total` seconds.
 
-    An operation on the processor also carries the time of the kernels that it started, which are
-    separate events.
+    The event of an operation on the processor also contains the time of its GPU kernels. That time is
+    ignored, because the kernels are separate events.
     """
     events = list(events)
-    if not any(event.key.startswith("aten::") for event in events):  # CUDA itself has events too
+    if not any(event.key.startswith("aten::") for event in events):  # CUDA also records events
         raise QStepError("no operation of PyTorch ran; use another tool, such as cprofile")
     found = []
     inside = 0.0
@@ -283,7 +284,7 @@ def _sorted(spots: list[Spot]) -> tuple[Spot, ...]:
 
 
 def _named(place: _Place) -> str:
-    """Return a function's name and location in readable form."""
+    """Return a readable name and location of a function."""
     file, line, name = place
     if file in ("", "~", "<built-in>"):  # the profilers' marks for code that is not Python
         return name.removeprefix("<").removesuffix(">").removeprefix("built-in method ")

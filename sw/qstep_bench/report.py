@@ -34,7 +34,7 @@ class BenchReport:
     hardware : dict
         Hardware estimates by system, for systems that fill a table; empty if not requested.
     efficiency : tuple of Efficiency
-        Boards with agents compared with cores, if the system ``farm`` was timed and hardware requested.
+        Comparison of boards with agents and cores, if system ``farm`` was timed and hardware requested.
     """
 
     date: str
@@ -63,20 +63,21 @@ def run(
     Parameters
     ----------
     systems : sequence of Benchmark
-        Systems to time; the forms of each are compared with each other.
+        Systems to time; the variants of each system are compared with each other.
     rounds : int
-        Turns of each form, 1 or more.
+        Turns of each variant, 1 or more.
     seconds : float
         Approximate time per turn.
     progress : callable
         ``progress(what, done, total)``, called as work progresses.
     builds : sequence of qstep_fpga.report.BuildReport, optional
-        Boards for the comparison of tables, along with serial lines; None leaves both out.
+        Reports of the boards to compare, for systems that fill a table; None omits boards and serial
+        lines.
 
     Raises
     ------
     WrongTableError
-        A form gave a wrong result.
+        A variant gave a wrong result.
     """
     compared = tuple(compare(system, rounds, seconds, progress) for system in systems)
     tables = [timed.system for timed in compared if timed.system in TABLES]

@@ -41,7 +41,7 @@ _NO_BOARDS = (
 
 
 def render(report: BenchReport) -> Group:
-    """Return tables, findings, absent forms, notes and versions, ready to print."""
+    """Return tables, findings, absent variants, notes and versions, ready to print."""
     parts: list[RenderableType] = []
     for comparison in report.systems:
         parts += [_rates(comparison), *_notes(comparison)]
@@ -77,7 +77,7 @@ def _rates(comparison: Comparison) -> Table:
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
-    # Never break a name, whatever else is in the column.
+    # Never break a name, regardless of the other cells in the column.
     table.add_column("form", min_width=max(map(len, names)))
     second = "kernel" if _has_kernel(comparison) else "µs"
     for name in (f"{comparison.unit}/s", second, "x", "x CPU time"):
@@ -103,7 +103,7 @@ def _cell(values: Spread | None, write: Callable[[float], str] = number) -> Text
 
 
 def _notes(comparison: Comparison) -> list[RenderableType]:
-    """Return the findings on each form, shares of phases if any, and the absent forms."""
+    """Return the findings on each variant, the shares of phases if any, and the absent variants."""
     parts: list[RenderableType] = [
         Text(f"{form.name}: {form.checked}") for form in comparison.forms
     ]
@@ -128,7 +128,7 @@ def _phases(system: str, forms: list[Timed]) -> Table:
 
 
 def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType]:
-    """Return forms, board cores and serial lines, sorted by rate."""
+    """Return a table of variants, board cores and serial lines, sorted by rate."""
     first = hardware.lines[0]
     rows = [
         (form.rate.median, form.name, form.what)
@@ -164,7 +164,7 @@ def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType
 
 
 def _efficiency(entries: tuple[Efficiency, ...]) -> Table:
-    """Return boards with agents and cores, in the given order."""
+    """Return a table of boards with agents and of cores, in the given order."""
     table = Table(
         title="farm: chips and boards; clocks of boards are estimates of place and route",
         title_justify="left",

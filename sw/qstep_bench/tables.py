@@ -1,7 +1,7 @@
-"""The forms that fill a table: programs, Numba, C, PyTorch, the compiled model, the simulated device.
+"""The variants that fill a table: Python, Numba, C, PyTorch, compiled model and simulated device.
 
-Each splits its work into three timed phases: `prepare` (converts arrays or environment to the loop's
-input), the kernel (the updates) and `read` (returns a table of real numbers on the host).
+Each variant has three timed phases: `prepare` (converts arrays or environment to the loop's input), the
+kernel (the updates) and `read` (returns a table of real numbers on the host).
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from qstep_bench.yardstick import Yardstick
 __all__ = ["C_LOOP", "FEWEST", "SIMULATED", "TableForm", "benchmark", "simulated"]
 
 FEWEST = 1 << 14
-"""Minimum updates per turn: enough for every form to learn the grid world."""
+"""Minimum updates per turn, enough for every variant to learn the grid world."""
 
 C_LOOP = "c"
-"""Name of the C loop."""
+"""Name of the variant with the C loop."""
 
 SIMULATED = "sim"
-"""Name of the simulated device, whose rate is the speed of the simulation, not of hardware."""
+"""Name of the simulated device's variant, whose rate is the simulation's speed, not hardware's."""
 
 
 class TableForm:
-    """A form of a workload; it keeps its last table and the time spent in each phase.
+    """A variant for a workload, with its last table and the time spent in each phase.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class TableForm:
     read : callable
         ``read(result)`` returns the table as real numbers, float64 of shape (S, A).
     verify : Check
-        Returns a finding about the table, or raises; see :mod:`qstep_bench.checks`.
+        Returns a finding about the table, or raises an error; see :mod:`qstep_bench.checks`.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class TableForm:
 
 @dataclass(frozen=True)
 class _Program:
-    """A program: how it learns in an environment, encodes a stream for replay, and reads its table."""
+    """A program's functions: learn in an environment, encode a stream, replay it, and read the table."""
 
     learn: Learn
     replay: Callable[..., None]
@@ -119,14 +119,14 @@ class _Program:
 
 
 def benchmark(name: str, device: str) -> Benchmark:
-    """Return a workload with all its forms.
+    """Return the benchmark of a workload, with all its variants.
 
     Parameters
     ----------
     name : str
         A key of :data:`~qstep_bench.workloads.WORKLOADS`.
     device : str
-        PyTorch's device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+        Device for PyTorch: ``cpu``, ``cuda``, ``mps`` or ``auto``.
     """
     workload = WORKLOADS[name]()
     actions = workload.config.actions
@@ -153,7 +153,7 @@ def benchmark(name: str, device: str) -> Benchmark:
             "compiled, one thread",
             software(_numba, near(partial(model_table, workload), exact, "model")),
         ),
-        # Next to Numba, so that a disturbance affects both.
+        # Listed next to Numba, so that a disturbance affects both.
         form(
             C_LOOP,
             "the same loop in C, one thread",
@@ -203,11 +203,11 @@ def _software(workload: Workload, program: Callable[[], _Program], verify: Check
 
 
 def _reference(workload: Workload) -> TableForm:
-    """Return the public program that was the starting point; it knows only the grid world."""
+    """Return the variant of the public reference program, which supports only the grid world."""
     alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
     return TableForm(
         lambda updates: updates,
-        # Every episode has at least one move, so the limit of moves applies first.
+        # Every episode has at least one move, so the limit on moves is reached first.
         lambda updates: reference.learn(
             updates, most_moves=updates, alpha=alpha, gamma=gamma, epsilon=EPSILON
         ),
@@ -288,7 +288,7 @@ def _model(workload: Workload, verify: Check) -> TableForm:
 
 
 def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
-    """Open the simulated device, with a function that reads its clocks, which a board would lack."""
+    """Open the simulated device; also return a function that reads its clock count."""
     from qstep_sim.port import SimPort
 
     port = SimPort(config)
@@ -296,7 +296,10 @@ def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
 
 
 def simulated(workload: Workload) -> TableForm:
-    """Return the simulated device, opened on first use; its check reports its counters."""
+    """Return the variant on the simulated device, which is opened on first use.
+
+    The check also reports the device's counters.
+    """
     opened = cache(lambda: _simulation(workload.config))
     lane_before: Counters | None = None
     clocks = 0

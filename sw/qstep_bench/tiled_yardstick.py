@@ -1,4 +1,4 @@
-"""Agents in an integer world, stepped by the C loop of `tiled_yardstick.c`."""
+"""Steps agents in an integer world with the C loop of `tiled_yardstick.c`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOURCE = Path(__file__).with_name("tiled_yardstick.c")
 _KEPT = ("action", "episode_steps")
 _COUNTED = ("terminations", "truncations", "saturations")
 _WIDEST = 16
-"""Maximum bits per value, so that a sum over all planes fits in 32."""
+"""Maximum bits per value, so that a sum over all planes fits in 32 bits."""
 
 
 class _Coordinate(Structure):
@@ -32,20 +32,20 @@ class TiledYardstick:
     Parameters
     ----------
     model : FastTiledModel
-        It must have taken at least one step. C supports only what the benchmark needs: Q-learning with
-        separate weights of at most 16 bits, rounding to nearest, and constant epsilon.
+        Model that has taken at least one step. The C code supports only the benchmark's settings:
+        Q-learning with separate weights of at most 16 bits, rounding to nearest, and constant epsilon.
 
     Attributes
     ----------
     table : ndarray of int32
-        As in the model.
+        The agents' weights, as in the model.
 
     Raises
     ------
     ConfigError
         Values have more than 16 bits.
     ToolMissingError, BuildError
-        As :class:`~qstep_bench.yardstick.Yardstick`.
+        See :class:`~qstep_bench.yardstick.Yardstick`.
     """
 
     def __init__(self, model: FastTiledModel) -> None:

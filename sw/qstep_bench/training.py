@@ -1,4 +1,4 @@
-"""Training of networks as forms of a system: steps per second in the middle of a run."""
+"""Training of networks as benchmark variants, measured in steps per second within a long run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from qstep_bench.measure import Form
 __all__ = ["Training"]
 
 _ENDLESS = 1 << 40
-"""Steps after which the schedules end, so that timing always covers the same part of them."""
+"""Length of the schedules in steps, so large that they hardly change while timing."""
 
 _STEADY: dict[str, Any] = {"total_timesteps": _ENDLESS, "epsilon": Epsilon(0.05)}
 
 
 class Training:
-    """A run that continues from call to call, in the middle of its schedules: it explores little.
+    """A run that continues across calls, with little exploration and almost constant schedules.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Training:
         A key of :data:`qstep.deep.algorithms.ALGORITHMS`.
     device : torch.device
     **settings
-        Settings of the algorithm that replace its preset.
+        Settings of the algorithm that override its preset.
 
     Attributes
     ----------
     config : NetworkConfig
     least : int
-        Environment steps per step of the learner.
+        Number of environment steps per step of the learner.
     steps_per_update : float
     """
 
@@ -78,7 +78,7 @@ class Training:
         return run
 
     def form(self, name: str, what: str, base: str | None) -> Form:
-        """Return this training as a form of a benchmark."""
+        """Return this training as a variant of a benchmark."""
 
         def phases() -> dict[str, float]:
             return self._run.learner.seconds
@@ -86,7 +86,7 @@ class Training:
         return Form(name, what, self._go_on, self._check, base, self.least, phases=phases)
 
     def _go_on(self, amount: int) -> int:
-        """Play about `amount` steps and learn from them; return the exact number."""
+        """Play about `amount` steps and learn from them; return the exact number of steps."""
         learner = self._run.learner
         first = learner.steps
         with torch_device.one_thread():
@@ -96,7 +96,7 @@ class Training:
         return learner.steps - first
 
     def _check(self) -> str:
-        """Check that all weights have changed, and that the number of updates fits the steps."""
+        """Check that all weights have changed, and that the number of updates matches the steps."""
         learner = self._run.learner
         expected = (learner.steps - self._warm_up) / self.steps_per_update
         slack = 2 * max(1.0, self.least / self.steps_per_update)

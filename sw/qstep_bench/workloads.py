@@ -1,4 +1,4 @@
-"""The benchmark's tasks for the forms that fill a table."""
+"""The benchmark's tasks for the variants that fill a table."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from qstep_bench.systems import TABLES
 __all__ = ["EPSILON", "WORKLOADS", "Workload"]
 
 EPSILON = 0.1
-"""Share of random actions of learners that act in an environment."""
+"""Share of random actions, for learners that act in an environment."""
 
 _STREAM_LIMIT = 1 << 22
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A task, its table, and the test that a table has learned the task.
+    """A task, the size and format of its table, and a test for a solved task.
 
     Attributes
     ----------
     name, task : str
         Name, and one sentence about the task.
     config : Config
-        Geometry and format of the fixed-point forms; the others use float tables of the same shape.
+        Geometry and format for fixed-point variants; all others use float tables of the same shape.
     hyper : Hyperparameters
-        alpha and gamma of all forms.
+        alpha and gamma for all variants.
     world : DeterministicModel or None
         The environment in which learners act; None if transitions come from outside.
     record : callable
-        ``record(n)`` returns n transitions for the forms that replay.
+        ``record(n)`` returns n transitions for the variants that replay.
     limit : int
         Maximum updates per turn, a power of two.
     """
@@ -56,9 +56,9 @@ class Workload:
     limit: int
 
     def solved(self, table: NDArray[np.float64]) -> bool:
-        """Whether a table's greedy policy is optimal in every state that it visits from the start.
+        """Return whether a table's greedy policy is optimal in every state visited from the start.
 
-        Only for a workload with an environment.
+        The workload must have an environment.
         """
         world = World.from_env(GridWorld(MAPS[self.name]))
         greedy = np.eye(self.config.actions, dtype=bool)[table.argmax(axis=1)]
@@ -80,7 +80,7 @@ def _random_transitions() -> Stream:
 
 
 class _Walk:
-    """Records a random walk into reused memory, at each call from the first step.
+    """Records a random walk into reused memory; each call starts again from the first step.
 
     The walk is always the same, so the results of earlier calls stay valid. Writing to new memory would
     take longer than walking and learning together.

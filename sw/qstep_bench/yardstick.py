@@ -1,7 +1,7 @@
-"""C loops, compiled on this machine, as yardsticks for compiled Python.
+"""C loops, compiled on this machine, for comparison with the speed of compiled Python.
 
 The simulation's C++ compiler compiles them, as C, for the local processor: with ``-O3 -march=native``,
-or ``-mcpu=native`` if the compiler knows only that.
+or ``-mcpu=native`` if it supports only this flag.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from qstep_bench.baselines.problem import Stream
 __all__ = ["LANES", "Yardstick", "compiler_version", "counted", "library"]
 
 LANES = 16
-"""Number of agents per loop; a power of two."""
+"""Number of agents per vectorised loop, a power of two."""
 
 _SOURCE = Path(__file__).with_name("yardstick.c")
 
-# No contraction: a fused multiply-add rounds once where Python rounds twice.
+# Contraction is disabled, because a fused multiply-add rounds once and Python rounds twice.
 _FLAGS = (f"-DLANES={LANES}", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-x", "c")
 
 _NATIVE = "-march=native", "-mcpu=native"
@@ -50,17 +50,17 @@ _REPLAY = (_TABLE, _INDICES, _INDICES, _REALS, _INDICES, _BOOLS, c_int64, *(c_do
 
 
 class Yardstick:
-    """The C loop for a given number of actions, with the baselines' functions `learn` and `replay`.
+    """The C loop for a given number of actions, with the same functions as `numba_table`.
 
     Parameters
     ----------
     actions : int
-        1 or more.
+        Number of actions, 1 or more.
 
     Raises
     ------
     ToolMissingError
-        There is no compiler; the message says how to get one.
+        There is no compiler; the message contains installation instructions.
     BuildError
         The compiler failed; the message ends with its output.
     """
@@ -74,7 +74,7 @@ class Yardstick:
     def learn(
         self, model: DeterministicModel, updates: int, how: Learning = LEARNING
     ) -> NDArray[np.float64]:
-        """Learn as :func:`qstep_bench.baselines.numba_table.learn`, with a bit-identical result."""
+        """Learn like :func:`qstep_bench.baselines.numba_table.learn`, with a bit-identical result."""
         q = np.zeros(model.next_state.shape)
         threshold = round(how.epsilon * 2**32)
         self._learn(q, *model, updates, how.alpha, how.gamma, threshold, how.seed)
@@ -83,7 +83,7 @@ class Yardstick:
     def replay(
         self, q: NDArray[np.float64], stream: Stream, *, alpha: float = 0.5, gamma: float = 0.9
     ) -> None:
-        """Update `q` as :func:`qstep_bench.baselines.numba_table.replay` does, bit for bit."""
+        """Update `q` like :func:`qstep_bench.baselines.numba_table.replay`, bit for bit."""
         self._replay(q, *stream, len(stream.state), alpha, gamma)
 
 
@@ -95,7 +95,7 @@ def compiler_version() -> str:
 
 
 def library(actions: int, source: Path | None = None, *defines: str) -> ctypes.CDLL:
-    """Return the loops for this many actions, cached or compiled; raises as :class:`Yardstick`."""
+    """Return the loops for a number of actions, cached or compiled; errors as for :class:`Yardstick`."""
     from qstep_sim import verilator
 
     source = source or _SOURCE

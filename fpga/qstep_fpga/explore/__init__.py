@@ -1,1 +1,1 @@
-"""Explores many configurations on many boards: which fit, how large and how fast they are."""
+"""Explores many configurations on many boards: whether they fit, their size and their speed."""

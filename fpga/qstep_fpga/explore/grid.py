@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Refused:
-    """A point without figures, and the reason."""
+    """A point that has no figures, with the reason."""
 
     point: str
     reason: str
@@ -47,14 +47,14 @@ def grid(
     widths: Sequence[int] = (),
     loop_depths: Sequence[int] = (),
 ) -> list[Point | Refused]:
-    """Return every combination; illegal configurations are refused.
+    """Return every combination of values, with illegal configurations as `Refused`.
 
     Parameters
     ----------
     boards : sequence of Board
     states, actions, widths, loop_depths : sequence of int
-        Values to combine; by default the board's. Half of a width's bits are fraction bits; the hardware
-        does not depend on the position of the binary point.
+        Values to combine; by default the board's. Half of the bits are fraction bits, because the
+        position of the binary point does not affect the hardware.
     """
     points: list[Point | Refused] = []
     for board in boards:

@@ -21,7 +21,7 @@ __all__ = ["draw"]
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = {1: "o", 2: "s", 3: "^"}
 _MOST_LABELS = 30
-_WIDE = 4  # a wider range of values gets a logarithmic axis
+_WIDE = 4  # ratio of largest to smallest value above which an axis is logarithmic
 _POINTS_PER_INCH = 72
 _HALF = 9  # half the side of the square around a marker that labels avoid, in pixels
 # Label positions next to a point, best first: offset in points, and alignment.
@@ -38,7 +38,7 @@ def draw(exploration: Exploration) -> Figure:
     """Plot one point per result, with its clock range, and the Pareto front."""
     results = exploration.results
     name, areas = exploration.area()
-    # Not pyplot: this figure needs no display and leaves no state in the process.
+    # A Figure without pyplot needs no display and leaves no state in the process.
     figure = Figure(figsize=(9, 6), layout="constrained")
     ax = figure.subplots()
     front = sorted(exploration.front(), key=lambda index: areas[index])
@@ -163,7 +163,7 @@ def _box(
 
 
 def _covered(ax: Axes, box: Bbox, others: Sequence[Bbox]) -> float:
-    """Return how many pixels a label shares with others, plus a large penalty if it leaves the axes."""
+    """Return a label's overlap with others in pixels, plus a large penalty if it leaves the axes."""
     shared = [Bbox.intersection(box, other) for other in others]
     inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
     return sum(part.width * part.height for part in shared if part) + (0.0 if inside else 1e6)

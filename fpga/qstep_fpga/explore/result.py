@@ -20,7 +20,7 @@ __all__ = ["Exploration", "Result"]
 
 @dataclass(frozen=True)
 class Result:
-    """The figures of a point. Clocks and resources are the tools' estimates, not measurements.
+    """The figures of one point. Clocks and resources are estimates by the tools, not measurements.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class Result:
         Name of the point.
     board, family, part : str
     config : dict
-        From :meth:`qstep.Config.to_dict`.
+        Configuration, from :meth:`qstep.Config.to_dict`.
     width : int
-        Bits of a value.
+        Width of a value in bits.
     fmax_mhz : dict
         Highest clock by placement seed.
     resources : dict
-        Used and available amount by name; for the lane alone, without the wrapper.
+        Used and available amount by name; figures of the lane alone exclude the wrapper.
     critical_path : str
-        For the seed with the highest clock.
+        Critical path for the seed with the highest clock.
     independent, walker : float
         Updates per clock for random transitions, and for one walker on an 8x8 grid.
     """
@@ -55,7 +55,7 @@ class Result:
 
     @classmethod
     def of(cls, point: Point, placements: Sequence[Placement], around: dict[str, int]) -> Result:
-        """Summarise the placements of a point, without the resources in `around`."""
+        """Summarise the placements of a point, excluding the resources in `around`."""
         board, config = point.board, point.config
         best = max(placements, key=lambda placement: placement.fmax_mhz)
         return cls(
@@ -93,19 +93,19 @@ class Result:
 
     @property
     def logic(self) -> tuple[str, int]:
-        """The first resource, which is logic: its name, and the amount used."""
+        """Name and used amount of the first resource, which is logic."""
         name, (used, _) = next(iter(self.resources.items()))
         return name, used
 
     @property
     def fullest(self) -> float:
-        """The used share, 0..1, of the chip's fullest resource."""
+        """Utilization, 0..1, of the chip's most heavily used resource."""
         return max(used / available for used, available in self.resources.values())
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """A sweep.
+    """The outcome of a sweep.
 
     Attributes
     ----------
@@ -123,7 +123,8 @@ class Exploration:
     def area(self) -> tuple[str, list[float]]:
         """Return an area measure that is comparable across all results, and each result's area.
 
-        The measure is logic cells or, if families are mixed, the fullest resource's share in per cent.
+        The measure is the number of logic cells or, if families are mixed, the utilization of the most
+        heavily used resource in per cent.
         """
         if len({result.family for result in self.results}) > 1:
             return "share of the chip's fullest resource, %", [
@@ -144,7 +145,7 @@ class Exploration:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the sweep as plain values."""
         families = {result.family for result in self.results}
         packages = {package for family in families for package in FAMILIES[family].packages}
         rows = [

@@ -1,4 +1,4 @@
-"""Turns points into figures: synthesises all, removes points that do not fit, places the rest."""
+"""Evaluates points: synthesises all, drops those that do not fit, and places the others."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LANE_TARGET_HZ = 150_000_000
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A point that may fit.
+    """A point that may fit on its chip.
 
     Attributes
     ----------
     point : Point
     design : Design
     around : dict
-        Amount of each resource that is used only for the estimate and does not count.
+        Amount of each resource in the wrapper, which is needed only for the estimate and not counted.
     """
 
     point: Point
@@ -51,7 +51,7 @@ def explore(
     tell: Callable[[str], None],
     progress: Callable[[str, int, int], None],
 ) -> Exploration:
-    """Synthesise all points, place those that may fit with all seeds, and return the figures.
+    """Synthesise all points, place those that may fit with every seed, and return the figures.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def explore(
     workers : Workers
         Workers for the placements.
     tell : callable
-        Called with a line for each point without figures; before any placement for points that are
-        illegal or do not fit.
+        Called with one line per point without figures. Points that are illegal or do not fit are
+        reported before any placement.
     progress : callable
         Called with the current activity, the number of its completed steps, and their total.
 
@@ -80,7 +80,7 @@ def explore(
 
     Notes
     -----
-    Netlists and placements come from the cache if possible, so an interrupted sweep continues.
+    Netlists and placements come from the cache if possible, so an interrupted sweep can be resumed.
     """
     refused = [point for point in points if isinstance(point, Refused)]
     legal = [point for point in points if isinstance(point, Point)]
@@ -95,7 +95,7 @@ def explore(
         raise BuildError(f"nothing to place: none of {len(points)} points can be built")
     tell(f"to be placed: {len(candidates)} of {len(points)} points; seeds: {len(seeds)}")
 
-    # Seed by seed, so that points that cannot be placed at all are known early.
+    # All points with the first seed, then the next seed: points that cannot be placed fail early.
     tasks = list(itertools.product(seeds, candidates))
     outcomes = _each(_attempt, tasks, workers, "place and route", progress, _attempted)
     failed = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
@@ -159,7 +159,7 @@ def _attempt(task: tuple[int, Candidate]) -> Placement | Refused:
 
 
 def _attempted(task: tuple[int, Candidate]) -> Placement | Refused | None:
-    """Return an earlier placement, if any."""
+    """Return the cached placement, if any."""
     seed, candidate = task
     return placed(candidate.design, seed)
 

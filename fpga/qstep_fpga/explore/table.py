@@ -20,9 +20,9 @@ _NOTES = (
 
 
 def render(exploration: Exploration) -> Group:
-    """Return the table: two lines per result, board by board, and an explanation of the figures."""
+    """Return the table, with two lines per result, grouped by board, and a legend of the figures."""
     results = exploration.results
-    # Logic has its own column, because families have different names for it.
+    # Logic has a separate column, because its name differs between families.
     names = list(dict.fromkeys(name for result in results for name in [*result.resources][1:]))
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("table", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Updates per clock of explored designs, for both kinds of stream."""
+"""Updates per clock of explored designs, for random transitions and for one walker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GRID = "\n".join(["S.......", *6 * ["........"], ".......G"])
 
 @cache
 def independent(loop_depth: int, states: int, actions: int) -> float:
-    """Return the updates per clock of a million transitions drawn at random from the whole table."""
+    """Return the updates per clock for a million transitions drawn at random from the whole table."""
     rng = np.random.default_rng(_SEED)
     state, next_state = rng.integers(states, size=(2, _COUNT), dtype=np.int32)
     action = rng.integers(actions, size=_COUNT, dtype=np.int32)
@@ -28,7 +28,7 @@ def independent(loop_depth: int, states: int, actions: int) -> float:
 
 @cache
 def walker(loop_depth: int) -> float:
-    """Return the updates per clock of a million random steps of one walker on an 8x8 grid."""
+    """Return the updates per clock for a million random steps of one walker on an 8x8 grid."""
     env = GridWorld(_GRID)
     stream = walk(env.deterministic_model(), _COUNT)
     return updates_per_clock(loop_depth, stream.state, stream.action, stream.next_state)

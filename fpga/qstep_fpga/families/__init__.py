@@ -1,4 +1,4 @@
-"""The differences between chips: how each family is synthesised, placed and packed."""
+"""Chip families: how designs for each family are synthesised, placed and packed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qstep_fpga.families.ice40 import ICE40
 __all__ = ["FAMILIES", "Family", "bitstream_name"]
 
 FAMILIES: dict[str, Family] = {"ecp5": ECP5(), "gowin": Gowin(), "ice40": ICE40()}
-"""Families by their name in board files."""
+"""Chip families by name, as used in board files."""
 
 
 def bitstream_name(board: Board) -> str:

@@ -19,7 +19,7 @@ Refinement = Callable[[dict[str, Any]], object]
 
 
 class Family(Protocol):
-    """Commands and names of one family; files in the command's folder have the names above.
+    """Commands and names of one family; commands read and write the file names defined above.
 
     Attributes
     ----------
@@ -28,21 +28,21 @@ class Family(Protocol):
     synthesis : str
         Yosys command that maps a design to the family.
     free_lanes : str
-        Options of `synthesis` for several lanes that nextpnr places freely.
+        Additional options of `synthesis` for several lanes that are placed by nextpnr, not copied.
     refinements : tuple of callable
-        Improvements on yosys' result: each changes a module of a JSON netlist in place, before
-        placement.
+        Functions that improve the result of yosys: each changes a module of a JSON netlist in place,
+        before placement.
     agents_refinements : tuple of callable
-        Further improvements for agents, whose lanes need them to reach their clock.
+        Further refinements for lanes with agents, which do not reach their clock without them.
     resources : dict
-        Place-and-route names of each resource, by resource name; their amounts are added.
+        Place-and-route names of each resource, by resource name; the amounts under all names are added.
     cells : dict
-        Groups of a netlist's cell types, by the names in `resources`. The needed amount is the number of
-        cells in the largest group; cells of different groups can share a resource.
+        Groups of a netlist's cell types, by the names in `resources`. Cells of different groups can
+        share a resource, so the needed amount is the number of cells in the largest group.
     block_bits : int
-        Bits of a block RAM, including its parity bits.
+        Size of a block RAM in bits, including its parity bits.
     bitstream : str
-        Suffix of the file that a programmer loads.
+        Suffix of the bitstream file that a programmer loads.
     pll_rates : dict
         Regular expression for each output of the module ``pll`` that finds its rate in the file; group 1
         is the rate in MHz. Without ``lanes_out`` the PLL generates only one clock.
@@ -66,23 +66,23 @@ class Family(Protocol):
         """
 
     def with_lanes(self, pll: str) -> str:
-        """Return the PLL file that the command wrote for two clocks, with both clocks as outputs."""
+        """Return the text of module ``pll`` for two clocks, with both clocks as outputs."""
 
     def constraints(self, board: Board, lanes_hz: int | None = None) -> str:
         """Return the pin constraints of the board's top module in the family's format.
 
-        If the lanes have a separate clock, of `lanes_hz`, the constraints also give the PLL's input
-        clock, from which its output clocks follow, or the output clocks.
+        If the lanes have a separate clock of `lanes_hz`, the constraints also specify the PLL's output
+        clocks, or the input clock from which the tool derives them.
         """
 
     def limits(self, board: Board, netlist: Path) -> dict[str, float]:
-        """Return clock limits in MHz that place and route does not know, by resource.
+        """Return clock limits in MHz that place and route does not check, by resource.
 
         `netlist` is the netlist to place.
         """
 
     def place(self, board: Board) -> list[str]:
-        """Return the family's nextpnr command with its own options: chip, pins, output, tuning.
+        """Return the family's nextpnr command with family-specific options: chip, pins, output, tuning.
 
         :func:`qstep_fpga.placement.place` adds the options that all families share.
         """

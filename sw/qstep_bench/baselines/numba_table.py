@@ -1,15 +1,15 @@
-"""Tabular Q-learning compiled with Numba: the speed of one core, and a fair rival for hardware.
+"""Tabular Q-learning compiled with Numba: the speed of one core, for a fair comparison with hardware.
 
 It runs the algorithm of :mod:`qstep_bench.baselines.dictionary`, including environment and exploration,
 in one compiled loop over flat arrays. A loop is compiled for each number of actions, so that the
-maximum over a row is unrolled. The random number is splitmix64 of a counter, so no step waits for the
-previous random number.
+maximum over a row is unrolled. Random numbers are splitmix64 hashes of a counter, so none depends on the
+previous one.
 
 Indices are unsigned: Numba compares signed indices with 0, to count negative ones from the end, and this
-comparison would be on the critical path from one state to the next. So all states and actions given to a
-loop must be in range; nothing checks them. Two variants were not faster: reusing the target's greedy
+comparison would be on the critical path from one state to the next. So all states and actions passed to
+a loop must be in range, which is not checked. Two variants were not faster: reusing the target's greedy
 action for the next choice, and select instructions in place of branches. :mod:`qstep_bench.yardstick`
-compares it with the same loop in C.
+has the same loop in C for comparison.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _best(q, state, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def _learn(q, row, model, updates, alpha, gamma, threshold, counter):  # type: ignore[no-untyped-def]
-    """`row` is a tuple of A zeros: its length is part of its type, so the maximum unrolls."""
+    """Run `updates` steps; `row` is a tuple of A zeros, whose length lets Numba unroll the maximum."""
     next_state, reward, terminated, start = model
     actions = _U(len(row))
     state = start

@@ -1,10 +1,10 @@
-"""PQN on CartPole as its authors write it: environments, learning and evaluation in one JAX program.
+"""PQN on CartPole in its authors' style: environments, learning and evaluation in one JAX program.
 
 A run is a function of its seed. XLA compiles it as a whole, including loops, so environment and network
 never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where the
 authors' program does. A truncated episode counts as terminated, and the values of next observations are
-the ones used to choose actions. Layers are initialised as in Flax, the learning rate falls with every
-update, and each training environment has separate draws.
+those already computed to choose actions. Layers are initialised as in Flax, the learning rate falls with
+every update, and each training environment has separate random numbers.
 
 References
 ----------
@@ -81,7 +81,7 @@ def _restart(key: Array, num_envs: int) -> Poles:
 
 
 def step(poles: Poles, action: Array, key: Array) -> tuple[Poles, Array]:
-    """Push every cart, and restart ended episodes; also return which episodes ended."""
+    """Step every environment and restart ended episodes; also return which episodes ended."""
     _, x_dot, theta, theta_dot = poles.place.T
     force = jnp.where(action == 1, _CART.force_mag, -_CART.force_mag)
     cosine, sine = jnp.cos(theta), jnp.sin(theta)
@@ -109,11 +109,11 @@ def compiled_run(
     config : PqnConfig
         Its seed is ignored. Steps are rounded up to whole rollouts.
     num_envs : int
-        N, 1 or more.
+        Number of environments N, 1 or more.
     games : int
         Greedy episodes per evaluation, each in a separate environment.
     evaluate_every : int
-        Rollouts between evaluations; the last rollout is also followed by one.
+        Rollouts between evaluations; the last rollout is also followed by an evaluation.
     """
     sizes = (INPUTS, *config.hidden, ACTIONS)
     size = config.num_steps * num_envs
@@ -193,7 +193,7 @@ def _new(sizes: tuple[int, ...], key: Array) -> Network:
 
 
 def _values(network: Network, seen: Array) -> Array:
-    """Return the values of observations, one sample per row."""
+    """Return the action values of observations, one observation per row."""
     *hidden, last = network
     for layer in hidden:
         sums = seen @ layer["weight"] + layer["bias"]

@@ -45,7 +45,7 @@ class Stream(NamedTuple):
 
 
 def winning(model: DeterministicModel) -> NDArray[np.bool_]:
-    """Return which steps win, shape (S, A): they end an episode with the highest terminal reward.
+    """Return an (S, A) mask of winning steps, which end an episode with the highest terminal reward.
 
     Terminal states that lead to themselves (goal, hole, wall) are never left, so they do not count.
     """

@@ -32,10 +32,10 @@ def fill(stream: Stream, model: DeterministicModel, *, seed: int = 0) -> None:
     Parameters
     ----------
     stream : Stream
-        Overwritten completely.
+        Stream to fill, which is overwritten completely.
     model : DeterministicModel
     seed : int
-        0..2^64-1.
+        Seed of the random numbers, 0..2^64-1.
     """
     _walk(tuple(stream), tuple(model), np.array([seed], np.uint64))
 

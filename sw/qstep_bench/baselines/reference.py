@@ -1,19 +1,19 @@
-"""The starting point: Q-learning on the grid world with a dictionary, as people run it today.
+"""Q-learning on the grid world with a dictionary, exactly as in a public program.
 
-It reproduces every habit of the public program ronanmmurphy/Q-Learning-Algorithm, so the same seed gives
-the same moves and the same table. These habits differ from the textbook form in
+It reproduces every peculiarity of ronanmmurphy/Q-Learning-Algorithm, so the same seed gives the same
+moves and the same table. The program differs from the textbook algorithm in
 :mod:`qstep_bench.baselines.dictionary`:
 
-- The reward belongs to the state that is *left*, so every move has reward -1. The reward of a hole or
-  the goal comes one iteration later, and that iteration is not a move: it sets all four values of the
-  state to its reward and ends the episode.
+- The reward is that of the state *left*, so every move has reward -1. The reward of a hole or the goal
+  comes one iteration later, and that iteration is not a move: it sets all four values of the state to
+  its reward and ends the episode.
 - A terminal next state is therefore not masked: its value is its reward.
-- Ties go to the highest action.
+- The highest action wins ties.
 - Every value is rounded to three decimals, so learning stops short of the exact values.
 - Two generators have the same seed: the first decides whether to explore, the second in which direction.
 
-The program also copies the table in every iteration. This only costs time and changes no result, so it
-is omitted. Nothing is slowed down.
+The public program also copies the table in every iteration. This only costs time and changes no result,
+so it is omitted here. Nothing was added to make the program slow.
 
 ``python -m qstep_bench.baselines.reference`` prints figures for comparing two implementations.
 """
@@ -81,7 +81,7 @@ def learn(
     episodes : int
         Episodes to play; their length is not limited.
     most_moves : int, optional
-        Also stop after this many moves.
+        Number of moves after which learning stops early.
     alpha, gamma, epsilon : float
         Learning rate, discount and share of random actions, each 0..1.
     seed : int

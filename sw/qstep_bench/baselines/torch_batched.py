@@ -2,14 +2,14 @@
 
 Every agent takes one step, then all learn together: the table is read once, as it was before the step,
 and written once. When several agents try the same (state, action) in one step, **the entry moves by
-alpha times the mean of their TD errors**: their order does not matter, and the table cannot overshoot
-however many agents meet. This differs from sequential updates, and needs more updates for the same
-result.
+alpha times the mean of their TD errors**. Their order does not matter, and the table cannot overshoot,
+however many agents update the same entry. This differs from sequential updates, and needs more updates
+for the same result.
 
 It is faster than :mod:`qstep_bench.baselines.torch_plain` for these reasons:
 
-- Nothing leaves the device inside the loop: no ``.item()``, no branch on data. Wins and episodes are
-  counted on the device, and read only for a report.
+- No data leave the device inside the loop: there is no ``.item()``, and no branch on data. Wins and
+  episodes are counted on the device, and read only for a report.
 - Finished agents restart at once, inside the batch, so no agent idles.
 - Flat indices and ``index_select`` into reused buffers replace masks and pairs of indices.
 - The model is deterministic and all agents read the same table, so all agents that try an entry have the
@@ -39,7 +39,7 @@ from qstep_bench.baselines.problem import winning
 __all__ = ["DRAWN_STEPS", "Agents", "learn", "to_array"]
 
 DRAWN_STEPS = 64
-"""Number of steps for which one call draws the random numbers."""
+"""Number of steps whose random numbers are drawn in one call."""
 
 
 class Agents:
@@ -69,7 +69,7 @@ class Agents:
         self._winning = torch.from_numpy(winning(model)).reshape(-1).to(device)
         terminated = torch.from_numpy(model.terminated).reshape(-1).to(device)
         self._discount = torch.where(terminated, 0.0, how.gamma)
-        # A step that ends an episode adds the whole cap to its age, so one comparison covers both ends.
+        # A terminating step adds the whole cap to the age, so one comparison detects both kinds of end.
         self._ageing = torch.where(terminated, how.episode_cap, 1)
 
         self.table = torch.zeros(states, self._actions, device=device)
@@ -85,7 +85,7 @@ class Agents:
         self._random = torch.empty(drawn, dtype=torch.int64, device=device)
         self._choices = list(zip(self._explore, self._random, strict=True))
         self._used = DRAWN_STEPS  # number of drawn steps already used
-        # State and age of the episode are in one tensor, so a new episode is one write.
+        # State and age of the episode are in one tensor, so starting a new episode takes one write.
         self._fresh = torch.tensor([[model.start], [0]], device=device)
         self._walkers = self._fresh.repeat(1, how.agents)
         self._state, self._age = self._walkers.unbind()
@@ -93,7 +93,7 @@ class Agents:
         self._over = torch.empty(how.agents, dtype=torch.bool, device=device)
         self._ended = torch.zeros_like(self._state)
         self._visits = torch.zeros_like(self._q, dtype=torch.int32)
-        # A Python number would become a tensor in every call, which takes longer than the call itself.
+        # A Python number would be converted to a tensor in every call, which takes longer than the call.
         self._cap = torch.full_like(self._state, how.episode_cap)
         self._alphas = torch.full((how.agents,), how.alpha, device=device)
         self._ones = torch.ones(how.agents, dtype=torch.int32, device=device)
@@ -114,7 +114,7 @@ class Agents:
         self._used = 0
 
     def _step(self, explore: Tensor, random_action: Tensor) -> None:
-        # Not table.max(1), which wakes all threads even for a small table.
+        # table.max(1) is avoided, because it uses all threads even for a small table.
         torch.amax(self.table, 1, out=self._best)
         torch.argmax(self.table, 1, out=self._greedy)
 

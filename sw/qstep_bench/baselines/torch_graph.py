@@ -1,9 +1,9 @@
-"""Tabular Q-learning with PyTorch as a CUDA graph: the fast form without Python calls, for NVIDIA GPUs.
+"""Tabular Q-learning with PyTorch as a CUDA graph: the fast code without Python calls, for NVIDIA GPUs.
 
-A step of :mod:`qstep_bench.baselines.torch_batched` is 17 small kernels. A GPU finishes each one before
-Python has launched the next, so launching dominates the time. Here the kernels of 64 steps, including
-random numbers, are recorded once and then launched as a whole. The algorithm is the same, and the same
-seed draws the same numbers.
+A step of :mod:`qstep_bench.baselines.torch_batched` launches 17 small kernels. A GPU finishes each
+kernel before Python has launched the next, so launch overhead dominates the time. Here the kernels of 64
+steps, including random numbers, are recorded once and then launched as a whole. The algorithm is the
+same, and the same seed draws the same numbers.
 """
 
 from __future__ import annotations

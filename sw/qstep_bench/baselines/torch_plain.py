@@ -1,19 +1,19 @@
 """Many agents share one table in PyTorch, in typical code. Start reading here.
 
 All agents begin an episode together and step until the last has finished or the cap is reached.
-This is textbook Q-learning with tensors in place of numbers, and it learns. Every habit below is common,
-and none is there to make it slow.
+This is textbook Q-learning with tensors in place of numbers, and it learns. All the properties below are
+common in such code; none was added to make it slow.
 
-- A mask marks the agents that are still walking, and writes that concern only them are masked.
+- A mask marks the agents that are still walking, and writes for only those agents are masked.
 - The table and the model are indexed by pairs of index tensors.
-- Every step reads values from the device and waits for each: how many agents explore, learn and win, and
-  whether any are left (``.item()``, ``bool()``).
+- Every step reads values from the device and waits for each (``.item()``, ``bool()``): how many agents
+  explore, learn and win, and whether any agent is still walking.
 - Finished agents idle until the last one has finished: about half of all computed steps are wasted.
-- ``max(dim=1)`` wakes all threads even for a small table.
+- ``max(dim=1)`` uses all threads even for a small table.
 - When several agents update one entry, ``q[state, action] += ...`` keeps one update and loses the
-  others. Which one it keeps is undefined; each is correct by itself.
+  others. Which update it keeps is undefined; each update is correct by itself.
 
-:mod:`qstep_bench.baselines.torch_batched` is the fast form. Values are float32.
+:mod:`qstep_bench.baselines.torch_batched` is the fast version. Values are float32.
 """
 
 from __future__ import annotations

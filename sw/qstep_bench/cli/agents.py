@@ -61,8 +61,8 @@ def command(
     """Train many agents that share one table of a grid world, in PyTorch.
 
     WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). Ten times per run, the
-    command reports how many episodes with exploration reached the goal, and the value of the start. At
-    the end it compares the greedy policy with value iteration's.
+    command reports how many episodes with exploration reached the goal, and the start state's value. At
+    the end it compares the greedy policy with value iteration's policy.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`qstep demo`: the accelerator at work on a small map."""
+"""`qstep demo`: demonstrates the accelerator on a small map."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def command(ctx: click.Context, out: Path) -> None:
 
     The same training then runs on the model that defines the result, and its speed is compared with
     other learners on a processor. Then agents act on the simulated chip itself, on the map and in
-    CartPole, whose states fit no table. The exit status is 0 if all tables equal the model's, otherwise
-    1.
+    CartPole, whose states do not fit in a table. The exit status is 0 if all tables equal the model's,
+    otherwise 1.
     """
     # Gymnasium, Numba and Matplotlib take a second to load, so import them only when needed.
     from qstep_bench import demo, demo_agents
@@ -172,7 +172,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
             "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
         )
     for report in boards:
-        # Each step takes one clock of the lane; the other clocks are the link's, which may be slower.
+        # Each step takes one clock of the lane; all other clocks are the link's, maybe slower.
         link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
         milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
         console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")

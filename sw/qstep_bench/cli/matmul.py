@@ -49,7 +49,7 @@ def command(
 ) -> None:
     """Multiply square matrices on every device that PyTorch finds, and compare the speeds.
 
-    Missing devices are named and left out. The unit is GFLOP/s: a billion additions and
+    Missing devices are listed and skipped. The unit is GFLOP/s: a billion additions and
     multiplications per second, in float32.
     """
 
@@ -65,7 +65,7 @@ def command(
 
 
 def _in_words(report: Any) -> list[object]:
-    """Return a table, and lines about the devices."""
+    """Return a table of the speeds, and lines that describe devices and versions."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

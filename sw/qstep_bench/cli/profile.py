@@ -57,9 +57,9 @@ def command(
 ) -> None:
     """Run a BACKEND under a profiler and report where it spends its time.
 
-    BACKEND is a backend of any system of qstep bench; without one, the command lists them. pyinstrument
-    writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a file for
-    pstats and snakeviz, and line the whole function as text.
+    BACKEND is a backend of any system of qstep bench; without it, the command lists all backends.
+    pyinstrument writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a
+    file for pstats and snakeviz, and line the whole function as text.
 
     \b
     Examples:

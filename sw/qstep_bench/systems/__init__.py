@@ -1,7 +1,7 @@
 """The systems that ``qstep bench`` compares and ``qstep profile`` analyses.
 
 Each system with networks or many agents is a module with a function ``benchmark(device)``; `device` is
-PyTorch's, as for :func:`qstep.deep.torch_device.choose`.
+a PyTorch device, as for :func:`qstep.deep.torch_device.choose`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load(name: str, device: str = "cpu") -> Benchmark:
     Raises
     ------
     ToolMissingError
-        The system needs a package that is not installed; the message says how to get it.
+        The system needs a package that is not installed; the message contains installation instructions.
     TorchDeviceError
         This machine has no such device.
     """
@@ -59,7 +59,7 @@ def find(form: str, device: str = "cpu") -> Form:
     Raises
     ------
     ToolMissingError
-        The backend, or a system searched for it, is unavailable here; the message says why.
+        The backend, or a system searched for it, is unavailable here; the message contains the reason.
     TorchDeviceError
         This machine has no such device, or the backend does not use PyTorch and `device` is not ``cpu``.
     QStepError

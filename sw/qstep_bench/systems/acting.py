@@ -1,4 +1,4 @@
-"""Agents that act and learn, world included: the compiled model, and the same loops in C."""
+"""Agents that act and learn in a world: the compiled model, and the same loops in C."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TASKS: tuple[tuple[str, str | IntegerWorld, int, str], ...] = (
 )
 _LEAST = 1 << 14
 _PLAIN_TURNS = 100
-"""Turns checked against the plain model, which runs at only 50 thousand steps/s."""
+"""Number of steps per agent checked against the plain model, which runs at only 50 thousand steps/s."""
 
 _Model = FastActingModel | FastTiledModel
 _Worked = _Model | ActingYardstick | VectorYardstick | TiledYardstick
@@ -48,7 +48,7 @@ _IN_C: dict[str, Callable[[Any], _Worked]] = {
 
 
 class ActingTask:
-    """Agents with separate tables in a world; every turn of a form starts from scratch.
+    """Agents with separate tables in a world; every turn of a variant starts from scratch.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ActingTask:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare a form with the model after all its steps; compare the model with the plain model too.
+        """Compare a variant with a new model after all its steps, and the model also with the plain one.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class ActingTask:
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in table and tile-coded worlds, with 1 to 16 agents; none uses PyTorch."""
+    """Return the benchmark of Q-learning in table and tile-coded worlds; it does not use PyTorch."""
     forms = []
     for name, world, agents, in_c in _TASKS:
         planes = f", {world.tiles.planes} planes" if isinstance(world, IntegerWorld) else ""

@@ -1,4 +1,4 @@
-"""CartPole learned by networks, in plain and in fast code: steps per second while learning."""
+"""CartPole learned by networks, in plain and in fast code, measured in steps per second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["benchmark"]
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return DQN and PQN on CartPole, with their networks on a device."""
+    """Return the benchmark of DQN and PQN on CartPole, with their networks on a device."""
     on = torch_device.choose(device)
     plain, fast, pqn = (Training("cartpole", form, on) for form in ("dqn plain", "dqn", "pqn"))
     return Benchmark(

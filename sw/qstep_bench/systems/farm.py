@@ -23,31 +23,31 @@ __all__ = ["benchmark"]
 
 _WORLD = "gridworld"
 _AGENTS = 16
-"""Agents per core, the same as per lane."""
+"""Number of agents per core, the same as per lane."""
 
 _TOGETHER = 1024
-"""Number of agents in the vectorised forms."""
+"""Number of agents in the vectorised variants."""
 
 _LEAST_THREADED = 1 << 24
-"""Enough steps to make the threads' start-up time negligible."""
+"""Minimum steps per turn, enough to make the threads' start-up time negligible."""
 
 _LEAST = _TOGETHER << 10
-"""Steps after which the agents of the vectorised forms have learned the way."""
+"""Steps after which the agents of the vectorised variants have learned the way."""
 
 _MOST = _TOGETHER << 14
-"""Maximum steps per run, because JAX draws all its random numbers beforehand."""
+"""Maximum steps per run, limited because JAX draws all its random numbers beforehand."""
 
 _SAMPLE = 64
 _KNOWING = 0.9
-"""Minimum share of agents that know the way; exploration may have misled some at the end."""
+"""Minimum share of agents with an optimal policy; exploration may have misled a few at the end."""
 
 _Tables: TypeAlias = NDArray[np.float32]
 _Learn: TypeAlias = Callable[[int], _Tables]
-"""Maps the steps per agent to all tables."""
+"""Function from the number of steps per agent to the tables of all agents."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return Q-learning in the grid world on all cores: in C, compiled, in PyTorch and in JAX."""
+    """Return the benchmark of Q-learning on all cores: in C, compiled, in PyTorch and in JAX."""
     cores, on = os.cpu_count() or 1, torch_device.choose(device)
     here = f"{cores} threads of {_AGENTS} agents"
     threads = _Threads(cores)
@@ -78,7 +78,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Threads:
-    """One thread per core; neither C nor the compiled model holds the GIL."""
+    """One thread per core; both C and the compiled model release the GIL."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
@@ -88,7 +88,7 @@ class _Threads:
         return [ActingTask(_WORLD, _AGENTS) for _ in range(self._cores)]
 
     def form(self, kind: str, what: str, base: str | None) -> Form:
-        """Return these agents, run by :class:`ActingTask`, as a form."""
+        """Return a variant that runs these agents with :class:`ActingTask`."""
         run, check = partial(self._run, kind), partial(self._check, kind)
         return Form(f"farm-{kind}", what, run, check, base, _LEAST_THREADED)
 
@@ -110,7 +110,7 @@ class _Vectorised:
         self._learnt = np.empty((0, 0, 0), np.float32)
 
     def form(self, kind: str, what: str) -> Form:
-        """Return these agents as a form."""
+        """Return a variant that runs these agents."""
         return Form(f"farm-{kind}", what, self._run, self._check, "farm-vector", _LEAST, _MOST)
 
     def _run(self, amount: int) -> int:

@@ -1,4 +1,4 @@
-"""Complete runs of PQN on CartPole, with evaluations: ours, and the authors' algorithm in JAX."""
+"""Complete runs of PQN on CartPole, with evaluations, in QStep and as the authors' program in JAX."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from qstep_bench.measure import Benchmark, Form
 __all__ = ["benchmark"]
 
 _STEPS = 500_000
-_UNITS = (128, 256)  # ours, the authors'
+_UNITS = (128, 256)  # hidden units in QStep's preset and in the authors' code
 _NUM_ENVS = 32
 _GAMES = 128
-_EVALUATE_EVERY = 12  # rollouts: 20 evaluations per run, as in the authors' code
+_EVALUATE_EVERY = 12  # rollouts, for 20 evaluations per run as in the authors' code
 _GAMES_SEED = 1 << 32
 _LEAST_SCORE = 200.0  # an untrained network scores 10 to 20
 
 _Learn: TypeAlias = Callable[[int], NDArray[np.float64]]
-"""Maps a seed to the scores of a complete run's last evaluation."""
+"""Function from a seed to the scores of a complete run's last evaluation."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return runs with 128 and 256 hidden units; JAX always runs on the CPU."""
+    """Return the benchmark of runs with 128 and 256 hidden units; JAX always runs on the CPU."""
     on = torch_device.choose(device)
     forms: list[Form] = []
     for units in _UNITS:
@@ -68,7 +68,7 @@ def _jax(config: PqnConfig) -> tuple[_Learn, str]:  # pragma: no cover: needs JA
 
 
 def _ours(device: torch.device, config: PqnConfig) -> tuple[_Learn, str]:
-    """Return our PQN and an empty note."""
+    """Return QStep's PQN and an empty note."""
 
     def learn(seed: int) -> NDArray[np.float64]:
         learner = Pqn(CartPoleVectorEnv(_NUM_ENVS), replace(config, seed=seed), device)
@@ -101,11 +101,11 @@ class _Runs:
         return self._build(self._config)
 
     def form(self, name: str, what: str, base: str | None = None) -> Form:
-        """Return these runs as a form; each turn is one run."""
+        """Return a variant in which each turn is one of these runs."""
         return Form(name, what, self._run, self._check, base, self._steps, self._steps)
 
     def _run(self, amount: int) -> int:
-        """Train a new network in a complete run, whatever the amount; return the steps."""
+        """Train a new network in one complete run, regardless of `amount`; return the steps."""
         learn, _ = self._made
         began = time.process_time()
         self._scores.append(float(learn(len(self._scores)).mean()))
@@ -113,7 +113,7 @@ class _Runs:
         return self._steps
 
     def _check(self) -> str:
-        """Check that the networks have learned to balance."""
+        """Check that the networks have learned to balance the pole."""
         mean = statistics.fmean(self._scores)
         if not mean >= _LEAST_SCORE:
             raise WrongTableError(

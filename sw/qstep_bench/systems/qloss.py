@@ -27,17 +27,17 @@ _LEAST = 20
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return the Q-loss of CartPole's network on a device.
+    """Return the benchmark of the Q-loss of CartPole's network on a device.
 
-    A call computes the loss and the TD errors of a batch that is already on the device. The plain form
+    A call computes the loss and the TD errors of a batch that is already on the device. The plain code
     also converts the loss to a Python number, as typical code does to log it after every call; the fast
-    form leaves it in memory.
+    code leaves it in memory.
     """
     on = torch_device.choose(device)
     forms: list[Form] = []
     for variant in VARIANTS:
         pair = _Pair(variant, on)
-        passes = "three" if variant == "double" else "two"  # through one network each
+        passes = "three" if variant == "double" else "two"  # each through one network
         for gradient, suffix, more in ((False, "", ""), (True, "-grad", ", and the gradient")):
             plain = f"qloss-{variant}-plain{suffix}"
             forms += [
@@ -67,7 +67,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Pair:
-    """Both forms of one variant, on the same networks and transitions."""
+    """Plain and fast code of one variant, on the same networks and transitions."""
 
     def __init__(self, variant: Variant, device: torch.device) -> None:
         self._variant = variant

@@ -1,4 +1,4 @@
-"""Snake learned by networks, in plain and in fast code: steps per second while learning."""
+"""Snake learned by networks, in plain and in fast code, measured in steps per second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["benchmark"]
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return DQN on Snake with the 11 features and with flood fill, and PQN with flood fill."""
+    """Return the benchmark of DQN with the 11 features and with flood fill, and PQN with flood fill."""
     on = torch_device.choose(device)
     plain = Training("snake-features", "dqn plain", on)
     fast = Training("snake-features", "dqn", on)

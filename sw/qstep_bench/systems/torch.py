@@ -15,7 +15,7 @@ from qstep_bench.workloads import EPSILON, WORKLOADS
 __all__ = ["benchmark"]
 
 _LEAST = 1 << 16
-"""Steps after which every form has learned the way."""
+"""Steps after which every variant has learned the way."""
 
 
 def benchmark(device: str) -> Benchmark:

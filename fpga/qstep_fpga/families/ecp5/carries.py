@@ -1,7 +1,7 @@
 """Changes the ends of ECP5's carry chains so that nextpnr adds no cells there.
 
 nextpnr feeds a constant into a chain through an extra cell, and takes the last carry out through
-another, even if it is unused. This costs four LUTs per chain, 92 of the 2,199 LUTs of a lane of agents.
+another, even if it is unused. This costs four LUTs per chain, or 92 of 2,199 LUTs in a lane with agents.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _OPEN = "x"
 
 
 def shorten_carries(module: dict[str, Any]) -> int:
-    """Change the ends of carry chains so that nextpnr adds nothing there; return how many changed.
+    """Change the ends of carry chains so that nextpnr adds no cells there; return how many changed.
 
     An unused last carry is left open. If the lower half of a first cell has at most two operands, it
-    computes its carry from them alone, without a carry input. A look-up table computes its sum if the
-    sum is used.
+    computes its carry from them alone, without a carry input. If its sum is used, a separate look-up
+    table computes it.
 
     Parameters
     ----------

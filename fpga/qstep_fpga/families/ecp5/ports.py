@@ -15,7 +15,7 @@ def quiet_ports(module: dict[str, Any]) -> int:
     """Set ports of block RAMs that never write, or are never read, to NORMAL; return how many.
 
     yosys sets all ports to READBEFOREWRITE, the mode with the slowest clock. The mode determines what a
-    port reads while it writes, so it does not matter for a port that does not do both.
+    port reads while it writes, so it is irrelevant for a port that only reads or only writes.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Moves flip-flops that directly follow an ECP5 multiplier or block RAM into the cell's registers.
 
-yosys 0.70 leaves them outside, where the wire from the cell to a flip-flop costs 2 ns, and a block RAM
-without its own register delivers its data 5 ns later.
+yosys 0.70 leaves the flip-flops outside, where the wire from the cell costs 2 ns, and a block RAM
+without an output register delivers its data 5 ns later.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLAIN = {"CLKMUX": "CLK", "REGSET": "RESET", "GSR": "DISABLED"}
 
 
 def absorb_registers(module: dict[str, Any]) -> None:
-    """Move flip-flops into the multipliers and block RAMs that they register, in a yosys netlist.
+    """Move flip-flops into the multipliers and block RAMs whose outputs they register.
 
-    A cell absorbs them if each used output drives one flip-flop and nothing else, and all of these
-    flip-flops have the same clock, the same enable and no reset. The register is then the same, but
-    inside the cell.
+    A cell absorbs the flip-flops if each used output drives one flip-flop and nothing else, and all of
+    these flip-flops have the same clock, the same enable and no reset. The cell's output register then
+    replaces them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _bits(cell: dict[str, Any], direction: str) -> Iterable[Bit]:
 
 
 def _control(flip_flop: dict[str, Any]) -> tuple[Bit, Bit] | None:
-    """Return clock and enable of a flip-flop that only stores its input, or None if it does more."""
+    """Return clock and enable of a plain flip-flop, or None if it has other functions."""
     parameters, connections = flip_flop["parameters"], flip_flop["connections"]
     plain = all(parameters.get(name) == value for name, value in _PLAIN.items())
     if not plain or connections.get("LSR", ["0"]) != ["0"]:
@@ -96,9 +96,9 @@ def _multiplier(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
 def _block_ram(cell: dict[str, Any], clock: Bit, enable: Bit) -> bool:
     """Enable the output registers of a DP16KD, if they can replace the flip-flops.
 
-    Port B reads, except in a memory that is never written, where port A reads. A 36-bit word uses both
-    ports' outputs, with port A for its low half. It is not documented which clock and enable that half's
-    register uses, so both ports must have the same.
+    Port B is the read port, or port A in a memory that is never written. A 36-bit word uses the outputs
+    of both ports, with port A for its low half. It is not documented which clock and enable the register
+    of the low half uses, so both ports must have the same.
     """
     parameters, connections = cell["parameters"], cell["connections"]
     reads = "A" if connections["CEB"] == ["0"] else "B"

@@ -1,4 +1,4 @@
-"""Place one lane of a farm's netlist, copy it, place the rest around it, and print clocks and times.
+"""Place one lane of a farm, copy it, place the other logic around the lanes, and print clocks and times.
 
 python -m qstep_fpga.families.ecp5.islands ulx3s-85f farm.json --lane island
 """

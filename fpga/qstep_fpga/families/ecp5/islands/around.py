@@ -1,4 +1,4 @@
-"""Places everything but the lanes: their sites are blocked, and stand-ins mark their ports.
+"""Places the design without its lanes: their sites are blocked, and stand-ins mark their ports.
 
 The placement includes the lanes' block RAMs and multipliers, without their connections. The bitstream
 settings of their unused inputs are lost when a packed netlist is read again, so they are taken from this
@@ -45,18 +45,18 @@ _CLOCKS = re.compile(r"CLK\w?|WCK")
 
 @dataclass(frozen=True)
 class Original:
-    """A placed lane, to be copied.
+    """A placed lane that will be copied.
 
     Attributes
     ----------
     site : Site
-        Where it was placed.
+        Site in which the lane was placed.
     module : dict
-        As nextpnr wrote it.
+        The lane's module, as nextpnr wrote it.
     clock : str
-        Its clock port.
+        Name of the lane's clock port.
     path : sequence of dict
-        Its critical path, as nextpnr reports it.
+        The lane's critical path, as nextpnr reports it.
     """
 
     site: Site
@@ -75,9 +75,9 @@ class Lane:
         Name of the instance.
     site : Site
     original : Original
-        The placed lane that is copied there.
+        The placed lane that is copied to the site.
     ports : dict
-        Nets in the module around it, or constants, by port name.
+        Nets of the enclosing module, or constants, by port name.
     """
 
     name: str
@@ -87,18 +87,18 @@ class Lane:
 
     @property
     def by(self) -> Tile:
-        """Its offset from its original, in columns and rows."""
+        """Offset of the lane from its original, in columns and rows."""
         return self.site.beyond(self.original.site)
 
 
 @dataclass(frozen=True)
 class Around:
-    """Everything but the lanes, packed and placed.
+    """The design without its lanes, packed and placed.
 
     Attributes
     ----------
     module : dict
-        As nextpnr wrote it, with stand-ins and dummies.
+        The design's module as nextpnr wrote it, with stand-ins and dummies.
     text : str
         The bitstream's settings before routing.
     """
@@ -108,7 +108,7 @@ class Around:
 
 
 def instances(top: Mapping[str, Any], module: str) -> list[str]:
-    """Return the names of a module's instances, in the order of the numbers in the names."""
+    """Return the names of a module's instances, sorted by the number in each name."""
     found = [name for name, cell in top["cells"].items() if cell["type"] == module]
     return sorted(found, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
 
@@ -154,8 +154,8 @@ def net_outside(around: Around, lane: Lane, port: str, index: int) -> int | tupl
     Returns
     -------
     int, tuple or None
-        A net of `around`; ``("between", net)``, with the number in the yosys netlist, if the net
-        connects only lanes; or None if the bit is unconnected.
+        A net of `around`; or ``("between", net)``, with the net's number in the yosys netlist, if the
+        net connects only lanes; or None if the bit is unconnected.
     """
     stand = around.module["cells"].get(stand_in(lane.name, port, index))
     if stand is not None:
@@ -179,14 +179,14 @@ def place_around(
     seed: int,
     lanes_hz: int | None = None,
 ) -> Around:
-    """Pack and place everything but the lanes, or return it from the cache.
+    """Pack and place the design without its lanes, or return it from the cache.
 
     Parameters
     ----------
     board : Board
     grid : Grid
     top : dict
-        Module of the yosys netlist, with the lanes.
+        Top module of the yosys netlist, which instantiates the lanes.
     lanes : sequence of Lane
     island : dict
         The lane's module as yosys wrote it.
@@ -196,12 +196,12 @@ def place_around(
         Clock of the link.
     seed : int
     lanes_hz : int, optional
-        Clock of the lanes, if they have a separate one.
+        Clock of the lanes, if it is separate.
 
     Raises
     ------
     BuildError
-        The rest does not fit next to the lanes, or the tool failed.
+        The other logic does not fit next to the lanes, or the tool failed.
     """
     family = FAMILIES[board.family]
     names = {lane.name for lane in lanes}
@@ -267,14 +267,14 @@ def _taken(
         cells[stand_in(lane.name, clock_port, 0)] = register(bel, {"CLK": clock})
         rest = [bel for bels in grid.places.values() for bel in bels if bel.tile in lane.site]
         cells = {**dummies([bel for bel in rest if bel not in used], clock), **cells}
-        # The LUTs next to the stand-ins.
+        # Also block the LUTs next to the stand-ins.
         luts = dummies([bel for bel in sorted(used) if bel.tile in lane.site and ".FF" in bel.name])
         cells |= {name: cell for name, cell in luts.items() if cell["type"] == "LUT4"}
     return cells
 
 
 def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
-    """Return the nets at the design's ports and at cells other than lanes, and the constants."""
+    """Return the constants, and the nets at the design's ports and at cells other than lanes."""
     names = {lane.name for lane in lanes}
     others: set[Bit] = {"0", "1"}
     others.update(bit for port in top["ports"].values() for bit in port["bits"])
@@ -289,7 +289,7 @@ def _shared(top: Mapping[str, Any], lanes: Sequence[Lane]) -> set[Bit]:
 
 
 def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
-    """Yield the bits of a lane's ports: name, index, outside net, and a tile that it reaches inside."""
+    """Yield the bits of a lane's ports: name, index, outside net, and a tile of the lane on that net."""
     packed = lane.original.module
     tiles: dict[Bit, tuple[int, int]] = {}
     for cell in packed["cells"].values():
@@ -306,7 +306,7 @@ def _ports(lane: Lane) -> Iterator[tuple[str, int, Bit, tuple[int, int]]]:
 
 
 def _unwired(cell: Mapping[str, Any], bel: Bel, net: Bit) -> dict[str, Any]:
-    """Return a cell with its constants, and one net at its other inputs: used, but not routed."""
+    """Return a cell with its constants, and one net at all other inputs, so that they count as used."""
     ways = cell["port_directions"]
     wires = {
         port: [net if isinstance(bit, int) else bit for bit in bits]

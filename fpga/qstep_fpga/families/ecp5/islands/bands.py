@@ -22,7 +22,7 @@ class Band:
     Attributes
     ----------
     sites : tuple of Site
-        From left to right, without overlap.
+        Sites from left to right, without overlap.
     room : dict
         Amount of each resource in one site.
     """
@@ -38,7 +38,7 @@ class _Rows:
     Attributes
     ----------
     left, right : tuple of int
-        Its rows in the left half of its columns, and in the right half.
+        Rows in the left half of the site's columns, and in the right half.
     above : tuple of int
         The first row above the site, in the left half and in the right half.
     """
@@ -48,7 +48,7 @@ class _Rows:
     above: tuple[int, int]
 
     def shape(self, width: int) -> frozenset[Tile]:
-        """Return its tiles, relative to its first column and lowest row."""
+        """Return the site's tiles, relative to its first column and lowest row."""
         return frozenset(
             (x, row - self.left[0])
             for half, rows in zip(_halves(width), (self.left, self.right), strict=True)
@@ -58,14 +58,14 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Half a row of a site: a number that identical halves share, and its resources."""
+    """Half a row of a site: its resources, and a number that is the same for identical halves."""
 
     kind: int
     room: Room
 
 
 def widths(grid: Grid) -> list[int]:
-    """Return the possible widths of sites, narrowest first: up to half the groups of block RAMs."""
+    """Return the possible widths of sites, narrowest first, up to half the groups of block RAMs."""
     columns = _groups(grid)
     across = Counter(after - before for before, after in pairwise(columns)).most_common(1)[0][0]
     return [number * across for number in range(1, len(columns) // 2 + 1)]
@@ -80,8 +80,8 @@ def bands(
 ) -> tuple[Band, ...]:
     """Return the stack of bands with the most sites that fit on a chip.
 
-    All bands have sites in the same columns, and each is as low as possible. A site takes whole rows,
-    starting where the site below it ends.
+    All bands have sites in the same columns, and each band is placed as low as possible. A site occupies
+    whole rows, starting where the site below it ends.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def bands(
     width : int
         Width of the sites, in tiles.
     is_enough : callable
-        Whether a site has room for a lane.
+        Function that returns whether a site's resources are enough for a lane.
     leaving : bool
-        Whether a site may leave a row of block RAMs or multipliers to the next site, if this gives more
-        sites. In the left half of its columns, the site then ends below that row; in the right half it
-        skips the row and continues above it.
+        Whether a site may cede a row of block RAMs or multipliers to the site above it, if this gives
+        more sites. In the left half of its columns, the site then ends below that row; in the right half
+        it skips the row and continues above it.
     """
     columns, rows = zip(*grid.tiles(LOGIC), strict=True)
     starts = [start for start in _groups(grid) if start + width <= max(columns) + 1]
@@ -121,7 +121,7 @@ def bands(
 
 
 def _aligned(stack: Sequence[Band]) -> tuple[Band, ...]:
-    """Return the bands with only the sites in columns that all bands use."""
+    """Return the bands, reduced to the sites in columns that all bands use."""
     columns = [{site.column for site in band.sites} for band in stack]
     common = set.intersection(*columns)
     return tuple(
@@ -149,8 +149,8 @@ class _Growth:
     def band(self, left: int, right: int, leaves: int) -> tuple[_Rows, Band] | None:
         """Return the largest band of identical sites that start at these rows of both halves, or None.
 
-        The sites leave the row `leaves`, and in the left half everything above it. `left` is such a row
-        if it is below `right`.
+        The sites exclude the row `leaves` and, in the left half, all rows above it. If `left` is below
+        `right`, it is a row that the sites below excluded.
         """
         alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
         found: dict[tuple[int, ...], tuple[_Rows, Room]] = {}
@@ -171,7 +171,7 @@ class _Growth:
     def _site(
         self, column: int, left: int, right: int, leaves: int
     ) -> tuple[tuple[int, ...], _Rows, Room] | None:
-        """Return a site's kinds of half rows, its rows and its resources; None if it does not fit."""
+        """Return a site's kinds of half rows, rows and resources, or None if it does not fit."""
         kinds: list[int] = []
         room: Counter[str] = Counter()
         own: tuple[list[int], list[int]] = [], []

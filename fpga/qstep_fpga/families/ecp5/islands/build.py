@@ -1,4 +1,4 @@
-"""Builds a routed farm from a netlist of identical lanes: places one, copies it, checks the result."""
+"""Builds a routed farm of identical lanes: places one lane, copies it, and checks the result."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Farm:
     Attributes
     ----------
     lanes : tuple of PlacedIsland
-        The lanes that were copied, one per band of sites.
+        The placed lanes that were copied, one per band of sites.
     limits : dict
-        Highest clock in MHz of ``block RAM`` and ``DSP``, by the vendor's figures.
+        Highest clock in MHz of ``block RAM`` and ``DSP``, according to the vendor.
     placements : tuple of Placement
-        Placements of the whole farm, one per seed for the rest; no clock exceeds the limits.
+        Placements of the whole farm, one per successful seed, with clocks capped at `limits`.
     """
 
     lanes: tuple[PlacedIsland, ...]
@@ -70,7 +70,7 @@ class Farm:
 
 
 def needs_of(island: Mapping[str, Any]) -> dict[str, int]:
-    """Return how much of each resource a lane needs, from its netlist as yosys writes it."""
+    """Return the amount of each resource that a module needs, from its yosys netlist."""
     count = Counter(cell["type"] for cell in island["cells"].values())
     return {
         "LUT4": sum(count[kind] * luts for kind, luts in _LUTS.items()),
@@ -92,34 +92,34 @@ def copy_lanes(
     progress: Callable[[str], None],
     link_hz: int | None = None,
 ) -> Farm:
-    """Place one lane per band of sites with several seeds, copy the best, place the rest, check all.
+    """Place one lane per band with several seeds, copy the best, place all other logic, and check.
 
     Parameters
     ----------
     board : Board
         A board with an ECP5.
     modules : dict
-        Modules of a refined yosys netlist. Lanes are instances in the top module, whose names end in
-        their number in the chain.
+        Modules of a refined yosys netlist. The lanes are instances in the top module; the name of each
+        ends in its number in the chain.
     top, lane : str
         Names of the modules.
     clock_hz : int
         Clock of the lanes.
     lane_seeds, seeds : sequence of int
-        Seeds for the lane, used until it is as fast as the chip allows, and seeds for the rest; at least
-        one each.
+        Seeds for the lane, tried until it is as fast as the chip allows, and seeds for the other logic;
+        at least one of each.
     workers : Workers
         Workers for the placements.
     progress : callable
         Called with a description of each completed step.
     link_hz : int, optional
-        Target clock of the rest, if the lanes have a separate clock.
+        Target clock of the other logic, if the lanes have a separate clock.
 
     Raises
     ------
     BuildError
-        The lanes do not fit, all seeds failed for one of them or for the whole farm, or the check found
-        a fault.
+        The lanes do not fit, all seeds failed for a lane or for the whole farm, or the check found a
+        fault.
     ToolMissingError
         The FPGA tools are not installed.
     """
@@ -127,7 +127,7 @@ def copy_lanes(
         raise BuildError(f"lanes are copied on ECP5 only; {board.title} has {board.part}")
     for module in (modules[top], modules[lane]):
         for name in [n for n, cell in module["cells"].items() if cell["type"].startswith("$")]:
-            del module["cells"][name]  # yosys' notes on the hierarchy
+            del module["cells"][name]  # cells in which yosys describes the hierarchy
     names = instances(modules[top], lane)
     if not names:
         raise BuildError(f"module {top} has no instance of {lane}")
@@ -136,7 +136,7 @@ def copy_lanes(
     plan = layout(grid, needs_of(modules[lane]), needs_of(modules[top]), len(names), title)
     limits = highest_clocks(timing_model(board), modules)
     limit_mhz = min(limits.values(), default=math.inf)
-    # As fast as the chip allows, whatever clock the farm must meet: one placement serves all clocks.
+    # The target is the chip's limit, not the farm's clock, so one placement serves all clocks.
     fastest_hz = round(1e6 * limit_mhz) if limits else clock_hz
     best = []
     originals: dict[Site, Original] = {}
@@ -201,14 +201,14 @@ def _route(
     clock_hz: int,
     link_hz: int | None,
 ) -> Path:
-    """Copy the lanes and route the rest, or use the cached result; return a Placement's file."""
+    """Copy the lanes and route all other nets, or use the cached result; return a Placement's file."""
     family = FAMILIES[board.family]
     farm = joined(around, lanes)
     netlist = _netlist(farm)
     words = [*nextpnr(board), "--json", NETLIST, "--no-pack", "--no-place", "--report", REPORT]
     words += ["--freq", f"{(link_hz or clock_hz) / 1e6:g}", "--timing-allow-fail"]
     constraints = ""
-    if link_hz is not None:  # pragma: no cover: whole boards alone, which take minutes
+    if link_hz is not None:  # pragma: no cover: only whole boards, which take minutes
         # A packed netlist does not contain the rates of the PLL's outputs.
         (net,) = (n for n in farm["netnames"] if n.startswith(GLOBAL) and is_of_lanes(n))
         constraints = f'FREQUENCY NET "{net}" {clock_hz / 1e6:g} MHZ;\n'

@@ -1,7 +1,7 @@
-"""Checks that the tools no longer make once lanes are copied: BELs, wires, connections, netlist.
+"""Checks that the tools skip for copied lanes: BELs, wires, connections, netlist.
 
-The checks do not depend on how a farm was made: they read the final output of place and route, and
-compare it with the parts.
+The checks do not depend on how a farm was built: they read the final output of place and route, and
+compare it with the placed lanes and the logic around them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pins = dict[Any, list[tuple[str, str, str]]]
 
 
 def check_farm(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> None:
-    """Raise BuildError if a placed and routed farm does not match its parts; see :func:`problems`."""
+    """Raise BuildError if a placed and routed farm differs from its parts; see :func:`problems`."""
     found = list(problems(farm, around, lanes))
     if found:
         more = f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
@@ -79,7 +79,7 @@ def _wires(farm: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
-    """Check that every connection is routed: switches lead from the driver's wire to each sink's."""
+    """Check that every net is routed: switches connect the driver's wire to the wire of each sink."""
     pins = _pins(farm)
     for name, net in farm["netnames"].items():
         (bit,) = net["bits"]
@@ -102,7 +102,7 @@ def _routes(farm: Mapping[str, Any]) -> Iterator[str]:
 def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
     """Return the wires that are reachable from the driver's wire, and an unreachable wire, if any.
 
-    The trunks of the clocks have no switches here: in each tile, a clock starts with a separate wire.
+    Clock trunks are not listed as switches: in each tile, a clock starts with a separate wire.
     """
     after: dict[str, list[str]] = defaultdict(list)
     roots = []
@@ -123,7 +123,7 @@ def _reached(net: Mapping[str, Any]) -> tuple[set[str], str]:
 
 
 def _route(net: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a net's wires, each with the switch that leads to it; the driver's wire has none."""
+    """Yield a net's wires, each with the switch that leads to it; the driver's wire has no switch."""
     return ((wire, switch) for wire, switch, _ in steps(net["attributes"].get("ROUTING", "")))
 
 

@@ -17,8 +17,8 @@ __all__ = ["joined"]
 def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
     """Return the packed netlist of the whole farm, with ``NEXTPNR_BEL`` on all its cells.
 
-    Routes are copied unchanged, and the router keeps them: a site's wires belong to its lane. Nets that
-    enter or leave a lane have no routes yet.
+    Routes are copied unchanged, and the router keeps them, because the wires in a site are reserved for
+    its lane. Nets that enter or leave a lane have no routes yet.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def joined(around: Around, lanes: Sequence[Lane]) -> dict[str, Any]:
         for name, net in packed["netnames"].items():
             (bit,) = net["bits"]
             if bit in inputs and bit in bits:
-                continue  # its driver is elsewhere
+                continue  # the net is driven outside the lane
             route = NO_ROUTE
             if bit not in ports:
                 route = firm(shifted(net["attributes"].get("ROUTING", NO_ROUTE), lane.by))
@@ -72,7 +72,7 @@ def _copied(
     """Return a cell moved by some tiles, with other nets; `numbers` counts block RAM contents."""
     place = parse(cell["attributes"]["NEXTPNR_BEL"]).moved(by)
     attributes = {**cell["attributes"], "NEXTPNR_BEL": str(place)}
-    if "WID" in attributes:  # the bitstream finds a block RAM's contents by this number
+    if "WID" in attributes:  # identifies a block RAM's contents in the bitstream
         attributes["WID"] = f"{next(numbers):032b}"
     wires = {port: [bits[bit] for bit in own] for port, own in cell["connections"].items()}
     return {**cell, "attributes": attributes, "connections": wires}

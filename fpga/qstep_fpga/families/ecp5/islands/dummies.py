@@ -10,7 +10,7 @@ from qstep_fpga.families.ecp5.islands.grid import KINDS, LOGIC, Bel, unconnected
 __all__ = ["DUMMY", "dummies", "register"]
 
 DUMMY = "$dummy$"
-"""Prefix of their names."""
+"""Prefix of the names of dummy cells."""
 
 _NAMES = {"EBR": "block RAM", "MULT18_": "DSP"}
 _WAYS = {"CLK": "input", "M": "input", "Q": "output"}

@@ -14,8 +14,8 @@ __all__ = ["FENCE", "fence"]
 FENCE = "$fence$"
 """Name of the net that occupies the wires."""
 
-# Wires are named after the tile at their middle. The longest span six tiles: a switch is at most three
-# tiles from the middle of a site's wire, and at most three from the middle of the wire that it leads to.
+# Wires are named after the tile at their middle. The longest wires span six tiles, so a switch is at
+# most three tiles from the middle of a site's wire, and at most three from the middle of its target.
 _REACH = 6
 
 # A name consists of the orientation, the number of tiles spanned, the direction, the wire's number, and
@@ -39,7 +39,7 @@ def fence(site: Site, chip: Set[Tile], bit: int) -> dict[str, Any]:
     chip : set of tuple
         The tiles with the chip's logic.
     bit : int
-        The net's number; the net needs a driver.
+        Number of the net, which also needs a driver.
     """
     around = near(list(site), _REACH) & near(chip, 1)
     wires = [

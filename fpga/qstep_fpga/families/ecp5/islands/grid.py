@@ -42,9 +42,9 @@ _BEL = re.compile(r"X(\d+)/Y(\d+)/(\w+(?:\.\w+)?)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bel:
-    """Where one cell can go, in nextpnr's terms: a tile, and a name within it.
+    """A position for one cell, in nextpnr's terms: a tile, and a name within it.
 
-    Its text is nextpnr's name for it, for example ``X4/Y22/EBR0``.
+    Converted to text, it is nextpnr's name, for example ``X4/Y22/EBR0``.
     """
 
     column: int
@@ -56,11 +56,11 @@ class Bel:
 
     @property
     def tile(self) -> Tile:
-        """The tile that contains it."""
+        """The tile that contains the BEL."""
         return self.column, self.row
 
     def moved(self, by: Tile) -> Bel:
-        """Return the BEL of the same name in a tile that is some columns and rows away."""
+        """Return the BEL of the same name in the tile at an offset of some columns and rows."""
         return Bel(self.column + by[0], self.row + by[1], self.name)
 
 
@@ -87,7 +87,7 @@ class Grid:
     Attributes
     ----------
     places : dict
-        BELs in order, by the names in :data:`KINDS`.
+        Sorted BELs of each kind, by the names in :data:`KINDS`.
     """
 
     places: Mapping[str, tuple[Bel, ...]]
@@ -105,7 +105,7 @@ def survey(board: Board) -> Grid:
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        The placer does not know the chip.
+        The placer does not support the chip.
     """
     there = chip.available(board)
     cells = {

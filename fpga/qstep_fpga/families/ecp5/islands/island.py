@@ -67,8 +67,9 @@ class PlacedIsland:
 def _others(island: Mapping[str, Any], clock: str, site: Site, grid: Grid) -> dict[str, Any]:
     """Return flip-flops in the middle of the site, at all of a lane's ports except its clock, by name.
 
-    They stand in for the flip-flops of the previous and the next lane, so that the lane's own are placed
-    near them. They and their routes are not copied, which leaves room for other routes.
+    They stand in for the flip-flops of the previous and the next lane, so that the flip-flops at the
+    lane's ports are placed near them. The stand-ins and their routes are not copied, so their wires stay
+    free.
     """
     columns, rows = zip(*site, strict=True)
     middle = sum(columns) / len(site), sum(rows) / len(site)
@@ -121,7 +122,7 @@ def place_island(
     island : dict
         Module of a yosys JSON netlist.
     site : Site
-        A site with room for the lane.
+        A site that is large enough for the lane.
     clock_hz : int
         Target clock.
     seed : int
@@ -192,8 +193,8 @@ def place_islands(
 ) -> PlacedIsland:
     """Place a lane with several seeds until one reaches the clock; return it, or else the fastest.
 
-    `progress` is called with each seed's result. In a full site some seeds fail to place or route the
-    lane, or leave the site; this is an error only if all seeds fail.
+    `progress` is called with each seed's result. In a full site, placement or routing fails with some
+    seeds, or uses BELs or wires outside the site; this is an error only if all seeds fail.
 
     Raises
     ------
@@ -211,5 +212,5 @@ def place_islands(
 
     what = f"the lane was placed and routed in its site of {len(site)} tiles"
     inside = with_seeds(placed, seeds, workers, progress, what, is_fast)
-    # The first seed that is fast enough, however many were placed at a time.
+    # Use the first seed that is fast enough, regardless of how many were placed at a time.
     return next(filter(is_fast, inside), max(inside, key=lambda one: one.fmax_mhz))

@@ -1,4 +1,4 @@
-"""Determines how many lanes fit a chip, and in which sites."""
+"""Determines how many lanes fit on a chip, and in which sites."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from qstep_fpga.families.ecp5.islands.sites import Names, Site, contents, room_o
 __all__ = ["FILLS", "Layout", "layout"]
 
 FILLS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
-"""Share of the logic in a site, and next to the sites, that may be used.
+"""Maximum utilization of the logic in a site, and next to the sites; lower values are tried first.
 
-A lower share makes a lane faster: 1,507 LUT4 reach 202 MHz in a site of 2,016, and 171 in one of 1,872.
+Lower utilization makes a lane faster: 1,507 LUT4s reach 202 MHz in a site of 2,016, but only 171 MHz in
+a site of 1,872.
 """
 
 Need = Mapping[str, int]
@@ -32,9 +33,9 @@ class Layout:
     Attributes
     ----------
     bands : tuple of Band
-        At least one band, each with the sites of its lanes, which have the same placement.
+        At least one band of sites; all lanes in a band have the same placement.
     beside : frozenset of tuple
-        The tiles for the rest of the design, together on the right.
+        Tiles for all other logic, at the right edge of the chip.
     """
 
     bands: tuple[Band, ...]
@@ -44,9 +45,10 @@ class Layout:
     def sites(self) -> tuple[Site, ...]:
         """All sites in the order of the chain, which snakes through one band after another.
 
-        Adjacent sites in a band are close, whereas a band is many rows high. The last column may have
-        sites only in the first bands. So the rest of the design has most room next to the last band, and
-        the first site is there, on the right.
+        The chain visits all sites of a band before the next band, because adjacent sites in a band are
+        closer than sites in different bands. The last column may have sites only in the first bands, so
+        the largest area for other logic is next to the last band. The chain therefore starts at the
+        right end of the last band.
         """
         return tuple(
             site
@@ -57,7 +59,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Plan:
-    """All sites of one width that have room for a lane, and the contents of the chip."""
+    """All sites of one width that are large enough for a lane, and the contents of the chip."""
 
     bands: tuple[Band, ...]
     tiles: Mapping[Tile, Names]
@@ -65,11 +67,11 @@ class _Plan:
 
     @property
     def room(self) -> int:
-        """The number of lanes that it has sites for."""
+        """Number of lanes that fit in the sites."""
         return sum(len(band.sites) for band in self.bands)
 
     def takes(self, lanes: int, rest: Need) -> Layout | None:
-        """Return the layout for a number of lanes, or None if they do not fit together with the rest."""
+        """Return the layout for a number of lanes, or None if lanes and other logic do not fit."""
         if lanes > self.room:
             return None
         every = [site for band in self.bands for site in band.sites]
@@ -86,22 +88,22 @@ class _Plan:
         return Layout(tuple(band for band in used if band.sites), beside)
 
     def most(self, rest: Need) -> int:
-        """Return how many lanes fit; each additional lane leaves less room for the rest."""
+        """Return how many lanes fit; each additional lane leaves fewer tiles for the other logic."""
         return bisect(range(1, self.room + 1), False, key=lambda n: self.takes(n, rest) is None)
 
 
 def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
-    """Return sites for a number of lanes, as roomy as possible.
+    """Return the largest possible sites for a number of lanes.
 
     Parameters
     ----------
     grid : Grid
     lane, rest : dict
-        Needs of a lane and of the rest of the design: ``LUT4``, ``FF``, ``block RAM``, ``DSP``.
+        Needs of a lane and of all other logic: ``LUT4``, ``FF``, ``block RAM``, ``DSP``.
     lanes : int
         Number of lanes, at least 1.
     name : str
-        Name of the chip, for errors.
+        Name of the chip, for error messages.
 
     Raises
     ------
@@ -122,7 +124,7 @@ def layout(grid: Grid, lane: Need, rest: Need, lanes: int, name: str) -> Layout:
 
 
 def _plans(grid: Grid, lane: Need) -> Iterator[_Plan]:
-    """Yield the possible plans for a chip: the roomiest sites first, rectangles before other shapes."""
+    """Yield the possible plans for a chip: lowest utilization first, rectangles before other shapes."""
     tiles = contents(grid)
     for fill in FILLS:
         is_enough = partial(_is_enough, need=lane, fill=fill)
@@ -143,7 +145,7 @@ def _usable(room: Need, fill: float) -> dict[str, int]:
 
 
 def _why(tiles: Mapping[Tile, Names], lane: Need, rest: Need, lanes: int, most: int) -> str:
-    """Explain why the lanes do not fit: the resources that run out, otherwise the number of sites."""
+    """Explain why the lanes do not fit: the resources that are short, or else the number of sites."""
     usable = _usable(room_of(tiles.values()), FILLS[-1])
     needed = {kind: lanes * lane.get(kind, 0) + rest.get(kind, 0) for kind in usable}
     short = [

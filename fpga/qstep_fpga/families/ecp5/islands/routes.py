@@ -53,7 +53,7 @@ def shifted(route: str, by: Tile) -> str:
 
 
 def firm(route: str) -> str:
-    """Return a route with a strength that stops the router from changing it."""
+    """Return a route with a strength that prevents the router from changing it."""
     return ";".join(f"{wire};{switch};{FIRM}" for wire, switch, _ in steps(route)) or NO_ROUTE
 
 

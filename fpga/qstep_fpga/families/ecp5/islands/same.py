@@ -1,4 +1,4 @@
-"""Checks that a farm matches its parts: the same cells, connections, and routes inside lanes."""
+"""Checks that a farm has the same cells, connections, and routes inside lanes as its parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["changes"]
 
 
 def changes(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """Yield a description of each difference from the parts; parameters as for ``check.problems``."""
+    """Describe each difference between a farm and its parts; parameters as for ``check.problems``."""
     yield from _cells(farm, around, lanes)
     yield from _nets(farm, around, lanes)
     yield from _routes(farm, lanes)
@@ -52,7 +52,7 @@ def _cells(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> It
 
 
 def _routes(farm: Mapping[str, Any], lanes: Sequence[Lane]) -> Iterator[str]:
-    """Check that routes inside a lane are the same, so its delays equal the placed lane's."""
+    """Check that routes inside a lane are unchanged, so its delays equal the placed lane's."""
     for lane in lanes:
         packed = lane.original.module
         ports = {bit for port in packed["ports"].values() for bit in port["bits"]}
@@ -69,7 +69,7 @@ def _ways(route: str) -> set[tuple[str, str]]:
 
 
 def _nets(farm: Mapping[str, Any], around: Around, lanes: Sequence[Lane]) -> Iterator[str]:
-    """Check that the connections are the same: no net was split, and no two nets were merged."""
+    """Check that the connections are unchanged: no net was split, and no two nets were merged."""
     now: dict[Any, Any] = {}
     was: dict[Any, Any] = {}
     for cell, port, index, before in _expected(around, lanes):

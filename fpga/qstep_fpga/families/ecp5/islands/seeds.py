@@ -1,4 +1,4 @@
-"""Places with many seeds, some of which may fail to place or route the design."""
+"""Places a design with many seeds; placement or routing may fail with some of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_seeds(
     what : str
         Start of the error message if all seeds fail.
     is_enough : callable, optional
-        Whether no more seeds are needed after this result.
+        Function that returns whether a result is good enough to skip the remaining seeds.
 
     Raises
     ------

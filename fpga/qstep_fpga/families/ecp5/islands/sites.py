@@ -25,9 +25,9 @@ class Site:
     Attributes
     ----------
     column, row : int
-        Its leftmost column and its lowest row.
+        The site's leftmost column and lowest row.
     shape : frozenset of tuple
-        Its tiles, relative to that column and row.
+        The site's tiles, relative to `column` and `row`.
     """
 
     column: int
@@ -44,7 +44,7 @@ class Site:
         return len(self.shape)
 
     def beyond(self, other: Site) -> Tile:
-        """Return its offset from another site, in columns and rows."""
+        """Return the offset from another site, in columns and rows."""
         return self.column - other.column, self.row - other.row
 
 
@@ -57,7 +57,7 @@ def extent(grid: Grid) -> frozenset[Tile]:
 
 
 def near(tiles: Collection[Tile], distance: int) -> set[Tile]:
-    """Return tiles and all others within a distance of one of them, in columns and in rows."""
+    """Return tiles and all tiles within a distance of one of them, in columns and in rows."""
     away = range(-distance, distance + 1)
     return {(column + x, row + y) for column, row in tiles for x in away for y in away}
 

@@ -1,4 +1,4 @@
-"""Synthesises a farm: the island, and the rest of the design, separately."""
+"""Synthesises a farm in two parts: the island, and all other logic."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from qstep_rtl.island import ISLAND, ISLAND_FILE
 
 __all__ = ["synthesise_farm"]
 
-# No LUTs of five and more inputs, which are pairs of LUTs: nextpnr renames the cells that it makes of
-# them, and they are no faster here.
+# LUTs with more than four inputs, which are built from several LUTs, are disabled: nextpnr renames their
+# cells, and they are no faster here.
 _NO_WIDE = " -nowidelut"
 
 # Both flip-flops of a slice share enable and reset. nextpnr places small groups of flip-flops with a
-# separate enable or reset last; in a full site it then finds no empty slice and never finishes. 1,476
-# LUTs in 2,016 LUT BELs were not placed in eight minutes with such groups, and are placed in one minute
-# without them. Enables and resets of fewer than 5 flip-flops are therefore logic, which takes 12 LUTs.
+# separate enable or reset last; in a full site it then finds no empty slice and never finishes. With
+# such groups, 1,476 LUTs in 2,016 LUT BELs were not placed in eight minutes; without them, one minute is
+# enough. Enables and resets of fewer than 5 flip-flops therefore become logic, which costs 12 LUTs.
 _KINDS = "$_DFF_?_ $_DFFE_??_ $_DFF_?P?_ $_DFFE_?P??_ $_SDFF_?P?_ $_SDFFE_?P??_"
 _RARE = "dfflegalize -mince 5 -minsrst 5 " + " ".join(f"-cell {kind} 01" for kind in _KINDS.split())
 
 _NO_LINES = "setattr -unset src"
-"""Removes line numbers, so that a changed comment does not mean placing all lanes again."""
+"""Removes line numbers, so that editing a comment does not cause all lanes to be placed again."""
 
 
 def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: takes minutes
@@ -57,7 +57,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: 
     ToolMissingError
         The FPGA tools are not installed.
     BuildError
-        A tool failed, or the PLL cannot make the clock of `config`.
+        A tool failed, or the PLL cannot generate the clock of `config`.
     """
     family = FAMILIES[board.family]
     build = identity(board, config)
@@ -65,7 +65,7 @@ def synthesise_farm(board: Board, config: Config) -> Path:  # pragma: no cover: 
         WRAPPER: read_board(board, config, options=f"--blackboxed-module {ISLAND}"),
         ISLAND: [read(ISLAND, ISLAND_FILE, config=config)],
     }
-    parts = [build, str(scripts)]  # the build's identity covers the rest
+    parts = [build, str(scripts)]  # the build's identity covers all other inputs
 
     def make(folder: Path) -> Path:
         pll.make(board, config, folder)

@@ -1,8 +1,8 @@
-"""Ties the unused inputs of block RAMs and multipliers, in nextpnr's text for the bitstream.
+"""Ties the unused inputs of block RAMs and multipliers, in the bitstream's text form from nextpnr.
 
-nextpnr ties them to constants, but forgets the ties when it reads a packed netlist again; the inputs
-would then be 1. Ties do not depend on routes, so they are copied from the text before routing, which
-contains the block RAMs and multipliers of all lanes.
+nextpnr ties these inputs to constants, but loses the ties when it reads a packed netlist again; the
+inputs would then be 1. Ties do not depend on routes, so they are copied from the text before routing,
+which contains the block RAMs and multipliers of all lanes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SETTING = re.compile(r"\w+: (EBR\d|MULT18_\d)\.(?!WID )")
 def tied(text: str, before: str) -> str:
     """Return a farm's text with the ties from the text before routing.
 
-    A routed input needs no tie: before routing, the lanes' inputs seem to be unused.
+    Ties of routed inputs are not copied: before routing, the lanes' inputs only seem to be unused.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def tied(text: str, before: str) -> str:
     Raises
     ------
     BuildError
-        A block RAM or a multiplier has different settings than before.
+        A block RAM or a multiplier has settings that differ from those before routing.
     """
     tiles, earlier = _tiles(text), _tiles(before)
     for tile, lines in earlier.items():

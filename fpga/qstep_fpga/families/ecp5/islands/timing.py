@@ -1,9 +1,9 @@
-"""The clock of a farm, from the timing of a lane alone and of all paths that are not inside a lane.
+"""Computes a farm's clock from the timing of a lane alone and of all paths outside lanes.
 
 A copy has the same BELs and routes as the placed lane, so its paths have the same delays. nextpnr
-reports longer delays: after reading a packed netlist, it does not know which half of a slice a
-carry-chain bit is in, and treats every bit as the first. So paths inside lanes keep the delays that
-nextpnr found when it placed the lane, and only the rest is analysed again.
+reports longer delays: after reading a packed netlist, it cannot tell which half of a slice contains a
+carry-chain bit, and treats every bit as the first. So paths inside lanes keep the delays that nextpnr
+found when it placed the lane, and only the other paths are analysed again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Module = Mapping[str, Any]
 def between(farm: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
     """Return a routed farm without the cells and nets that are only on paths inside a lane.
 
-    A remaining net keeps its whole route, and so its delays. If it leads to a cell that is only on such
-    paths, that cell keeps just this pin.
+    A remaining net keeps its whole route, and therefore its delays. A cell that is only on paths inside
+    a lane, but is a load of a remaining net, keeps just the pins on such nets.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _bits(cell: Module, way: str) -> list[int]:
 
 
 def with_lanes(report: Module, lanes: Sequence[Lane]) -> dict[str, Any]:
-    """Return a report on the logic between lanes, extended to the paths inside lanes.
+    """Return a timing report on the logic between lanes, extended by the paths inside lanes.
 
     Parameters
     ----------
