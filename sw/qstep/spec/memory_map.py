@@ -117,17 +117,26 @@ LIMIT = Word(
     last_steps=16,
     limits=1,
 )
-GENERATOR_LOW = Word(Region.CONTEXT, 0, "generator_low", "the generator's word", bits=32)
-GENERATOR_HIGH = Word(Region.CONTEXT, 1, "generator_high", "its upper half", bits=32)
+GENERATOR_LOW = Word(
+    Region.CONTEXT, 0, "generator_low", "state of the random generator, lower half", bits=32
+)
+GENERATOR_HIGH = Word(
+    Region.CONTEXT, 1, "generator_high", "state of the random generator, upper half", bits=32
+)
 EPSILON = Word(Region.CONTEXT, 2, "epsilon", "24 fractional bits, 0..1", epsilon=25)
 COUNTS = Word(
-    Region.CONTEXT, 3, "counts", "of the episode; of epsilon's period", steps=16, count=16
+    Region.CONTEXT,
+    3,
+    "counts",
+    "steps of the episode; units of epsilon's current period",
+    steps=16,
+    count=16,
 )
 PLACE = Word(
     Region.CONTEXT,
     4,
     "place",
-    "the agent's pair, and what it has done for its next step",
+    "the agent's state-action pair, and the progress of its next step",
     state=16,
     action=6,
     spare=7,

@@ -283,7 +283,7 @@ REQUESTS: Mapping[Request, RequestSpec] = {
         Devices.EVERY,
         Layout(divisor=2),
         f", {LEAST_DIVISOR} or more",
-        reply="none; the answer still goes out at the old rate, then the new one holds",
+        reply="none; sent at the old rate, before the new rate takes effect",
     ),
     Request.STORE: RequestSpec(
         Devices.AGENTS,
@@ -302,17 +302,17 @@ REQUESTS: Mapping[Request, RequestSpec] = {
         Devices.JOBS,
         Layout(steps=8),
         f", 1 to 2^{MOST_STEPS.bit_length()} - 1",
-        reply="none; every agent makes this many steps, and the answer does not wait for them",
+        reply="none; sent at the start of the job, in which every agent takes `steps` steps",
     ),
     Request.STOP: RequestSpec(
         Devices.AGENTS,
-        reply="none; every agent ends the step that it is in, and the job is over soon after",
+        reply="none; every agent completes its current step, then the job ends",
     ),
     Request.PROGRESS: RequestSpec(
         Devices.AGENTS,
         answer=Layout(job=1),
         reply=(
-            f": 1 while one runs, else 0, or {SILENT} + n if the last one ended because the world did "
+            f": 1 during a job, else 0, or {SILENT} + n if the last job ended because the world did "
             "not answer agent n"
         ),
         repeatable=True,
