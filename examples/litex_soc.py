@@ -1,12 +1,12 @@
-"""A LiteX SoC whose RISC-V learns a corridor in the lane, then walks it as the table says.
+"""A LiteX SoC whose RISC-V core trains the lane on a corridor, then follows the learned policy.
 
 python examples/litex_soc.py build/litex
 
 writes ``soc.v`` and the sources of its submodules. The program is in the ROM. In a corridor of 8 states,
-action 1 leads to the next state and action 0 to the previous one. A step costs 1; the last state pays 4
-and ends the walk. The processor draws 300 random actions and passes the transitions to the lane. Then it
-reads the table, sends out its entries, follows the greedy action from state 0, and sends the number of
-its steps: 7.
+action 1 leads to the next state and action 0 to the previous one. A step costs 1; reaching the last
+state yields 4 and ends the episode. The processor draws 300 random actions and passes the transitions to
+the lane. Then it reads the table, sends out its entries, follows the greedy action from state 0, and
+sends the number of steps that it took: 7.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Program:
 
 
 def program(word_at: int, send_at: int) -> list[int]:
-    """Return the SoC's ROM, given the addresses of its two registers."""
+    """Return the contents of the SoC's ROM, given the addresses of its two registers."""
     p = Program()
     for register, value in ((LANE_AT, LANE), (WORD_AT, word_at), (SEND_AT, send_at)):
         p.constant(register, value)
@@ -162,7 +162,7 @@ def program(word_at: int, send_at: int) -> list[int]:
     p.label("walked")
     p.add(STATE, NEXT, 0)
     p.add(T, ZERO, 100)
-    p.branch(0, LEFT, T, "send")  # the table leads nowhere
+    p.branch(0, LEFT, T, "send")  # the policy never reaches the end
     p.branch(1, STATE, END, "walk")
     p.label("send")
     p.store(LEFT, SEND_AT, 0)
@@ -179,7 +179,7 @@ class _Clock(LiteXModule):
 
 
 class Soc(SoCCore):
-    """A PicoRV32 with its program in ROM, the lane, and a register whose writes leave the chip."""
+    """A PicoRV32 with its program in ROM, the lane, and a register that drives output pins."""
 
     def __init__(self, platform: SimPlatform, folder: Path) -> None:
         memories = {"integrated_rom_size": 0x1000, "integrated_rom_init": [0]}
@@ -205,7 +205,7 @@ def write(folder: Path) -> list[Path]:
     soc.rom.mem.init = program(regions["lane"], regions["main"])
     made = platform.get_verilog(soc, name="soc")
     text = made.main_source
-    for name, content in made.data_files.items():  # memories, found from any folder
+    for name, content in made.data_files.items():  # absolute paths of memory files
         (folder / name).write_text(content, encoding="utf-8")
         text = text.replace(f'"{name}"', f'"{(folder / name).resolve()}"')
     (folder / "soc.v").write_text(text, encoding="utf-8")

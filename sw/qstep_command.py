@@ -23,7 +23,7 @@ def main() -> None:
     try:
         main()
     finally:
-        gc.freeze()  # else Python collects all remaining objects at exit: a fifth of a second
+        gc.freeze()  # otherwise Python's garbage collection at exit takes a fifth of a second
         for number in _SIGNALS:  # the command has already reported how it ended
             if signal.getsignal(number) is _leave:
                 signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Compare a farm's clock and placement time: copied lanes, and the same netlist placed freely.
+"""Compare a farm's clock and placement time with copied lanes and with the same netlist placed freely.
 
     python -m tools.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
 

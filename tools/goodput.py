@@ -44,12 +44,12 @@ class Point(NamedTuple):
 
 
 def goodput(config: Config, period: float, seed: int, count: int) -> float:
-    """Return transitions per second of the line's time; 0 if the driver gave up with a typed error.
+    """Return transitions per second of simulated line time; 0 if the driver raised a DeviceError.
 
     Raises
     ------
     AssertionError
-        The table is not the model's.
+        The table differs from the model's.
     """
     line = SimulatedLine(config)
     port = line if math.isinf(period) else NoisyPort(line, seed, int(period))
@@ -106,7 +106,7 @@ def draw(found: dict[int, list[Point]]) -> Figure:
 @click.command()
 @click.option("--plot", type=click.Path(path_type=Path), required=True, help="Picture to write.")
 def main(plot: Path) -> None:
-    """Measure, print and draw."""
+    """Measure, print and plot the goodput."""
     found = {}
     for buffer_bytes in BUFFERS:
         config = Config(64, 4, link=Link(baud=BAUD, buffer_bytes=buffer_bytes))

@@ -2,7 +2,7 @@
 
     python -m tools.learning
 
-prints the table of docs/training.md. All runs have eight agents on the compiled model, and seed 0.
+prints the table of docs/training.md. All runs use eight agents on the compiled model, with seed 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def _falling(start: float, end: float, over: int) -> Epsilon:
 Q, SARSA, EXPECTED, DOUBLE = Algorithm
 
 CASES = (
-    # Slippery: a small alpha averages, and on-policy algorithms need a small, constant final epsilon.
+    # Slippery: a small alpha averages out slips, and on-policy algorithms need a small, constant final
+    # epsilon.
     *(
         Case("FrozenLake-v1", a, "Q2.18", 0.0098, 0.95, _falling(0.5, 0.003, 3_200_000), 8_000_000)
         for a in Algorithm
@@ -65,7 +66,7 @@ CASES = (
 
 
 def learnt(case: Case) -> TableResult:
-    """Run a case."""
+    """Train the agents of a case, and return the result."""
     return qstep.train(
         case.world,
         steps=case.steps,

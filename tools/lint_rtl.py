@@ -1,4 +1,4 @@
-"""Lint the RTL with Verilator, with all warnings, at the corners of its parameters.
+"""Lint the RTL with Verilator, with all warnings enabled, at the corners of its parameters.
 
 Verible checks style and formatting (``python -m tools.lint_rtl --format`` formats the files).
 """
@@ -65,7 +65,7 @@ CORNERS = [
 ] + [
     {"Width": width, "CoeffFraction": 24, "LoopDepth": depth} for width, depth in ((8, 1), (32, 3))
 ]
-"""Parameters of `qs_lane`: each at its limits, with sizes that are and are not powers of two."""
+"""Parameters of `qs_lane`: each at its limits, with sizes that are powers of two or not."""
 
 ACTING_CORNERS = [
     {
@@ -274,7 +274,7 @@ def _verible(tool: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def lint_style(path: Path) -> str:
-    """Return Verible's findings for a file, and a line if it is unformatted; empty if all is well."""
+    """Return Verible's findings for a file, and a line if it is unformatted; empty if there are none."""
     answer = _verible("lint", _STYLE, path)
     formatted = _verible("format", path)
     text = answer.stdout + answer.stderr + formatted.stderr

@@ -21,7 +21,7 @@ _STEER = "Bokeh.documents[0].get_model_by_name('epsilon').value = 0.02"
 
 
 def main() -> int:
-    """Watch eight agents learn, let them explore less, and write the picture; return the exit status."""
+    """Let eight agents learn, lower their epsilon, and write the picture; return the exit status."""
     program = Program("gridworld-8x8", "--speed", "1000", "--seed", "3")
     try:
         with chromium(_WIDTH, _HEIGHT) as browser:

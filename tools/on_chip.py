@@ -3,9 +3,9 @@
     python -m tools.on_chip [STEPS]
 
 STEPS counts all agents together. The plain model, which is the definition, runs only the first
-hundredth. Worlds with continuous states, whose values are sums over planes, also make a tenth of the
-steps with shared weights, which is many times slower to simulate. Double Q-learning does not support
-planes.
+hundredth. Worlds with continuous states, whose values are sums over planes, also run a tenth of the
+steps with shared weights, because these are many times slower to simulate. Double Q-learning does not
+support planes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def plan_of(
 
 
 def _differences(plan: AgentsPlan, steps: int) -> tuple[list[str], float]:
-    """Return what differs after so many steps of all agents, and the chip's simulated steps/s."""
+    """Return the differences after `steps` steps of all agents, and the chip's simulated steps/s."""
     agents = len(plan.settings)
     world = plan.loaded
     assert not isinstance(world, int)  # no live world

@@ -1,4 +1,4 @@
-"""Replay random streams on every device and compare the files: model, byte link, UART, pty, TCP.
+"""Replay random streams on every device (model, byte link, UART, pty, TCP) and compare the files.
 
     python -m tools.replay_everywhere --cases 5 --seed 1
 

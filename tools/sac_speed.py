@@ -1,10 +1,10 @@
-"""Compare SAC's steps per second with Stable-Baselines3's: same network, batch and updates, in turns.
+"""Compare SAC's speed with Stable-Baselines3's, alternately, with the same network, batch and updates.
 
     pip install stable-baselines3
     python -m tools.sac_speed [UNITS [THREADS [TURNS]]]
 
-It is not a form of `qstep bench`, because each library needs a separate process: how one library frees
-memory changes how fast the other allocates it.
+It is not a variant of `qstep bench`, because each library needs a separate process: how one library
+frees memory changes how fast the other allocates it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _ours(units: int) -> Callable[[int], object]:
 
     run = NetworkRun("Pendulum-v1", "sac", hidden=(units, units), learning_starts=_START)
     run.open(None)
-    # The run's number of threads applies as long as the run is kept.
+    # The run's number of threads applies as long as the run object exists.
     return lambda steps: [run.learner.step() for _ in range(steps)]
 
 
@@ -46,7 +46,7 @@ def _work(name: str, units: int, threads: int, pipe: Connection) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    train = _SYSTEMS[name](units)  # ours then uses one thread if the network is small
+    train = _SYSTEMS[name](units)  # QStep then uses one thread if the network is small
     train(_START + 50)
     pipe.send("ready")
     while True:
@@ -57,13 +57,13 @@ def _work(name: str, units: int, threads: int, pipe: Connection) -> None:
 
 
 def main(units: int = 256, threads: int = 2, turns: int = 9) -> None:
-    """Print medians, and the lowest and the highest ratio, over the turns."""
+    """Print medians, and the lowest and the highest ratio, over all turns."""
     spawn = multiprocessing.get_context("spawn")
     pipes = []
     for name in _SYSTEMS:
         ours, its = spawn.Pipe()
         spawn.Process(target=_work, args=(name, units, threads, its), daemon=True).start()
-        its.close()  # so that a process that dies ends this one
+        its.close()  # so that this process ends if the other one dies
         ours.recv()
         pipes.append(ours)
     rounds = []

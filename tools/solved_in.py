@@ -3,9 +3,9 @@
     python -m tools.solved_in
 
 prints the table of docs/features.md. Sixteen agents learn in the integer world. The compiled model finds
-the steps after which a greedy policy first returns 475 on average in 100 episodes of Gymnasium's
-CartPole-v1; the simulated device then runs the same number in one job, and must end with the same
-weights.
+the number of steps after which a greedy policy first returns 475 on average in 100 episodes of
+Gymnasium's CartPole-v1. The simulated device then runs the same number of steps in a single run, and
+must end with the same weights.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from qstep_sim.port import SimPort
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of at most `most` steps per agent; the policies are played every `piece` steps.
+    """Runs of at most `most` steps per agent; the policies are evaluated every `piece` steps.
 
-    `megahertz` is the post-route clock of ulx3s-12f-cartpole with such weights, best of three seeds.
+    `megahertz` is the post-route clock of ulx3s-12f-cartpole with these weights, the best of three
+    seeds.
     """
 
     weights: str
@@ -76,7 +77,7 @@ def _steps(case: Case, plan: AgentsPlan) -> list[int]:
 
 
 def _clocks(plan: AgentsPlan, steps: int) -> int:
-    """Return the clocks of a job, including the few thousand in which a request sees its end."""
+    """Return the clocks of a run, including the few thousand until a request detects its end."""
     model = _model(plan)
     model.run(steps)
     port = SimPort(plan.config)

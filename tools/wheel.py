@@ -1,8 +1,8 @@
 """Build and test the wheel, and run README and quick start, each in a new environment.
 
-For the wheel, QStep's dependencies come from this interpreter; QStep itself, its cache and the current
-folder are new. For the pages, everything is new: their commands run in order, in a copy of this
-checkout, in an environment where nothing else installs packages.
+For the wheel, QStep's dependencies come from this interpreter, while QStep itself, its cache and the
+current folder are new. For the pages, everything is new: their commands run in order, in a copy of this
+checkout, in an environment in which nothing else installs packages.
 
 python -m tools.wheel
 """
@@ -53,18 +53,18 @@ FILES = {
     "circuit.toml": 'states = 25\nactions = 4\n\n[acting]\nworld = "worlds/gridworld.sv"\n',
     "small.toml": "states = 4\nactions = 2\n\n[link]\nclock_hz = 18_000_000\nbaud = 1_000_000\n",
 }
-"""The files that the commands read."""
+"""Files that the commands read."""
 
 EXCLUDED = {
     "make demo": "does what `qstep demo` does, in an environment of its own",
     "make test": "is a step of CI",
     "qstep train gridworld --act host --device serial:PORT": "needs a board",
 }
-"""Commands of the pages that are not run, by their beginnings, and why."""
+"""Prefixes of commands in the pages that are not run, with the reasons."""
 
 BOUNDED = {
-    "qstep live": 10,  # it never ends
-    "qstep serve": 10,  # it never ends
+    "qstep live": 10,  # it never exits
+    "qstep serve": 10,  # it never exits
     "qstep bench": 15,
     "qstep build": 20,
     "qstep dqn": 15,
@@ -73,7 +73,7 @@ BOUNDED = {
     "qstep sac": 15,
     "qstep train Acrobot-v1": 15,
 }
-"""Time limit in seconds of long-running commands of the pages, by their beginnings."""
+"""Time limits in seconds for long-running commands of the pages, by prefix."""
 
 _STOPPED = 143
 """Exit status of a command stopped by SIGTERM."""
@@ -87,7 +87,7 @@ print(json.dumps([*sys.path, *found, *map(str, qstep.rtl_files())]))
 
 
 class WheelError(AssertionError):
-    """The wheel is incomplete, or a command fails where QStep is installed."""
+    """The wheel is incomplete, or a command of the installed package fails."""
 
 
 def commands() -> list[str]:

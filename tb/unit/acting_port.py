@@ -1,4 +1,4 @@
-"""The host's side of a module of agents: its parameters, its bus, and its runs."""
+"""Host-side access to an agent module: its parameters, its bus, and its runs."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -21,16 +21,16 @@ __all__ = ["CLOCK_NS", "ActingPort", "AgentsPort", "built_config"]
 CLOCK_NS = 10
 _PATIENCE_NS = 100_000
 _MOST_CLOCKS = 40_000
-"""Of 160 steps of each agent, most of which wait for others at a shared table."""
+"""Clock limit for 160 steps of each agent, most of which wait for a shared table."""
 _RESET_CLOCKS = 4
-"""Until a reset is everywhere, and ``busy_o`` is 1."""
+"""Clocks until a reset has reached the whole module and ``busy_o`` is 1."""
 
 
 def built_config(dut: Any) -> Config:
-    """Return the configuration of a module of agents.
+    """Return the configuration of an agent module.
 
-    What is not among its parameters is as by default: a switch is on, a world has one outcome and one
-    start, and there is one plane.
+    A missing parameter has its default: a switch is on, a world has one outcome and one start, and there
+    is one plane.
     """
 
     def built(name: str, default: int | None = None) -> int:
@@ -66,7 +66,7 @@ def built_config(dut: Any) -> Config:
 
 
 class ActingPort:
-    """The host's ports of ``qs_acting``, or of ``qs_agents``, whose request is one word.
+    """Host ports of ``qs_acting``, or of ``qs_agents``, whose bus request is a single word.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ActingPort:
         await self.reset(3)
 
     async def reset(self, clocks: int = 1) -> None:
-        """Reset the module, which takes an access under way back, and wait until no run is left."""
+        """Reset the module, which cancels a pending access, and wait until no run is active."""
         self.dut.rst_i.value = 1
         self.dut.bus_valid_i.value = 0
         await self.clock(clocks)
@@ -101,13 +101,13 @@ class ActingPort:
             await self.edge
 
     async def idle(self, clocks: int = _PATIENCE_NS // CLOCK_NS) -> None:
-        """Wait for the end of a run, so many clocks at most."""
+        """Wait for the end of a run, at most `clocks` clocks."""
         if self.dut.busy_o.value:
             await with_timeout(FallingEdge(self.dut.busy_o), clocks * CLOCK_NS, "ns")
             await self.edge
 
     def ask(self, region: int, index: int, word: int | None = None) -> None:
-        """Begin to write a word, or to read one."""
+        """Start a write or a read of one word, without waiting for its end."""
         dut, write, data = self.dut, word is not None, (word or 0) & 0xFFFFFFFF
         if "bus_i" in self.bus:
             dut.bus_i.value = write << 65 | region << 62 | index << 32 | data
@@ -117,7 +117,7 @@ class ActingPort:
         dut.bus_valid_i.value = 1
 
     async def access(self, region: int, index: int, word: int | None = None) -> int:
-        """Write a word, or read one."""
+        """Write or read one word, and return the value on the data bus."""
         dut = self.dut
         self.ask(region, index, word)
         await with_timeout(RisingEdge(dut.bus_done_o), _PATIENCE_NS, "ns")
@@ -129,7 +129,7 @@ class ActingPort:
         return seen
 
     async def begin(self, steps: int) -> None:
-        """Begin a run."""
+        """Start a run."""
         self.dut.run_i.value, self.dut.run_steps_i.value = 1, steps
         await self.edge
         self.dut.run_i.value = self.dut.run_steps_i.value = 0
@@ -143,7 +143,7 @@ class ActingPort:
 
 
 class AgentsPort(ActingPort):
-    """A module of agents, and the configuration that it was built from."""
+    """Host ports of an agent module, with the configuration that it was built from."""
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
@@ -153,7 +153,7 @@ class AgentsPort(ActingPort):
 
     @property
     def places(self) -> list[int]:
-        """The index of each value of all tables, in the order of the model's."""
+        """Table index of every value of all tables, in the order of the model's table."""
         is_double = self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
         tables = 2 if is_double else self.config.planes
         owners = 1 if self.acting.shared_table else self.acting.agents
@@ -165,9 +165,9 @@ class AgentsPort(ActingPort):
             await self.access(*access)
 
     async def check_rotations(self) -> None:
-        """Check that a run takes one rotation for each step, and for each held slot of a shared table.
+        """Check that a run takes one rotation for each step and each held slot of a shared table.
 
-        No step may be truncated, which takes a slot of its own.
+        No step may be truncated, because a truncation takes a slot of its own.
         """
         taken = []
         for steps in (40, 160):

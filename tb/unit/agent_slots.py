@@ -9,7 +9,7 @@ __all__ = ["Slots"]
 
 
 class Slots:
-    """Follows the counter of slots; all other inputs of the bench are 0 until a test writes them."""
+    """Tracks the slot counter, and sets all inputs to 0 until a test writes them."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -27,7 +27,7 @@ class Slots:
         await self.reset(8)
 
     async def reset(self, clocks: int) -> None:
-        """Reset for so many clocks, and go on to the clock in which all is cleared."""
+        """Reset for `clocks` clocks, and wait until everything is cleared."""
         dut = self.dut
         dut.rst_i.value = 1
         for _ in range(clocks):
@@ -38,7 +38,7 @@ class Slots:
         self._slot = int(dut.slot_o.value)
 
     async def clock(self, count: int = 1) -> None:
-        """Go on to the next falling edge, when outputs have settled."""
+        """Wait for the next falling edge, when outputs have settled."""
         for _ in range(count):
             await self._edge
         self._slot = (self._slot + count) % self.slots
@@ -46,12 +46,12 @@ class Slots:
             assert int(self.dut.slot_o.value) == self._slot, "the bench lost count of the slots"
 
     def agent(self, stage: int) -> int | None:
-        """Return the agent in a stage; None where the slot has none."""
+        """Return the agent in a stage, or None if the slot is empty."""
         agent = (self._slot - stage) % self.slots
         return agent if agent < self.agents else None
 
     async def until(self, stage: int, agent: int) -> None:
-        """Go on to the next clock in which an agent is in a stage."""
+        """Wait for the next clock in which an agent is in a stage."""
         await self.clock()
         while self.agent(stage) != agent:
             await self.clock()

@@ -1,4 +1,4 @@
-"""A device with agents makes the model's steps for its driver, or an assertion fails."""
+"""Checks that a device with agents, controlled by its driver, takes the same steps as the model."""
 
 from typing import Protocol
 
@@ -21,7 +21,7 @@ from qstep.spec.settings import AgentSettings
 __all__ = ["ResetPort", "check_agents"]
 
 _PATIENCE_S = 600.0
-"""The driver's time is that of this computer, the device's that of a slow simulation."""
+"""The time limit is in wall-clock time, and the simulated device is slow."""
 
 _STEPS = 300
 
@@ -34,7 +34,7 @@ class ResetPort(Port, Protocol):
 
 
 def check_agents(port: ResetPort, config: Config) -> None:
-    """Start, stop, refuse, reset, restore and run the agents of a device."""
+    """Check starts, stops, refusals, resets, restores and runs of a device's agents."""
     acting = config.acting
     assert acting is not None
     settings = [
@@ -67,7 +67,7 @@ def check_agents(port: ResetPort, config: Config) -> None:
     for steps in (1, _STEPS):
         device.run(steps)
         model.run(steps - 1)
-    seen = Held(device.table, device.states, device.counters)  # it takes long to read
+    seen = Held(device.table, device.states, device.counters)  # read only once, because it is slow
     assert differing(seen, model)[-2:] == ["states", "counters"]
     model.run(2)
     assert all(own.terminations for own in model.counters)

@@ -1,4 +1,4 @@
-"""Finds the signals of a netlist that cross from one clock to another."""
+"""Finds the signals of a netlist that cross clock domains."""
 
 import json
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ _CLOCKS = "CLK", "RD_CLK", "WR_CLK", "clk_i"
 
 @dataclass(frozen=True)
 class Passage:
-    """A register of one clock that depends on one of another.
+    """A path from a register in one clock domain to a cell in another.
 
     Attributes
     ----------
     source : frozenset of str
-        Names of the register.
+        Names of the source register.
     sink : str
-        The cell that depends on it.
+        Cell that depends on the source register.
     is_direct : bool
-        Nothing is between.
+        There is no logic in between.
     """
 
     source: frozenset[str]
@@ -33,8 +33,10 @@ class Passage:
 
 
 class Netlist:
-    """The flattened netlist of Verilog text. Modules that the text does not define stay instances; their
-    ports end in _i and _o, and their clock is ``clk_i``.
+    """The flattened netlist of Verilog text.
+
+    Modules that the text does not define remain instances. Their ports end in _i and _o, and their clock
+    is ``clk_i``.
     """
 
     def __init__(self, text: str, top: str, folder: Path) -> None:
@@ -62,7 +64,7 @@ class Netlist:
         }
 
     def clock(self, name: str) -> str | None:
-        """Return the clock of a cell by the name of its port; None if it has none."""
+        """Return the input port that clocks a cell, or None if the cell has no clock."""
         wires = self._cells[name]["connections"]
         bits = [bit for port in _CLOCKS for bit in wires.get(port, [])]
         found = {self._ports[bit] for bit in bits if isinstance(bit, int)}
@@ -70,7 +72,7 @@ class Netlist:
         return next(iter(found), None)
 
     def passages(self) -> Iterator[Passage]:
-        """Yield what depends on registers of another clock, once for each of their bits."""
+        """Yield every path from a register of another clock domain, once per register bit."""
         for name in self._cells:
             clock = self.clock(name)
             if clock is not None:
@@ -80,12 +82,12 @@ class Netlist:
                         yield Passage(self._names(source), name, is_direct)
 
     def follower(self, cell: str) -> str:
-        """Return the one register that takes a register's value, without logic between.
+        """Return the only register that samples a register's output, without logic in between.
 
         Raises
         ------
         AssertionError
-            The value also goes elsewhere, or not to a register.
+            The output has another load, or its load is not a register of the same clock.
         """
         held = self._cells[cell]["connections"]["Q"]
         takers = [
@@ -104,7 +106,7 @@ class Netlist:
         return port.endswith("_o") if way is None else way == "output"
 
     def _sources(self, sink: str) -> Iterator[tuple[int, bool]]:
-        """Yield bits of registers that the inputs of a cell depend on, and whether directly."""
+        """Yield each register bit that a cell's inputs depend on, and whether the path is direct."""
         cell = self._cells[sink]
         inputs = {
             bit

@@ -1,4 +1,4 @@
-"""Plays the neighbours of the commands, and checks in every clock what reaches them."""
+"""Emulates the blocks around ``Commands``, and checks in every clock what they receive."""
 
 import struct
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from qstep_rtl.commands import Commands
 
 __all__ = ["Neighbours"]
 
-_LINE = 30  # clocks of an answer on its way, at most
-_REST = 2 * _LINE  # clocks after which all is over
-_SESSION_AGE = 3  # clocks after an answer, from which on the session is as the answer says
+_LINE = 30  # maximum number of clocks for which an answer is in flight
+_REST = 2 * _LINE  # clocks after which all activity has ended
+_SESSION_AGE = 3  # clocks after an answer until the session registers match it
 _PATIENCE = 3 * _LINE
 _ONCE: dict[str, tuple[Request, ...]] = {
     "records": APPLY,
     "noise": (Request.NOISE,),
     "count": (Request.COUNTERS,),
 }
-"""What happens once for each such request that is executed."""
+"""Effects that occur exactly once for each executed request of these types."""
 
 
 class Neighbours:
-    """Everything around the commands of a device with a lane that has just been reset.
+    """All blocks around ``Commands`` in a device with a lane that has just been reset.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Neighbours:
     Attributes
     ----------
     clocks : list of (Exchange, int)
-        For each answer, the clocks from its frame's first byte to the answer.
+        For each answer, the number of clocks since its frame's first byte.
     """
 
     def __init__(self, ctx: Any, commands: Commands, config: Config, pace: Pace) -> None:
@@ -50,26 +50,26 @@ class Neighbours:
         self._records = Records(commands.records, pins, pace)
         self._tables = Tables(commands.access, pins, pace)
         self._watched = _watched(commands)
-        # The exchange whose answer was taken last, the one after it once its header has begun, and
-        # the one from which bytes come.
+        # The exchange that was answered last, the exchange in progress (None before its first byte), and
+        # the exchange whose bytes are sent next.
         self._before = Exchange.after_reset(config)
         self._exchange: Exchange | None = None
         self._next = self._before
-        self._taken = 0  # bytes of the exchange
-        self._may = True  # its quiet has been awaited, if it must be
-        self._done: set[str] = set()  # of `_ONCE`
-        self._age = 0  # clocks since its first byte, or since the answer of the one before
-        self._waits = 0  # clocks in which an offered byte was not taken
-        self._offer: tuple[int, ...] | None = None  # an answer that has not been taken
-        self._line = 0  # clocks until the last answer has left
+        self._taken = 0  # bytes of the exchange accepted so far
+        self._may = True  # the payload may begin: the device has been quiet, if necessary
+        self._done: set[str] = set()  # effects in `_ONCE` that have occurred
+        self._age = 0  # clocks since its first byte, or since the previous answer
+        self._waits = 0  # clocks in which an offered byte was not accepted
+        self._offer: tuple[int, ...] | None = None  # an answer that has not been accepted
+        self._line = 0  # clocks until the last answer has been sent
         self._divisor = self._default
-        # As of the clock before.
+        # Values of the previous clock.
         self._has_answered = self._breaks = self._passes = False
         self._quiet = self._asked = self._was_quiet = False
         self.clocks: list[tuple[Exchange, int]] = []
 
     async def converse(self, exchanges: Sequence[Exchange]) -> None:
-        """Send frames and check what becomes of them; return when all is over."""
+        """Send frames and check their effects; return when all activity has ended."""
         pins, commands = self._pins, self._commands
         for exchange in exchanges:
             if exchange.breaks:
@@ -97,7 +97,7 @@ class Neighbours:
             await self._clock()
 
     async def _clock(self) -> bool:
-        """Check a clock and set what the next one brings; return if a byte was taken."""
+        """Check one clock, set the inputs of the next, and return whether a byte was accepted."""
         commands, pins = self._commands, self._pins
         _, _, *values = await self._ctx.tick().sample(*self._watched.values())
         seen = SimpleNamespace(**dict(zip(self._watched, values, strict=True)))
@@ -118,7 +118,7 @@ class Neighbours:
         self._passes = exchange is not None and self._taken < len(exchange.body)
         self._records.serve(seen, exchange, self._passes)
         self._tables.serve(seen)
-        # The device keeps what it knew when it was asked last, which may be out of date.
+        # `quiet` is valid only while it is requested. At other times it may be stale, so it is random.
         self._was_quiet = self._quiet and self._asked
         self._asked = bool(seen.asks_quiet)
         self._quiet = is_quiet if self._asked else self._pace.rng.random() < 0.5
@@ -185,7 +185,7 @@ class Neighbours:
             assert exchange.kind == Request.CONFIGURE
 
     def _check_question(self, seen: Any) -> None:
-        """Check that nobody is asked whether all is quiet but behind a header and for a new rate."""
+        """Check that quiet is requested only after a header or for a new baud rate."""
         exchange, before = self._exchange, self._before
         if exchange:
             assert not seen.asks_quiet or self._taken == HEADER.size
@@ -193,13 +193,13 @@ class Neighbours:
             assert not seen.asks_quiet or (before.kind == Request.BAUD and before.succeeds)
 
     def _needs(self, exchange: Exchange) -> set[str]:
-        """Return what of `_ONCE` must have happened before the answer."""
+        """Return the effects in `_ONCE` that must occur before the answer."""
         if not exchange.is_executed or (exchange.kind == Request.NOISE and not exchange.succeeds):
             return set()
         return {what for what, kinds in _ONCE.items() if exchange.kind in kinds}
 
     def _check_answer(self, seen: Any) -> bool:
-        """Check an answer; return if it is taken."""
+        """Check an answer, and return whether it is accepted."""
         offer = (seen.type, seen.seq, seen.status, seen.data_bytes) if seen.answers else None
         assert self._offer in (None, offer), "an answer was withdrawn"
         if not offer:
@@ -216,7 +216,7 @@ class Neighbours:
         assert (seen.alpha, seen.kappa, seen.rounding) == exchange.settings
         assert self._done == self._needs(exchange)
         assert self._tables.done == self._tables.needs(exchange)
-        # The values of a READ may still be on their way while an APPLY is executed.
+        # The values of a READ may still be in flight while an APPLY is executed.
         assert not (self._records.busy if exchange.kind in APPLY else self._tables.busy)
         self._before, self._exchange, self._offer, self._age = exchange, None, None, 0
         self._done, self._tables.done = set(), set()
@@ -225,7 +225,7 @@ class Neighbours:
 
 
 def _watched(commands: Commands) -> dict[str, Any]:
-    """Return what is looked at in each clock, by the name that it has here."""
+    """Return the signals that are sampled in each clock, by their names in this module."""
     access, records, settings = commands.access, commands.records, commands.settings
     answer = commands.answers.payload
     return {

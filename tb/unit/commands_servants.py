@@ -1,4 +1,4 @@
-"""The decoder of records and the access to the tables as the commands see them."""
+"""Models of the record decoder and the table access, as ``Commands`` uses them."""
 
 import random
 from typing import Any
@@ -11,14 +11,14 @@ from qstep_rtl.table_access import AccessTask
 __all__ = ["MOVES_IN", "Pace", "Pins", "Records", "Tables"]
 
 MOVES_IN = (Request.REWARDS, Request.LOAD)
-"""Requests whose payload has values for the tables."""
+"""Requests whose payload contains values for the tables."""
 
-_WORK = 4  # clocks that a servant needs for what takes no bytes, at most
-_READ = 30  # and for the values of a READ
+_WORK = 4  # maximum number of clocks for an operation, apart from its payload bytes
+_READ = 30  # maximum number of clocks for the values of a READ
 
 
 class Pins:
-    """The inputs of a block; the simulator works at each setting, so only changes are passed on."""
+    """Inputs of a block; each setting costs simulation time, so only changes are passed on."""
 
     def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
@@ -31,14 +31,14 @@ class Pins:
 
 
 class Pace:
-    """How fast all is around the commands.
+    """Random delays of the blocks around ``Commands``.
 
     Parameters
     ----------
     rng : random.Random
     idle, stall : float
-        Probabilities per clock that no byte comes, and that a receiver is not ready. With no stall,
-        everything takes as few clocks as it can.
+        Probabilities per clock that no byte arrives, and that a receiver is not ready. With a stall of
+        0, every operation takes its minimum number of clocks.
     """
 
     def __init__(self, rng: random.Random, idle: float, stall: float) -> None:
@@ -55,12 +55,12 @@ class Pace:
 
 
 class Records:
-    """Takes the records of APPLY, and says of them what the reference device says.
+    """Accepts the records of APPLY, and returns the reference device's verdict on them.
 
     Attributes
     ----------
     busy : int
-        Clocks for which a complete record is still kept.
+        Clocks until the last complete record has been processed.
     """
 
     def __init__(self, port: Any, pins: Pins, pace: Pace) -> None:
@@ -68,7 +68,7 @@ class Records:
         self.busy = 0
 
     def serve(self, seen: Any, exchange: Exchange | None, is_left: bool) -> None:
-        """Set what the next clock brings; `exchange` is that of an APPLY whose records have begun."""
+        """Set the inputs of the next clock; `exchange` is an APPLY whose records have started."""
         pins, rng = self._pins, self._pace.rng
         self.busy -= self.busy > 0
         if seen.record_valid and seen.record_ready:
@@ -90,36 +90,36 @@ class Records:
 
 
 class Tables:
-    """Checks and moves as the reference device says, and checks where and when it must.
+    """Emulates checks and moves with the reference device's results, and verifies when they occur.
 
     Attributes
     ----------
     done : set of str
-        What has been asked for in this exchange: ``check``, ``move``.
+        Operations requested in this exchange: ``check``, ``move``.
     """
 
     def __init__(self, port: Any, pins: Pins, pace: Pace) -> None:
         self._port, self._pins, self._pace = port, pins, pace
         self._exchange: Exchange | None = None
-        self._clocks = self._values = 0  # that are still needed
+        self._clocks = self._values = 0  # remaining
         self._checks = False
         self._age = 0  # clocks since the last check or move
         self.done: set[str] = set()
 
     @property
     def busy(self) -> bool:
-        """A check or move is under way."""
+        """Whether a check or move is in progress."""
         return self._clocks + self._values > 0
 
     def needs(self, exchange: Exchange) -> set[str]:
-        """Return what must have been done before the answer."""
+        """Return the operations that must be complete before the answer."""
         if not exchange.is_of_tables:
             return set()
         needs = set() if exchange.kind == Request.CLEAR else {"check"}
         return needs | ({"move"} if exchange.succeeds and exchange.kind != Request.READ else set())
 
     def check(self, seen: Any, exchange: Exchange | None, read: Exchange | None) -> None:
-        """Check a clock of an exchange; the answer of `read` began in the clock before."""
+        """Check a clock of an exchange; `read` is a READ whose answer began in the previous clock."""
         self._age += 1
         assert not (seen.check and seen.move)
         if read:
@@ -148,13 +148,13 @@ class Tables:
             assert place[kind] == self._exchange.place
 
     def check_value(self, value: int, byte: int) -> None:
-        """Check a value that comes with a byte of the frame."""
+        """Check a value that arrives with a byte of the frame."""
         assert self._values
         assert self._age >= 2, "values come a clock too early"
         assert value == byte
 
     def serve(self, seen: Any) -> None:
-        """Set what the next clock brings."""
+        """Set the inputs of the next clock."""
         exchange, rng = self._exchange, self._pace.rng
         if seen.check or seen.move:
             assert exchange

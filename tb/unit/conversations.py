@@ -1,4 +1,4 @@
-"""Random conversations with a device: frames, and what the commands must make of each."""
+"""Random conversations with a device: frames, and the expected reaction of ``Commands`` to each."""
 
 from __future__ import annotations
 
@@ -36,43 +36,43 @@ _PLACES: dict[int, str] = {
     Request.LOAD: "<HB",
     Request.READ: "<HBH",
 }
-"""The fields that say where the access to the tables begins."""
+"""Layouts of the fields that give the start of a table access."""
 
 _LEAST_VALUES: dict[int, int] = {Request.REWARDS: 0, Request.LOAD: 1}
-"""Bytes of values without which the length is wrong, whatever they are."""
+"""Least number of value bytes; shorter requests are refused before they reach their handler."""
 
 _ONE = 1 << 15  # alpha = 1
 
 _SHORT, _LONG_ONES = 40, 0.04
-"""Payloads of so many bytes are rare: they take long, and differ from short ones in a length alone."""
+"""Bytes of a long payload, and the probability of keeping one, as they are slow and test little."""
 
 
 def body_of(kind: int, seq: int, epoch: int, payload: bytes) -> bytes:
-    """Return a frame as the receiver passes it on: header and payload."""
+    """Return a frame as the receiver outputs it: header and payload."""
     return HEADER.pack(kind, seq, epoch, len(payload)) + payload
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A frame, what the commands must answer, and how they must be afterwards.
+    """A frame, the expected answer of ``Commands``, and the expected state afterwards.
 
     Parameters
     ----------
     kind, seq, payload : int, int, bytes
     body : bytes
-        The whole frame, as the receiver passes it on.
+        The whole frame, as the receiver outputs it.
     status : StatusCode
     is_executed : bool
-        Its handler gets it, which may refuse it still.
+        The request reaches its handler, which may still refuse it.
     data_bytes : int
-        Bytes of the answer that are sent behind its fixed part.
+        Bytes of the answer after its fixed part.
     epoch, expected : int, int
-        Registers of the session.
+        Session registers after the request.
     settings : tuple of int
         alpha, kappa and rounding.
     divisor : int
     breaks : bool
-        The line breaks before this frame.
+        A line break precedes this frame.
     """
 
     kind: int
@@ -90,7 +90,7 @@ class Exchange:
 
     @classmethod
     def after_reset(cls, config: Config) -> Exchange:
-        """Return one that leaves everything as a reset does."""
+        """Return an exchange that leaves the same state as a reset."""
         ok, divisor = StatusCode.OK, config.link.divisor
         return cls(0, 0, b"", b"", ok, False, 0, 0, 0, (0, 0, 0), divisor, False)
 
@@ -104,18 +104,18 @@ class Exchange:
 
     @property
     def place(self) -> tuple[int, ...]:
-        """Where the access to the tables begins."""
+        """The fields that give the start of the table access."""
         layout = _PLACES[self.kind]
         return struct.unpack(layout, self.payload[: struct.calcsize(layout)])
 
     @property
     def values(self) -> bytes:
-        """The bytes behind the place."""
+        """The payload bytes after the fields of `place`."""
         return self.payload[struct.calcsize(_PLACES[self.kind]) :]
 
 
 class _Noting(ReferenceDevice):
-    """Notes whether the rules of the session let the last request pass."""
+    """Records whether the last request passed the session checks."""
 
     passed = False
 
@@ -129,7 +129,7 @@ class _Noting(ReferenceDevice):
 
 
 class Talk:
-    """Makes conversations with a device; each one begins with a reset of it.
+    """Generates conversations with a device, each of which starts with a reset.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ class Talk:
         self._used = False
 
     def conversation(self, count: int) -> list[Exchange]:
-        """Return frames that follow a reset."""
+        """Return `count` random frames that follow a reset."""
         self._reset()
         return [self._exchange(*self._frame()) for _ in range(count)]
 
     def edges(self) -> list[Exchange]:
-        """Return frames that follow a reset: each with a type, a length or an argument at an edge."""
+        """Return frames that follow a reset, each with a type, length or argument at a limit."""
         self._reset()
         exchanges = []
         for kind, payload in _edges(self._device.config):
@@ -163,7 +163,7 @@ class Talk:
         return exchanges
 
     def sessions(self) -> list[Exchange]:
-        """Return frames that follow a reset: nonce, epoch and number are right but for one bit."""
+        """Return frames after a reset, with single-bit changes of nonce, epoch and sequence number."""
         self._reset()
         exchanges = []
 
@@ -188,13 +188,13 @@ class Talk:
         return exchanges
 
     def cut(self) -> bytes:
-        """Return the beginning of a frame that the reset cuts off."""
+        """Return the first bytes of a frame that a reset interrupts."""
         kind, payload = self._request()
         body = body_of(kind, self._expected, self._device.epoch, payload)
         return body[: self._rng.randint(1, len(body))]
 
     def _reset(self) -> None:
-        if self._used:  # power-up is a reset
+        if self._used:  # power-up already counts as a reset
             self._device.reset()
         self._used, self._expected, self._halted = True, 0, True
 
@@ -261,7 +261,7 @@ class Talk:
 
 
 def _edges(config: Config) -> Iterator[tuple[int, bytes]]:
-    """Yield requests that are just right, or just wrong, each in one bit."""
+    """Yield requests that are barely legal, or illegal by a single bit."""
     known = requests_of(config)
     yield from ((kind ^ 1 << bit, b"") for kind in known for bit in range(8))
     for bit in (1 << k for k in range(16)):

@@ -1,4 +1,4 @@
-"""A simulated device and the reference device, which get the same bytes and must answer the same."""
+"""A simulated device and the reference device, which get the same bytes and must answer identically."""
 
 import random
 import struct
@@ -24,7 +24,7 @@ def exchange(port: SimPort, data: bytes, count: int) -> list[bytes]:
 
 
 def _reading(frame: bytes) -> tuple[object, ...]:
-    """Return an answer's parts; of COUNTERS only what the reference device counts too."""
+    """Return an answer's parts; for COUNTERS, only counters that the reference device also has."""
     if not frame:
         return ()  # the delimiter after a reset
     answer = decode_frame(frame)
@@ -50,7 +50,7 @@ class Pair:
         self.expected = 0
         """Sequence number that the device expects, according to its last answer."""
         self.status = 0
-        """The status of that answer."""
+        """Status of the device's last answer."""
 
     def compare(self, data: bytes) -> None:
         """Send bytes to both, and require the same answers."""
@@ -68,7 +68,7 @@ class Pair:
 
 
 def _batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
-    """Return some requests, at most as many as credit allows; a few out of order or damaged."""
+    """Return random requests within the available credit; a few are out of order or damaged."""
     data, credit, expected = b"", pair.config.link.buffer_bytes, pair.expected
     while True:
         kind, payload = maker.request()
@@ -83,7 +83,7 @@ def _batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
         epoch = pair.reference.epoch ^ (1 << rng.randrange(32) if rng.random() < 0.03 else 0)
         frame = encode_frame(kind, seq % 65536, epoch, payload)
         data += maker.damaged(frame) if rng.random() < 0.1 else frame
-        # COUNTERS may be answered before or after a damaged frame behind it: that depends on clocks.
+        # Depending on timing, COUNTERS may or may not count a damaged frame that follows it.
         if rng.random() < 0.4 or kind == Request.COUNTERS:
             return data + b"\0"
 

@@ -1,4 +1,4 @@
-"""The pins that the benches of the learner and its parts share: packed vectors, answers and counters."""
+"""Pin encodings that the benches of the learner and its parts share: vectors, answers and counters."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def wrapped(count: int) -> int:
 
 
 def packed(values: Iterable[int], bits: int) -> int:
-    """Return a packed vector of numbers of so many bits, the first one lowest."""
+    """Return numbers of `bits` bits as a packed vector, with the first one in the lowest bits."""
     return sum(value % (1 << bits) << bits * n for n, value in enumerate(values))
 
 
@@ -35,7 +35,7 @@ def answers_room(config: PlanesConfig) -> int:
 
 
 def answer_of(dut: Any) -> Choice:
-    """Return the answer at the pins."""
+    """Return the answer on the output pins."""
     return Choice(
         int(dut.answer_action_o.value),
         dut.answer_value_o.value.to_signed(),

@@ -1,4 +1,4 @@
-"""A device whose registers and memories begin with random values, as a port that records its clocks."""
+"""A port to a device whose registers and memories start with random values; it records every clock."""
 
 import ctypes
 from functools import cache as once
@@ -23,13 +23,16 @@ _RX_READY, _TX_VALID = 1 << 25, 1 << 24
 TX = _TX_VALID | 0xFF << 16
 
 RESET_CLOCKS = 4
-"""Clocks of the reset, with which everything begins."""
+"""Clocks of the initial reset."""
 
 _CHUNK_CLOCKS = 256
 
 _FLUSH_CLOCKS = 64
-"""Until all pipelines have taken something in. Before that, agents may write what they began with, to no
-harm, as no table holds anything yet; an assertion may say so."""
+"""Clocks until all pipelines have been filled once.
+
+Before that, agents may write their random initial values. This is harmless because the tables are still
+empty, but assertions may fail.
+"""
 
 Clocks = NDArray[np.uint32]
 
@@ -49,15 +52,15 @@ def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
 
 
 def replayed(config: Config, inputs: NDArray[np.uint16], seed: int, rtl: Path = RTL) -> Clocks:
-    """Return what a device of another power-up does in each clock with these inputs.
+    """Return the outputs of a device in each clock, for given inputs and another random power-up.
 
-    `rtl` is the folder of the hand-written RTL: another one for copies with a fault.
-    A word is {rx_ready, tx_valid, tx_data:8, divisor:16}; tx_data is 0 where it is not valid.
+    `rtl` is the folder of the hand-written RTL; tests also pass copies with a fault.
+    An output word is {rx_ready, tx_valid, tx_data:8, divisor:16}; tx_data is 0 unless it is valid.
 
     Raises
     ------
     AssertionError
-        An assertion of the RTL failed later than just after the reset.
+        An RTL assertion failed after the initial flush.
     """
     library = _library(config, rtl)
     device = library.device_new(seed)
@@ -72,16 +75,16 @@ def replayed(config: Config, inputs: NDArray[np.uint16], seed: int, rtl: Path = 
 
 
 class PoweredUp:
-    """A byte port to a device whose registers begin as `seed` says; 0 stands for a clean start.
+    """A byte port to a device with random initial registers from `seed`; 0 selects a clean start.
 
     Attributes
     ----------
     inputs : ndarray of uint16
         All inputs so far, {reset, valid, data:8} for each clock.
     outputs : ndarray of uint32
-        What was seen in these clocks, as :func:`replayed` returns it.
+        Outputs in these clocks, in the format of :func:`replayed`.
     written : int
-        Clocks until all memories were written, from :meth:`all_written`.
+        Clocks until all memories had been written, as recorded by :meth:`all_written`.
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
@@ -109,7 +112,7 @@ class PoweredUp:
         return seen
 
     def all_written(self) -> None:
-        """Note that no memory has anything left from power-up."""
+        """Record that no memory contains power-up values any more."""
         self.written = sum(map(len, self._inputs))
 
     def write(self, data: bytes) -> None:
@@ -117,7 +120,7 @@ class PoweredUp:
         self._pending += data
 
     def read(self, timeout: float) -> bytes:
-        """Pass some clocks and return what came; the caller asks again until its deadline."""
+        """Run a batch of clocks and return the received bytes; callers repeat this until a deadline."""
         offered = self._pending[:_CHUNK_CLOCKS]
         del self._pending[:_CHUNK_CLOCKS]
         inputs = np.zeros(_CHUNK_CLOCKS, np.uint16)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of the interleaved lane that work beside its slots, each alone, behind one rotation of slots.
+// Blocks of the interleaved lane outside its pipeline, each on its own, driven by one shared slot rotation.
 //
-// Function    Slots, generators, epsilon, budget, counters, the bus, a word for each agent, and delay lines, each
-//             with inputs and outputs of its own. Nothing but slots goes from one to another.
-// Timing      slot_o is the number of the slot in stage 0; the others are those of the blocks.
-// Reset       as the blocks; slots go on, and clearing_o is 1 to the end of the rotation after this one.
+// Function    Slots, generators, epsilon, budget, counters, the bus, one word per agent, and delay lines. Each block
+//             has its own inputs and outputs; the blocks share only the slots.
+// Timing      slot_o is the number of the slot in stage 0. All other ports have the timing of their blocks.
+// Reset       as in the blocks. Slots keep rotating, and clearing_o stays 1 until the end of the next rotation.
 
 module qs_agent_blocks_bench
   import qs_agents_pkg::*;
@@ -22,7 +22,7 @@ module qs_agent_blocks_bench
     output logic [Slots-1:0][AgentBits-1:0] agent_o,
     output logic [Slots-1:0]                live_o,
 
-    input logic [31:0] data_i,  // of loads and settings
+    input logic [31:0] data_i,  // data of loads and settings
 
     input  logic                     draw_advance_i,
     input  logic [              1:0] draw_load_i,
@@ -85,7 +85,7 @@ module qs_agent_blocks_bench
     output logic [    Width-1:0] ram_data_o,
 
     input  logic [Width-1:0]            delay_i,
-    output logic [      3:0][Width-1:0] delay_o   // of 0, 1 and 5 clocks; from stage 2 to 9
+    output logic [      3:0][Width-1:0] delay_o   // after 0, 1 and 5 clocks, and from stage 2 to 9
 );
 
   logic [4:0] slot_q;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_choice for each algorithm, side by side on the same rows, with qs_expectation.
+// One qs_agent_choice for each algorithm, all on the same rows, including qs_expectation.
 //
-// Function    Field k of each output is that of algorithm k (qs_agents_pkg::algorithm_e).
-// Timing      Inputs as the block has them; select_o, target_o and threshold_o are the clocks from the rows to
-//             action and values, to the target, and to the threshold, as the package has them.
+// Function    Field k of each output belongs to algorithm k (qs_agents_pkg::algorithm_e).
+// Timing      Inputs as in the block. select_o, target_stage_o and threshold_o are the numbers of clocks from the
+//             rows to action and values, to the target, and to the threshold.
 // Reset       none: data only.
 
 module qs_agent_choice_bench

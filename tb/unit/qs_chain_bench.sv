@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of a farm alone: its generated head, and nodes whose lanes are ports.
+// The daisy chain of a farm without its lanes: the generated head, and nodes whose lane connections are ports.
 //
-// Function    as qs_chain_node; element k of each array is of lane k.
+// Function    as qs_chain_node; element k of each array belongs to lane k.
 
 module qs_chain_bench
   import qs_chain_pkg::*;

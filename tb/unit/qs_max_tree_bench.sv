@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparator trees for several numbers of actions side by side, so that one simulation tests them all.
+// Comparator trees for several numbers of actions, so that one simulation tests them all.
 //
-// Function    Tree k has Actions[k] inputs: the lowest ones of values_i and mask_i. Its outputs are field k of
+// Function    Tree k has Actions[k] inputs: the lowest elements of values_i and mask_i. Its outputs are field k of
 //             value_o and index_o.
-// Timing      that of qs_max_tree, different for each tree
+// Timing      as in qs_max_tree, different for each tree
 
 module qs_max_tree_bench #(
     parameter int unsigned Width = 8

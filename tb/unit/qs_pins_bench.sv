@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the world at the pins of a device, or at those of a board: a bench.
+// Testbench that emulates the world at the pins of a device or of a board.
 //
-// Function    A step goes action + 1 states on, modulo 8, and pays that state's number; state 7 ends an episode.
-//             At the device's pins each answer comes 1 to 32 clocks after the action. At a board's, where one agent
-//             acts through qs_pins, each phase of the handshake comes some clocks late, and the pins of an answer
-//             are noise while there is none. Prints the least and most clocks from an answer to the agent's next
-//             action whenever one of them changes. With two planes a state's second row is the first one inverted.
-//             Where the device sees tiles, an answer has two numbers instead, those of the state from which the
-//             agent goes on.
-// Handshake   as pins.py, and qs_pins, have it
-// Reset       Nobody waits.
+// Function    A step moves the agent action + 1 states forward, modulo 8; its reward is the number of the new state.
+//             State 7 ends an episode. At a device's pins, each answer arrives 1 to 32 clocks after the action. At a
+//             board's pins, where one agent acts through qs_pins, each phase of the handshake is delayed by some
+//             clocks, and the answer pins carry noise while no answer is valid. The bench prints the least and most
+//             clocks from an answer to the agent's next action whenever one of them changes. With two planes, a
+//             state's second row is the inverse of the first one. In a tiled device, an answer carries two numbers
+//             instead: the observation of the state in which the agent acts next.
+// Handshake   as in pins.py and qs_pins
+// Reset       No action is pending.
 // Invariants  AnswerIsTaken_A, ActionStays_A, RowsAgree_A
 
 module qs_pins_bench #(
@@ -18,7 +18,7 @@ module qs_pins_bench #(
     parameter bit AtBoard = 0,  // with one agent
     parameter bit Tiled = 0,
     localparam int unsigned StateBits = 3 * Planes,
-    localparam int unsigned NumberBits = 10  // as the tiles of test_pin_worlds have it
+    localparam int unsigned NumberBits = 10  // as in the tiles of test_pin_worlds
 ) (
     input logic clk,
     input logic rst,
@@ -70,17 +70,17 @@ module qs_pins_bench #(
     if (rst) noise_q <= 16'hACE1;
   end
 
-  // The row in each plane of a state.
+  // Returns the row of a state in each plane.
   function automatic logic [StateBits-1:0] rows(logic [2:0] state);
     return StateBits'({~state, state});
   endfunction
 
-  // The state from which an agent goes on that has reached another.
+  // Returns the state in which the agent acts next: the start state after a terminal one.
   function automatic logic [2:0] goes_on(logic [2:0] state);
     return state == 3'd7 ? '0 : state;
   endfunction
 
-  // The numbers of a state.
+  // Returns the two observed numbers of a state.
   function automatic logic [2*NumberBits-1:0] numbers(logic [2:0] state);
     int first, second;
     first  = 120 * int'(state) - 410;
@@ -88,12 +88,12 @@ module qs_pins_bench #(
     return {second[NumberBits-1:0], first[NumberBits-1:0]};
   endfunction
 
-  // At the pins this clock: whose answer is there, who acts, and whose answer's latency does not count.
+  // Events at the pins in this clock: an answer, an action, and an answer whose latency is not counted.
   logic answered, acted, forgotten;
   logic [3:0] answered_agent, acted_agent;
 
   if (AtBoard) begin : gen_board
-    // A board sends all words of an answer here; the device ignores those for which it has no port.
+    // The board sends all fields of an answer here; the device ignores fields for which it has no port.
     localparam int unsigned AnswerBits = 17 + 2 * StateBits + 2 * NumberBits;
 
     logic said, answered_q;
@@ -141,7 +141,7 @@ module qs_pins_bench #(
       end else if (there_q && !answered_q) begin
         answered_q <= 1'b1;
         slow_q <= slow;
-        if (slow) pause_q <= 6'd45;  // the next action waits until this answer goes
+        if (slow) pause_q <= 6'd45;  // the next action must wait until this answer is withdrawn
       end else if (answered_q && !said) begin
         answered_q <= 1'b0;
         there_q <= 1'b0;
@@ -153,7 +153,7 @@ module qs_pins_bench #(
       end
     end
 
-    // An action stays at the pins until it is answered.
+    // An action stays stable at the pins until it is answered.
     logic said_q, before_q;
     logic [4:0] word_q;
     always_ff @(posedge clk) begin
@@ -170,7 +170,7 @@ module qs_pins_bench #(
     assign forgotten = slow_q;
     assign {answered_agent, acted_agent} = '0;
   end else begin : gen_device
-    // The agent whose action is to be answered, the state to answer with, and in how many clocks.
+    // For each agent: a pending action, the next state of its answer, and the clocks left until the answer.
     logic [Agents-1:0] waits_q;
     logic [2:0] next_q[Agents];
     logic [4:0] left_q[Agents];
@@ -189,7 +189,7 @@ module qs_pins_bench #(
     assign answer_next_state = rows(next_q[answer_agent]);
     assign answer_terminated = next_q[answer_agent] == 3'd7;
     assign answer_reward = answer_valid ? 16'(next_q[answer_agent]) : noise_q;
-    assign start_state = rows({3{rst}});  // under reset it does not matter
+    assign start_state = rows({3{rst}});  // its value during reset does not matter
     assign observation = numbers(answer_valid ? goes_on(next_q[answer_agent]) : '0);
 
     always_ff @(posedge clk) begin

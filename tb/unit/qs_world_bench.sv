@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_world with a counter as its draws and the last 32 answers in words, so that a Python bench sees every
-// draw and reads once in 32 clocks.
+// qs_world with a counter as its draws. The last 32 answers are packed into vectors, so that a Python bench checks
+// every draw with one read per 32 clocks.
 //
-// Function    The draw is first_i in the clock after restart_i, and increases by 1 in each clock after that. Item
-//             0 of each word is the latest answer.
-// Timing      latency_o is the clocks from a draw to its answer.
+// Function    The draw is first_i in the clock after restart_i, and increases by 1 in every later clock. Element 0 of
+//             each vector is the latest answer.
+// Timing      latency_o is the number of clocks from a draw to its answer.
 
 module qs_world_bench
   import qs_agents_pkg::*;

@@ -12,7 +12,7 @@ __all__ = ["RequestMaker", "packed_record"]
 
 
 def packed_record(layout: RecordLayout, **fields: int) -> bytes:
-    """Return a record, without range checks; with no state it continues the one before."""
+    """Return a record without range checks; without `state`, it continues the previous record."""
     full = "state" in fields
     values = {"continues": not full, **fields}
     bits = sum(value << layout.offsets[name] for name, value in values.items())
@@ -20,7 +20,7 @@ def packed_record(layout: RecordLayout, **fields: int) -> bytes:
 
 
 class RequestMaker:
-    """Makes request payloads and frames for one configuration.
+    """Generates request payloads and frames for one configuration.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RequestMaker:
     rng : random.Random
         Source of every choice.
     divisors : sequence of int
-        What legal BAUDs name.
+        Divisors in legal BAUD requests.
     """
 
     def __init__(
@@ -41,8 +41,9 @@ class RequestMaker:
         self._most = max_payload(config.link.buffer_bytes)
 
     def request(self, wrong: float = 0.1) -> tuple[int, bytes]:
-        """Return type and payload of any request but HELLO, out of range or of a wrong length with a
-        probability of about `wrong`.
+        """Return type and payload of any request but HELLO.
+
+        With a probability of about `wrong`, it is out of range or has a wrong length.
         """
         rng = self._rng
         makers: dict[int, Callable[[bool], bytes]] = {
@@ -70,7 +71,7 @@ class RequestMaker:
         return kind, payload
 
     def damaged(self, frame: bytes) -> bytes:
-        """Return a frame with one fault that the device must see, or bytes that are none at all."""
+        """Return a frame with one detectable fault, or bytes that are not a frame."""
         rng = self._rng
         at = rng.randrange(len(frame) - 1)
         return rng.choice(
@@ -135,7 +136,7 @@ class RequestMaker:
         return payload[:-1] if wrong and rng.random() < 0.3 else payload
 
     def record(self, *, coded: bool, continuing: bool, outside: bool = False) -> bytes:
-        """Return a random record; with `outside` its numbers may be more than the table has."""
+        """Return a random record; with `outside`, its numbers may exceed the table's limits."""
         config, rng = self._config, self._rng
         layout = RecordLayout.coded(config) if coded else RecordLayout.raw(config)
         states = 1 << config.state_bits if outside else config.states

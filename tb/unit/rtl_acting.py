@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_acting``: agents that begin anywhere are the model's afterwards."""
+"""cocotb tests of ``qs_acting``: agents with random initial states match the model."""
 
 import random
 from dataclasses import replace
@@ -24,10 +24,10 @@ _NO_SETTINGS = sorted(set(range(8)) - {word.number for word in SETTINGS})
 
 
 class _Agents(AgentsPort):
-    """The lane of agents."""
+    """A lane of agents that can be loaded from a model."""
 
     async def load(self, model: FastActingModel) -> None:
-        """Make world, settings, states, counters and tables the model's."""
+        """Load world, settings, states, counters and tables from the model."""
         await self.write(registers.world_writes(self.config, model.world))
         for agent, own in enumerate(model.settings):
             await self.write(registers.settings_writes(self.config, agent, own))
@@ -36,14 +36,14 @@ class _Agents(AgentsPort):
         await self.load_table(model.table)
 
     async def parts(self, agent: int) -> tuple[AgentState, AgentCounters]:
-        """Return state and counters of an agent."""
+        """Return the state and counters of an agent."""
         words = await self.context(agent)
         state = registers.state_from(agent, lambda _, index: words[index & 7])
         return state, await self.counters(agent)
 
 
 def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, AgentCounters]:
-    """Return settings, state and counters of an agent in the middle of something."""
+    """Return random settings, state and counters of an agent in the middle of a run."""
     acting = config.acting
     assert acting is not None
     start, end = sorted((random.random(), random.random()), reverse=True)
@@ -100,7 +100,7 @@ async def agents_that_begin_anywhere_are_the_models_afterwards(dut: Any) -> None
         await lane.load(model)
         for steps in (1, random.randrange(2, 20)):
             await lane.begin(steps)
-            # Where nothing is stored an access is answered too, and changes nothing.
+            # Accesses to unmapped addresses are answered as well, and change nothing.
             await lane.idle()
             await lane.access(Region.WORLD, random.getrandbits(30))
             place = {"word": random.choice(_NO_SETTINGS), "agent": random.randrange(16)}
@@ -128,7 +128,8 @@ async def any_number_of_steps_is_begun_and_stopped(dut: Any) -> None:
         if lane.acting.shared_table:
             assert max(made) - min(made) <= 1, f"round {number}: {made} steps in turns"
             continue
-        # Agents with tables of their own are alone: each is where the model is after as many steps.
+        # Agents with separate tables are independent: each matches the model after the same number of
+        # steps.
         table = await lane.table()
         for agent in sorted(range(lane.acting.agents), key=made.__getitem__):
             model.run(made[agent] - model.counters[0].steps)
@@ -143,10 +144,10 @@ async def the_count_of_held_slots_goes_on_behind_its_last_bit(dut: Any) -> None:
     lane = _Agents(dut)
     await lane.start()
     if not lane.acting.shared_table:
-        return  # there is no such count
+        return  # there is no counter of held slots
     model = _model(lane.config, 1)
     most = (1 << 32) - 1
-    # A count of billions would take minutes, so it is put there.
+    # Counting to billions would take minutes, so the counter is preset.
     for first in (most >> 1, most):
         dut.u_agents.gen_order.u_order.holds_o.value = first
         await lane.clock()

@@ -8,20 +8,20 @@ from tb.unit.agent_slots import Slots
 
 _MOST_AHEAD = 63
 _QUIET_ROTATIONS = 8
-"""After this long without a step, a run is over; it takes at most this many rotations extra."""
+"""Rotations without a step after which a run is over, and the most extra rotations of a run."""
 
 _REST_BITS = 43
-"""Of the steps that no agent holds yet, in blocks of 32."""
+"""Width of the counter of ungranted steps, in blocks of 32."""
 
 
 class _Run:
-    """Agents that step in stage 9 of a slot if they had steps left in stage 11 of their slot before."""
+    """Agents that step in stage 9 of a slot if steps were left in stage 11 of their previous slot."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)
         self.more = [False] * self.slots.agents
         self.made = [0] * self.slots.agents
-        self.steps = 0  # of the run
+        self.steps = 0  # length of the run
         self.begun = [True] * self.slots.agents
 
     async def begin(self, steps: int) -> None:
@@ -32,9 +32,9 @@ class _Run:
         self.dut.budget_run_i.value = 0
 
     async def clock(self, often: float, waits: int | None = None) -> bool:
-        """Go on by a clock, in which an agent that may step does so with probability `often`.
+        """Advance by one clock; an agent with remaining steps takes one with probability `often`.
 
-        An agent that `waits` does not.
+        The agent numbered `waits` never takes a step.
         """
         dut, slots = self.dut, self.slots
         agent = slots.agent(11)
@@ -58,7 +58,7 @@ class _Run:
         return stepped
 
     async def finish(self, often: float) -> int:
-        """Run until no agent steps any more; return how many rotations that took."""
+        """Run until no agent steps any more; return the number of rotations up to the last step."""
         clocks = quiet = 0
         while quiet < _QUIET_ROTATIONS * self.slots.slots or any(self.more):
             stepped = await self.clock(often)
@@ -131,7 +131,7 @@ async def no_agent_goes_on_without_the_slowest(dut: Any) -> None:
         await run.begin(72)
         for _ in range(60 * run.slots.slots):
             await run.clock(1.0, waits=slow)
-        made = [40] * run.slots.agents  # the odd 8 and one grant, then the slowest has 32 or more
+        made = [40] * run.slots.agents  # the odd 8 and one grant; the slowest still has 32 or more
         made[slow] = 0
         assert run.made == made, f"{run.made} steps while agent {slow} waits"
         await run.finish(1.0)
@@ -142,7 +142,7 @@ async def no_agent_goes_on_without_the_slowest(dut: Any) -> None:
 async def every_bit_of_the_steps_counts(dut: Any) -> None:
     run = _Run(dut)
     await run.slots.start()
-    passes = 2 * (_REST_BITS + 2 * run.slots.slots)  # one counts nothing, and one the first grant
+    passes = 2 * (_REST_BITS + 2 * run.slots.slots)  # one subtracts nothing, one the first grant
     for bit in range(_REST_BITS):
         await run.begin(1 << bit + 5)
         assert dut.budget_remaining_o.value == 1 << bit

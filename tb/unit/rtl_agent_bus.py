@@ -12,7 +12,7 @@ from qstep.spec.memory_map import LIMIT, Region
 
 
 class _Bus:
-    """Makes accesses, and checks their effect in every clock."""
+    """Performs accesses, and records their effects in every clock."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)
@@ -21,7 +21,7 @@ class _Bus:
     async def access(
         self, region: Region, index: int, write: bool, counted: int = 3
     ) -> list[dict[str, int]]:
-        """Make an access; return the outputs in each of its clocks, and in one more.
+        """Perform an access; return the outputs in each of its clocks and in one more clock.
 
         The counters answer after `counted` clocks.
         """
@@ -101,7 +101,7 @@ async def a_token_goes_beside_the_slot_of_the_agent_that_is_accessed(dut: Any) -
         assert seen[first[0] + bus.length + 1]["done"], (
             "the access is not over behind the last stage"
         )
-        # While the token passes, everything that says what is accessed stays steady.
+        # All signals that identify the access stay stable while the token passes.
         named = 0 if is_table or field > 4 else 1 << field
         for clock in seen[first[0] : -1]:
             assert clock["entry"] == is_table, "an entry is taken for a context"

@@ -11,9 +11,9 @@ from cocotb.triggers import FallingEdge
 from qstep.golden.agents import expected
 from qstep.spec.agents import Algorithm
 
-_THRESHOLD_SHIFT = 8  # from epsilon of 25 bits
+_THRESHOLD_SHIFT = 8  # from a threshold to an epsilon of 25 bits
 _MORE = 100
-"""Rows compared from the first mismatch on."""
+"""Number of rows compared after the first mismatch."""
 
 
 class _Given(NamedTuple):
@@ -25,7 +25,7 @@ class _Given(NamedTuple):
 
 
 def _right(given: _Given, algorithm: Algorithm) -> tuple[int, list[int], int]:
-    """Return action, its value in each table, and target."""
+    """Return the action, its value in each table, and the target."""
     double = algorithm is Algorithm.DOUBLE_Q_LEARNING
     tables = given.rows if double else given.rows[:1]
     sums = [sum(values) for values in zip(*tables, strict=True)]
@@ -45,9 +45,9 @@ def _field(handle: Any, bits: int, number: int) -> int:
 
 
 async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
-    """Give a row a clock; compare action, values and target of each algorithm in their stages.
+    """Apply one row per clock; compare each algorithm's action, values and target in their stages.
 
-    Once something is wrong, a few more rows show whether other algorithms are wrong too.
+    After the first mismatch, some more rows show whether other algorithms fail as well.
     """
     actions, width = int(dut.Actions.value), int(dut.Width.value)
     mask, action_bits = (1 << width) - 1, (actions - 1).bit_length()

@@ -19,16 +19,16 @@ _LATE = _STAGE + 8
 _PATIENCE_NS = 10_000
 _CLOCK_NS = 10
 _COPIED, _WRITTEN = 19, 3
-"""Clocks from the first word of an agent until it is copied, and until that word is written."""
+"""Clocks from an agent's first word to the end of its copy, and to the write of that word."""
 
 _EARLY = 3
-"""Clocks before the first word at which reads begin."""
+"""Clocks by which the earliest reads precede the first word."""
 
 _BITS = (48, 48, 48, 48, 64)
 
 
 class _Counters:
-    """What agents do, and what their counters must be after each of their steps."""
+    """Random steps of agents, with the expected counters after each step."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)
@@ -38,7 +38,7 @@ class _Counters:
         self._swept_ns = 0.0
 
     async def access(self, agent: int, word: int, data: int | None = None) -> int:
-        """Read a word, or write one, as ``qs_agent_bus`` does."""
+        """Read or write one word in the same way as ``qs_agent_bus``."""
         dut, edge = self.dut, FallingEdge(self.dut.clk_i)
         dut.counters_agent_i.value, dut.counters_word_i.value = agent, word
         asks = dut.counters_read_i if data is None else dut.counters_write_i
@@ -52,14 +52,14 @@ class _Counters:
         for clock in range(4):
             await edge
             assert not dut.counters_done_o.value, "an access ends twice"
-            if clock == 0:  # the bus still asks in the clock in which it is told
+            if clock == 0:  # the bus keeps its request for one clock after `done`
                 asks.value = 0
         return seen
 
     async def until_its_sweep(self, late: int) -> None:
-        """Go on to some clocks around the one in which the first word of the last agent passes.
+        """Advance to a clock close to the sweep of the first word of the agent accessed last.
 
-        The last access has waited for one of its words.
+        That access must have waited for one of the agent's words.
         """
         sweep = self.slots.slots * (self.slots.slots + 1)
         past = round((get_sim_time("ns") - self._swept_ns) / _CLOCK_NS)
@@ -71,7 +71,7 @@ class _Counters:
             await self.access(agent, place & 15, data)
 
     async def read(self, agent: int, longest: int = 0) -> AgentCounters:
-        """Read all words, with pauses of up to so many clocks."""
+        """Read all words, with pauses of up to `longest` clocks."""
         words = []
         for word in range(16):
             words.append(await self.access(agent, word))
@@ -82,7 +82,7 @@ class _Counters:
     async def act(
         self, clocks: int, often: float, saturating: float = 0.3, truncating: float = 0.2
     ) -> None:
-        """Let agents step, end episodes, get rewards and saturate, at random."""
+        """Step agents at random, with random rewards, ends of episodes and saturations."""
         dut, slots = self.dut, self.slots
         least = -(1 << (self._width - 1))
         for _ in range(clocks):
@@ -141,7 +141,7 @@ _CARRIES = (
     AgentCounters(),
     AgentCounters(0xFFFE, 0xFFFF_FFFF, 0xFFFF, 0xFFFF_FFFE, -1),
     AgentCounters((1 << 48) - 3, (1 << 48) - 1, 1 << 47, (1 << 48) - 2, (1 << 63) - 5),
-    # Some sweep adds so much that the sum would carry if it were added twice.
+    # At least one sweep adds so much that adding it twice would cause a carry.
     AgentCounters((1 << 32) - 40, (1 << 32) - 5, (1 << 32) - 90, (1 << 32) - 30, (1 << 32) - 1),
 )
 
@@ -178,7 +178,7 @@ async def words_that_are_read_while_agents_step_are_of_one_moment(dut: Any) -> N
 
 @cocotb.test()
 async def a_copy_begins_with_the_first_word_whenever_it_is_asked_for(dut: Any) -> None:
-    """Reads begin in each clock around the one in which the first word of the agent passes."""
+    """Reads start in every clock around the sweep of the agent's first word."""
     bench = await _start(dut, AgentCounters(0xFFF0, 0xFFFF, 0xFFFD, 0xFFFC, -70_000))
     acting = cocotb.start_soon(bench.act(10_000 * bench.slots.slots, 1.0))
     for late in range(24):

@@ -19,7 +19,7 @@ _STAGES = {
     **dict.fromkeys(("again_zero_i", "again_value_i", "again_bias_i"), 5),
     "increment_weights_i": 8,
 }
-"""The clock in which each input is taken."""
+"""Clock in which each input is sampled."""
 
 
 class _Given(NamedTuple):
@@ -37,7 +37,7 @@ class _Given(NamedTuple):
 
 
 class _Update:
-    """The update, its format and its number of planes."""
+    """The update block under test, with its format and its number of planes."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -64,7 +64,7 @@ class _Update:
         return _Given(weights, *entry, c.alpha, target, c.kappa, *again, self._packed(weights))
 
     def _right(self, given: _Given) -> tuple[int, bool]:
-        """Return the values, and whether one of the sums did not fit."""
+        """Return the packed values, and whether one of them saturated."""
         entry, increment = given.entry_value_i, 0
         if not given.entry_keep_i:
             c = Coefficients(given.alpha_coeff_i, given.target_kappa_i, self.bits)
@@ -127,7 +127,7 @@ async def random_operands_match_and_what_is_kept_is_the_entry(dut: Any) -> None:
             c = Coefficients(alpha, random.randint(0, alpha), bits)
             reward, *weights = (random.randint(low, high) for _ in range(1 + planes))
             target = random.randint(planes * low, planes * high)
-            # With the third and fourth bias, the last bit of the exact sum decides.
+            # With the third and fourth bias, the rounding depends on the last bit of the exact sum.
             short = -(c.alpha * (reward - sum(weights)) + c.kappa * target) % one
             edges = short, (short - 1) % one
             bias = random.choice([0, one - 1, *edges, random.getrandbits(bits)])

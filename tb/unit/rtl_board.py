@@ -47,7 +47,7 @@ class _Board:
             assert self.in_reset, f"the device left reset {clock + 1} clocks later, not in {clocks}"
 
     async def leaves_reset(self) -> None:
-        """Check that the reset ends as it should if its last cause has just gone."""
+        """Check that the reset ends at the specified time after its last cause has ended."""
         await self.stays_in_reset(_REGISTERS + _WAIT - 1)
         await self.wait()
         assert not self.in_reset, "the device should have left reset"
@@ -139,7 +139,7 @@ async def led_is_inverted_for_25_to_100_ms_after_a_start_bit(dut: Any) -> None:
 
 
 async def _flips(board: _Board, count: int) -> list[int]:
-    """Return at which clocks the LED flips next."""
+    """Return the clocks of the LED's next `count` flips."""
     found: list[int] = []
     while len(found) < count:
         before = board.lit

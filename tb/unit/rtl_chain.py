@@ -1,6 +1,6 @@
-"""cocotb tests of a farm's chain: head and nodes (bench ``qs_chain_bench``).
+"""cocotb tests of a farm's daisy chain: head and nodes (bench ``qs_chain_bench``).
 
-Plusarg: ``+report=PATH`` has the coverage written as JSON.
+Plusarg: ``+report=PATH`` writes the coverage as JSON.
 """
 
 import json
@@ -18,7 +18,7 @@ from qstep.spec.protocol import ALL_LANES
 
 _LANES = 3
 _MOST_CLOCKS = 400
-_BUSY_CLOCKS = 10 + 4 * _LANES  # after a reset; two clocks from node to node, both ways
+_BUSY_CLOCKS = 10 + 4 * _LANES  # after a reset: two clocks per node in each direction
 _STEPS_MASK = (1 << 48) - 1
 
 _STOPS = ["before the last lane runs", "while all run", "while some run"]
@@ -32,7 +32,7 @@ GROUP = Covergroup(
         "reset": ["in a frame to a lane", "in a frame to all", "in a run"],
     }
 )
-"""What the tests together must do; the last one fails if a bin is empty."""
+"""Coverage of all tests together; the last test fails if a bin is empty."""
 
 
 class _Lane:
@@ -45,14 +45,14 @@ class _Lane:
 
 
 class _Bench:
-    """The host's side, and slow lanes."""
+    """The host's side of the chain, and slow lanes."""
 
     def __init__(self, dut: Any) -> None:
         self._dut = dut
         self._seen = {n: getattr(dut, f"lane_{n}_o") for n in ("rst", "valid", "run", "stop")}
         self.indexes = [n for n in range(30) if int(dut.IndexMask.value) >> n & 1]
         self.lanes = [_Lane() for _ in range(_LANES)]
-        self.last = 0  # the lane that runs on when the others are done
+        self.last = 0  # the lane whose runs take longest
 
     async def start(self) -> None:
         dut = self._dut
@@ -62,7 +62,7 @@ class _Bench:
         await self.reset()
 
     async def reset(self) -> int:
-        """Reset all lanes; return for how many clocks the chain is busy then."""
+        """Reset all lanes; return the number of clocks for which the chain then stays busy."""
         self._dut.rst_i.value = 1
         await self.clock()
         self._dut.rst_i.value = 0
@@ -74,7 +74,7 @@ class _Bench:
         return clocks
 
     async def clock(self) -> None:
-        """Wait for a clock; the lanes act on what they saw in it."""
+        """Wait for a clock, and update the lanes with the inputs sampled in it."""
         dut = self._dut
         await FallingEdge(dut.clk_i)
         seen = {name: int(signal.value) for name, signal in self._seen.items()}
@@ -110,7 +110,7 @@ class _Bench:
         dut.lane_busy_i.value = busy
 
     async def access(self, lane: int, region: int, index: int, word: int | None = None) -> int:
-        """Write a word, or read one."""
+        """Write or read one word, and return the word read."""
         dut, kind = self._dut, "read" if word is None else "write"
         GROUP.hit(kind, "all" if lane == ALL_LANES else lane)
         GROUP.hit("region", (kind, region))
@@ -127,7 +127,7 @@ class _Bench:
         raise AssertionError(f"an access to lane {lane} does not end")
 
     def running(self, count: int) -> str:
-        """Return how many lanes are in run number `count`."""
+        """Return the phase of run number `count`, based on which lanes execute it."""
         busy = [bool(lane.busy) for lane in self.lanes]
         if len(self.lanes[-1].runs) < count:
             return "before the last lane runs"
@@ -149,7 +149,7 @@ async def words_arrive_where_the_host_names_them_and_come_from_there(dut: Any) -
         await bench.access(lane, *place, word)
         for k in range(_LANES) if lane == ALL_LANES else [lane]:
             written[k][place] = word
-        # Check it now: the host may begin a run from here on.
+        # Check now, because the host may start a run from here on.
         found = [lane.words for lane in bench.lanes]
         assert found == written, f"a word for {lane} is lost, or elsewhere"
         assert not any(lane.runs or lane.stops for lane in bench.lanes), "an access runs or stops"
@@ -194,7 +194,7 @@ async def a_frame_that_a_reset_cuts_off_is_not_obeyed(dut: Any) -> None:
     bench = _Bench(dut)
     await bench.start()
     for number, clocks in product((ALL_LANES, 0), range(3, 63, 20)):
-        # If cut short, these would look like a run, a stop, or an access.
+        # Parts of these frames could look like a run, a stop, or an access.
         dut.lane_i.value, dut.write_i.value, dut.access_i.value = number, 1, 1
         dut.region_i.value, dut.index_i.value, dut.word_i.value = 0, 0, random.getrandbits(32)
         for _ in range(clocks):

@@ -27,7 +27,7 @@ def _seen(dut: Any) -> tuple[int, ...]:
 
 
 async def _compare(dut: Any, slots: Slots, words: list[int], rotations: int, often: float) -> None:
-    """Let words move on in a part `often` of the slots; compare all words and draws."""
+    """Advance the words in a fraction `often` of the slots; compare all words and draws."""
     drawn: list[Draw | None] = [None] * slots.agents
     bits = int(dut.CoeffFraction.value)
     for _ in range(rotations * slots.slots):

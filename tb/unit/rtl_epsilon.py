@@ -25,7 +25,7 @@ _SCHEDULES = [
 
 
 async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
-    """Write an agent's settings while it makes no steps: they must not be read meanwhile."""
+    """Write an agent's settings while it is not stepping, so that no step reads them meanwhile."""
     words = (
         code.by_episodes << 25 | code.end,
         code.shift << 25 | code.decrement,
@@ -41,7 +41,7 @@ async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
 
 
 async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
-    """Write epsilon and count: an access follows the agent's slot from stage 0 to 11."""
+    """Write an agent's epsilon and count; each access follows its slot from stage 0 to 11."""
     dut.epsilon_agent_i.value = agent
     for field, data in enumerate((state.epsilon, state.epsilon_count << 16)):
         await slots.until(0, agent)
@@ -63,7 +63,7 @@ async def _compare(
 ) -> int:
     """Step at random and compare epsilon and count in each slot; return how often epsilon fell.
 
-    With `reload`, a slot now and then loads another epsilon or count in place of a step.
+    With `reload`, some slots load another epsilon or count instead of stepping.
     """
     for number, (code, state) in enumerate(zip(codes, states, strict=True)):
         await _set(dut, slots, number, code)
@@ -71,7 +71,7 @@ async def _compare(
     settings: list[Any] = [SimpleNamespace(epsilon=SimpleNamespace(code=code)) for code in codes]
     falls = 0
     none = (-1, -1)
-    loaded = none  # the agent, and its epsilon; -1 for its count instead
+    loaded = none  # the agent and its new epsilon, or -1 if its count is loaded
     for _ in range(rotations * slots.slots):
         agent = slots.agent(0)
         if reload and loaded is none and agent is not None and random.random() < 0.1:
@@ -164,9 +164,9 @@ async def products_round_up_at_every_bit_and_every_bit_of_a_decrement_counts(dut
         for shift in (*range(13), *range(13))
     ]
     cases.append(EpsilonCode(_ONE, 0, 0, 0, 1, False))
-    # Far below its end, epsilon goes up to it; nothing is as far below as 0 less the largest decrement.
+    # An epsilon far below its end rises to it; the extreme case is 0 minus the largest decrement.
     cases += [EpsilonCode(low, _ONE, _ONE, 0, 1, False) for low in (0, 1, 1000)]
-    for bit, sign in product(range(20), (-1, 0, 1)):  # beside the end, where it falls to or stops
+    for bit, sign in product(range(20), (-1, 0, 1)):  # close to the end, where the fall stops
         left = random.randrange(1 << 20, 1 << 23)
         decrement = random.getrandbits(20)
         end = left + sign * (1 << bit)

@@ -41,7 +41,7 @@ class _Port:
         return random.choice([-limit, limit - 1, random.randrange(-limit, limit)])
 
     async def run(self, clocks: int, rates: tuple[float, float, float, float], keys: int) -> None:
-        """Offer demands, fills and inserts of so many keys at their rates, and check what leaves."""
+        """Offer demands, fills and inserts of `keys` keys at their rates; check the learn requests."""
         dut, model, waiting = self.dut, self.model, dict.fromkeys(("demand", "fill", "insert"))
         for _ in range(clocks):
             for (stream, now), rate in zip(waiting.items(), rates, strict=False):
@@ -79,7 +79,7 @@ class _Port:
             getattr(dut, f"{stream}_valid_i").value = 0
 
     async def drain(self) -> None:
-        """Take what is left, and check the counters."""
+        """Drain the queue, and check the counters."""
         dut = self.dut
         dut.learn_ready_i.value = 1
         for _ in range(40):

@@ -44,7 +44,7 @@ class _Reference:
         return _bits(replaces), _bits(joins), hold
 
     def mask(self, next_state: int) -> int:
-        """Return the actions of a row that are being written."""
+        """Return a mask of the actions that are being written in a row."""
         actions = {slot.action for slot in self.slots if slot and slot.state == next_state}
         return sum(1 << action for action in actions)
 

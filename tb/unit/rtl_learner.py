@@ -26,7 +26,7 @@ from qstep.spec.random import first_word
 _STREAMS = ("choose", "demand", "fill", "insert")
 _KEYS = 16
 _WORDS = 40
-"""Feature words from which requests are drawn, so that features come back."""
+"""Number of feature words from which requests are drawn, so that features recur."""
 
 
 class _Learner:
@@ -85,7 +85,7 @@ class _Learner:
         return random.randint(self.config.format.minimum, self.config.format.maximum)
 
     def _offer(self, stream: str) -> None:
-        """Draw a request and drive it; an insert is of one of the last answers."""
+        """Draw a request and drive it; an insert refers to one of the last answers."""
         config = self.config
         fields: dict[str, int]
         if stream == "choose":
@@ -118,10 +118,10 @@ class _Learner:
         return packed(rows, (self.config.rows - 1).bit_length())
 
     async def run(self, clocks: int, rates: dict[str, float]) -> None:
-        """Offer requests, each stream at its rate, take answers at theirs, and check every answer.
+        """Offer requests and accept answers, each stream at its own rate, and check every answer.
 
-        The models decide what is chosen, evicted and learned; from the hardware comes only the clock
-        when ``qs_planes`` accepts a request.
+        The models compute all choices, evictions and updates. The hardware only determines the clock in
+        which ``qs_planes`` accepts a request.
         """
         dut = self.dut
         for _ in range(clocks):

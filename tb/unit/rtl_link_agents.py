@@ -1,6 +1,6 @@
-"""cocotb test of a device with agents: the driver, over the link, makes the model's steps.
+"""cocotb test of a device with agents: controlled over the link, it takes the model's steps.
 
-Plusarg: ``+config=FILE`` is the device's configuration.
+Plusarg: ``+config=FILE`` names the device's configuration.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _TX_VALID, _TAKEN = 1 << 10, 3 << 8
 
 
 class _Port:
-    """The byte streams of a device, for a driver in a thread of its own; time passes in :meth:`read`."""
+    """The byte streams of a device, for a driver in its own thread; time advances in :meth:`read`."""
 
     def __init__(self, dut: Any) -> None:
         self._dut, self._edge = dut, FallingEdge(dut.clk_i)
@@ -43,7 +43,7 @@ class _Port:
 
     @resume
     async def read(self, timeout: float) -> bytes:
-        """Return what comes until the end of a frame, or in a while; the driver asks again."""
+        """Return the bytes up to the end of a frame or a time limit; the driver then reads again."""
         received = bytearray()
         for _ in range(_CHUNK_CLOCKS):
             self._dut.rx_i.value = 1 << 8 | self._pending[0] if self._pending else 0
@@ -58,7 +58,7 @@ class _Port:
         return bytes(received)
 
     def close(self) -> None:
-        """Nothing is left to release."""
+        """Do nothing, because nothing has to be released."""
 
 
 @cocotb.test()

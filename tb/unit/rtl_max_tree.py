@@ -35,7 +35,7 @@ async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
             row = [least if mask >> a & 1 else values[a] for a in range(actions)]
             right = max(row) & ((1 << width) - 1), row.index(max(row))
             waiting[k].append(right if valid else None)
-            if len(waiting[k]) < 1 + (actions - 1).bit_length():  # mask, levels
+            if len(waiting[k]) < 1 + (actions - 1).bit_length():  # mask and tree levels
                 continue
             value = value_word >> (width * k) & ((1 << width) - 1)
             index = index_word >> (6 * k) & 63
@@ -49,7 +49,7 @@ async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
 
 
 def _with_bubbles(stimuli: Iterable[tuple[list[int], int]]) -> Iterator[tuple[list[int], int]]:
-    """Put clocks without a row (an empty row) between rows, also at the end to empty the trees."""
+    """Insert clocks without a row (empty rows) between rows, and at the end to drain the trees."""
     for stimulus in stimuli:
         while random.random() < 0.15:
             yield [], 0
@@ -63,7 +63,7 @@ def _padded(row: list[int]) -> list[int]:
 
 @cocotb.test()
 async def the_two_that_lead_are_compared_to_the_last_bit_in_every_node(dut: Any) -> None:
-    """Two actions lead all others, by at most one from each other; each node compares many such."""
+    """Two actions exceed all others and differ by at most one; each node compares many such pairs."""
     width = int(dut.Width.value)
     least = -(1 << (width - 1))
 
@@ -84,7 +84,7 @@ async def the_two_that_lead_are_compared_to_the_last_bit_in_every_node(dut: Any)
 
 @cocotb.test()
 async def every_tie_of_up_to_eight_actions_returns_the_lowest(dut: Any) -> None:
-    """All subsets of eight actions attain the maximum; smaller trees see all of theirs within."""
+    """Every subset of eight actions attains the maximum; this includes all subsets of smaller trees."""
     await _check(dut, ((_padded([subset >> a & 1 for a in range(8)]), 0) for subset in range(256)))
 
 

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_agents`` with planes: agents in continuous worlds are the model's afterwards."""
+"""cocotb tests of ``qs_agents`` with planes: agents in continuous worlds match the model."""
 
 import random
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from qstep.spec.tiles import Tiles
 
 _ROUNDS = 6
 _ANSWER, _ACT = 3, 5
-"""Clocks from a request to its answer, and until it is known what became of it."""
+"""Clocks from a request to its answer, and to the outcome of the step."""
 
 
 class _Agents(AgentsPort):
-    """The lane of agents, and the continuous states of their world."""
+    """A lane of agents, with the continuous states of their world."""
 
     bus = ("bus_valid_i", "bus_i")
 
@@ -37,11 +37,11 @@ class _Agents(AgentsPort):
         self.states: list[State] = []
 
     def place(self, agent: int, plane: int) -> int:
-        """Return the index of a word of an agent's place."""
+        """Return the index of an agent's `PLACE` word in a plane."""
         return INDEX[Region.CONTEXT].pack(word=PLACE.number, agent=agent, plane=plane)
 
     async def load(self, model: ActingModel) -> None:
-        """Make settings, states, counters and tables the model's, and the states the world's."""
+        """Load settings, states, counters and tables from the model, and set the world's states."""
         await self.write([registers.limit_write(model.world.max_episode_steps)])
         self.states = [own.state for own in model.states]
         for agent, own in enumerate(model.settings):
@@ -53,7 +53,7 @@ class _Agents(AgentsPort):
         await self.load_table(model.table)
 
     async def parts(self, agent: int) -> tuple[AgentState, AgentCounters, list[int]]:
-        """Return state and counters of an agent, and its row in each plane."""
+        """Return the state and counters of an agent, and its row in each plane."""
         words = await self.context(agent)
         state = registers.state_from(agent, lambda _, index: words[index & 7])
         rows = [
@@ -63,7 +63,7 @@ class _Agents(AgentsPort):
         return replace(state, state=self.states[agent]), await self.counters(agent), rows
 
     async def answer(self, world: TiledWorld, late: float) -> None:
-        """Be the world, which is late with a probability."""
+        """Answer requests as the world does; an answer is late with probability `late`."""
         dut, bits = self.dut, (self.config.states - 1).bit_length()
 
         def packed(state: State) -> int:
@@ -97,7 +97,7 @@ class _Agents(AgentsPort):
 
 
 def _anywhere(limits: Sequence[tuple[int, int]], draw: int) -> State:
-    """Return a legal state for a draw: numbers of all magnitudes, up to their limits."""
+    """Return a legal random state for a draw, with numbers of all magnitudes up to their limits."""
     drawn = random.Random(draw)
     return tuple(
         drawn.choice([*bounds, *(drawn.randint(*bounds) >> shift for shift in (0, 2, 4, 6))])
@@ -106,9 +106,9 @@ def _anywhere(limits: Sequence[tuple[int, int]], draw: int) -> State:
 
 
 def _world(config: Config, limit: int) -> TiledWorld:
-    """Return the world with as many actions, through tiles that make the planes.
+    """Return the world with the configured number of actions, and tiles that form the planes.
 
-    Its episodes start where they usually do, or in any state.
+    Its episodes begin in the usual start states or in random states.
     """
     side = int(config.states**0.5) - 1
     world = replace(

@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_planes`` with the recording of Pythia's learner, against the compiled model."""
+"""cocotb test of ``qs_planes``: a recording of Pythia's learner, against the compiled model."""
 
 import random
 from typing import Any
@@ -29,7 +29,7 @@ async def all_requests_of_the_recording_are_answered_bit_for_bit(dut: Any) -> No
     answers = list(
         zip(right.action.tolist(), right.value.tolist(), right.explored.tolist(), strict=True)
     )
-    stalls = float(cocotb.plusargs.get("stalls", 0.1))  # on either stream and on the answer
+    stalls = float(cocotb.plusargs.get("stalls", 0.1))  # per stream, including the answers
 
     Clock(dut.clk_i, 10, unit="ns").start()
     dut.alpha_i.value = PYTHIA.coefficients.alpha
@@ -46,7 +46,7 @@ async def all_requests_of_the_recording_are_answered_bit_for_bit(dut: Any) -> No
     at = taken = clocks = 0
     offered = [False, False]
     while taken < len(answers) or at < len(learns):
-        # The next request, and the one after it if that comes after it in the same clock as well.
+        # A choose request and the learn request that follows it can be offered in the same clock.
         choose = at < len(learns) and not learns[at]
         follows = at + choose
         learn = follows < len(learns) and learns[follows]
@@ -57,7 +57,7 @@ async def all_requests_of_the_recording_are_answered_bit_for_bit(dut: Any) -> No
             dut.choose_explore_i.value = actions[at] >= 0
             dut.choose_action_i.value = max(actions[at], 0)
         elif choose:
-            offered[1] = False  # no learn request overtakes the choose request that is late
+            offered[1] = False  # a learn request must not overtake a late choose request
         if offered[1]:
             dut.learn_rows_i.value, dut.learn_action_i.value = rows[follows], actions[follows]
             dut.learn_reward_i.value = rewards[follows]

@@ -21,7 +21,7 @@ _REQUESTS = 1500
 
 
 class _Port:
-    """The pins, and the learner that the requests are to be carried out by."""
+    """The pins, and the model that executes the same requests."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -51,7 +51,7 @@ class _Port:
         self.recent: deque[list[int]] = deque([[0] * self.tables], maxlen=3)
 
     async def reset(self, alpha: float, gamma: float, epsilon: float) -> None:
-        """Reset with other coefficients, and wait until all entries are cleared."""
+        """Reset with new coefficients, and wait until all entries are cleared."""
         dut, seed = self.dut, random.getrandbits(64)
         self.config = replace(self.config, alpha=alpha, gamma=gamma, epsilon=epsilon)
         self.model = PlanesModel(self.config, seed)
@@ -78,7 +78,7 @@ class _Port:
         return packed(rows, self.row_bits)
 
     def rows(self, repeats: float) -> list[int]:
-        """Return random rows, each with a probability that of one of the last requests."""
+        """Return random rows, each repeated from a recent request with probability `repeats`."""
         rows = [
             random.choice(self.recent)[t]
             if random.random() < repeats
@@ -92,7 +92,7 @@ class _Port:
         return random.randrange(2 if random.random() < repeats else self.config.actions)
 
     async def run(self, requests: int, rates: tuple[float, float, float], repeats: float) -> None:
-        """Offer requests, and check every answer; each stream is ready or valid at a rate of its own."""
+        """Offer requests and check every answer; each stream is valid or ready at its own rate."""
         dut, model = self.dut, self.model
         limit = 1 << self.config.format.width - 1
         choose: Any = None
@@ -192,7 +192,8 @@ async def only_dependent_requests_are_held(dut: Any) -> None:
     dut.choose_explore_i.value = 0
     dut.answer_ready_i.value = 1
     for clock in range(80):
-        # Row 0 is learnt and row 1 follows; every eighth choose request reads the row that is written.
+        # Updates of row 0 lead to row 1; every eighth choose request reads the row that is being
+        # written.
         reads = clock % 8 == 0
         dut.choose_valid_i.value = 1
         dut.choose_rows_i.value = 0 if reads else port.packed([1] * port.tables)

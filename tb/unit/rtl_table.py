@@ -24,7 +24,7 @@ class _Bench:
         Clock(dut.clk_i, 10, unit="ns").start()
         dut.rst_i.value = 0
         dut.row_state_i.value = dut.entry_state_i.value = dut.entry_action_i.value = 0
-        # Every entry is written once, so a copy that missed its write shows up when it is read.
+        # Every entry is written once, so that a later read reveals a copy that missed its write.
         for state in range(self.states):
             for action in range(self.actions):
                 self._write(state, action, random.getrandbits(self.width))
@@ -39,7 +39,7 @@ class _Bench:
         self.table[state][action] = value
 
     async def clock(self, row: int, entry: tuple[int, int], write: tuple[int, int] | None) -> None:
-        """Read a row and an entry, write an entry; a value that is both is read inverted."""
+        """Read a row and an entry, and write an entry; a value read while it is written is inverted."""
         dut = self.dut
         dut.row_state_i.value = row
         dut.entry_state_i.value, dut.entry_action_i.value = entry
@@ -76,7 +76,7 @@ async def both_copies_hold_what_was_written_everywhere(dut: Any) -> None:
 
 @cocotb.test()
 async def reads_and_writes_go_on_in_every_clock(dut: Any) -> None:
-    """An entry that is read while it is written gives no value to rely on: its inverse here."""
+    """Reading an entry while it is written returns an undefined value, which is its inverse here."""
     bench = _Bench(dut)
     await bench.start()
     for _ in range(3000):
@@ -86,5 +86,5 @@ async def reads_and_writes_go_on_in_every_clock(dut: Any) -> None:
             row = random.choice([row, row, write[0]])
             entry = random.choice([entry, entry, write])
         await bench.clock(row, entry, write)
-        if write is not None and random.random() < 0.2:  # a read sees the write of the clock before
+        if write is not None and random.random() < 0.2:  # a read returns the previous clock's write
             await bench.clock(write[0], write, None)

@@ -20,7 +20,7 @@ _DRAWS = 1 << 16
 _ITEMS = 32
 _CLOCK_NS = 10
 _COLUMNS = {Region.WORLD: 2, Region.STARTS: 1}
-"""Columns of a word in every geometry of this bench."""
+"""Number of columns in the words of each region, in every geometry of this bench."""
 
 
 def _config(dut: Any) -> Config:
@@ -41,7 +41,7 @@ async def _start(dut: Any, world: WorldTable) -> None:
         dut.start_write_i.value = region == Region.STARTS
         dut.index_i.value, dut.data_i.value = place, data
         await FallingEdge(dut.clk_i)
-        if region in _COLUMNS and random.random() < 0.5:  # a column that there is not
+        if region in _COLUMNS and random.random() < 0.5:  # a column that does not exist
             dut.index_i.value = place | _COLUMNS[region]
             dut.data_i.value = random.getrandbits(32)
             await FallingEdge(dut.clk_i)
@@ -52,7 +52,7 @@ async def _start(dut: Any, world: WorldTable) -> None:
 
 
 async def _idle(dut: Any) -> None:
-    """Pass a clock in which nothing is written, whatever index and data are."""
+    """Wait for a clock without a write, with random index and data."""
     dut.world_write_i.value = dut.start_write_i.value = 0
     dut.index_i.value, dut.data_i.value = random.getrandbits(30), random.getrandbits(32)
     await FallingEdge(dut.clk_i)
@@ -65,14 +65,14 @@ def _items(handle: Any, kind: str) -> NDArray[Any]:
 
 
 async def _answers(dut: Any, state: int, action: int, first: int, draws: int) -> NDArray[np.int64]:
-    """Return reward, next state, terminated and start state for the draws from the first on."""
-    # A timer ends before the edge of the same moment.
+    """Return reward, next state, terminated and start state for `draws` draws from `first` on."""
+    # A timer expires before the clock edge of the same time.
     await FallingEdge(dut.clk_i)
     dut.state_i.value, dut.action_i.value = state, action
     dut.restart_i.value, dut.first_i.value = 1, first
     await FallingEdge(dut.clk_i)
     dut.restart_i.value = 0
-    # The answer to the first draw is ready after the latency, and in the words one clock later.
+    # The answer to the first draw is ready after the latency, and in the packed words one clock later.
     await Timer(int(dut.latency_o.value) * _CLOCK_NS, unit="ns")
     rows = []
     for _ in range(draws // _ITEMS):
@@ -107,7 +107,7 @@ async def _compare(
 
 
 def _edges(split: NDArray[np.int32]) -> list[int]:
-    """Return, for each slot, a draw shortly before the one at which the second outcome begins."""
+    """Return, for each slot, a draw shortly before the start of its second outcome."""
     return [
         (slot * _DRAWS // len(split) + int(at) - _ITEMS) % _DRAWS for slot, at in enumerate(split)
     ]

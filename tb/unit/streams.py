@@ -1,4 +1,4 @@
-"""Drives and watches Amaranth blocks in Amaranth's simulator."""
+"""Drivers and monitors for Amaranth blocks in Amaranth's simulator."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterable
@@ -29,7 +29,7 @@ Bench = Callable[[Any], Awaitable[None]]
 
 
 def make_simulator(block: Component, reset: Signal) -> Simulator:
-    """Return a simulator of a block that `reset` resets."""
+    """Return a simulator of a block whose reset signal is `reset`."""
     module = Module()
     module.domains.sync = domain = ClockDomain()
     module.d.comb += domain.rst.eq(reset)
@@ -38,7 +38,7 @@ def make_simulator(block: Component, reset: Signal) -> Simulator:
 
 
 def simulate(block: Component, bench: Bench, *watchers: Bench, reset: Signal | None = None) -> None:
-    """Run until `bench` is done; `watchers` run beside it. The bench may drive `reset`."""
+    """Run until `bench` ends, with `watchers` in the background. The bench may drive `reset`."""
     simulator = make_simulator(block, Signal() if reset is None else reset)
     simulator.add_clock(_CLOCK_SECONDS)
     simulator.add_testbench(bench)
@@ -50,7 +50,7 @@ def simulate(block: Component, bench: Bench, *watchers: Bench, reset: Signal | N
 async def send(
     ctx: Any, stream: Any, payloads: Iterable[Any], rng: random.Random, idle: float
 ) -> None:
-    """Offer each payload until it is taken; pause before it with probability `idle` per clock."""
+    """Offer each payload until it is accepted; pause before it with probability `idle` per clock."""
     for payload in payloads:
         while rng.random() < idle:
             await ctx.tick()
@@ -61,7 +61,7 @@ async def send(
 
 
 async def begin(ctx: Any, port: Any, kind: int, payload: bytes = b"") -> None:
-    """Begin a request at the port of a handler."""
+    """Start a request at a handler's port."""
     ctx.set(port.type, kind)
     ctx.set(port.fields.as_value(), int.from_bytes(payload, "little"))
     ctx.set(port.start, 1)
@@ -70,9 +70,9 @@ async def begin(ctx: Any, port: Any, kind: int, payload: bytes = b"") -> None:
 
 
 def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> Bench:
-    """Take what a stream offers, not ready with probability `stall` per clock.
+    """Collect a stream's payloads; `stall` is the probability per clock of not being ready.
 
-    An offer must stay until it is taken.
+    An offered payload must stay unchanged until it is accepted.
     """
 
     async def watch(ctx: Any) -> None:
@@ -93,7 +93,7 @@ def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> B
 async def pulse_bytes(
     ctx: Any, valid: Any, data: Any, values: bytes, rng: random.Random, idle: float
 ) -> None:
-    """Give bytes that cannot be held back, one per clock; in random pauses any data may be there."""
+    """Send bytes without back-pressure, one per clock, with random pauses and random data in them."""
     for value in values:
         while rng.random() < idle:
             ctx.set(data, rng.getrandbits(8))
@@ -105,7 +105,7 @@ async def pulse_bytes(
 
 
 def collect_pulses(valid: Any, values: tuple[Any, ...], into: list[Any]) -> Bench:
-    """Note `values` in every clock in which `valid` is 1."""
+    """Record `values` in every clock in which `valid` is 1."""
 
     async def watch(ctx: Any) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""The unit benches of interleaved lane and chain can fail: faults planted in their blocks are found."""
+"""The unit benches of the interleaved lane and the daisy chain detect faults planted in their blocks."""
 
 import re
 from dataclasses import replace
@@ -11,14 +11,14 @@ from tb.unit.unit_runs import AGENT_UNITS, FARMS, chain_run
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
-UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first of each
+UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first unit of each top
 UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("Schedules") == 0)
 
 
 @pytest.mark.parametrize(
     ("top", "planted"),
     [
-        # One fault in each block of a bench: none of them is part of another one.
+        # One fault in each block of the bench, because no block is part of another one.
         ("qs_agent_blocks_bench", faults("qs_agent_blocks_bench")),
         # Slots, words and delay lines are parts of all other blocks.
         ("qs_agent_blocks_bench", faults("rtl_agent_store")),

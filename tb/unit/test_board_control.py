@@ -1,4 +1,4 @@
-"""Reset and LED of a board, by a cocotb bench."""
+"""The reset and the LED of a board pass their cocotb bench."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The chain of a farm alone passes its cocotb bench."""
+"""The daisy chain of a farm, without its lanes, passes its cocotb bench."""
 
 from dataclasses import replace
 

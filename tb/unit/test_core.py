@@ -1,4 +1,4 @@
-"""FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which names all files."""
+"""FuseSoC lints and simulates the hardware with ``rtl/qstep.core``, which lists all files."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ CORE = RTL / "qstep.core"
 
 
 def fusesoc(target: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run a target of the core in a folder, with a configuration and a cache of its own."""
+    """Run a target of the core in a folder, with its own configuration and cache."""
     tools = environment()
     own = {
         "XDG_CONFIG_HOME": str(folder / "config"),

@@ -1,4 +1,4 @@
-"""Nothing passes between two clocks but by the crossing, whose proof is ``crossing``."""
+"""Signals pass between two clocks only through the crossing, which the proof ``crossing`` verifies."""
 
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +21,7 @@ LANES = 2
 
 
 class _Top(Component):
-    """The crossing of a module, between the two domains."""
+    """The `Crossing` of a module, between its two clock domains."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -41,7 +41,7 @@ class _Top(Component):
 
 
 def check_domains(text: str, top: str, folder: Path) -> None:
-    """Check that nothing passes between the clocks except through the crossing."""
+    """Check that no signal passes between the clocks except through the crossing."""
     netlist = Netlist(text, top, folder)
     bits, held = set(), set()
     for passage in netlist.passages():

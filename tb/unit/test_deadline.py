@@ -1,4 +1,4 @@
-"""The deadline of a world: which agent waits, and exactly how many clocks."""
+"""The deadline of a world fires within one turn after its limit, and names the waiting agent."""
 
 from types import ModuleType
 from typing import Any
@@ -15,13 +15,13 @@ CLOCKS, TURN = 1000, 16
 
 
 def check(module: ModuleType) -> None:
-    """Agent 2 is never answered; agents 0 and 1 are, at each request and at every 40th."""
+    """Check a deadline: agent 0 gets every answer, agent 1 every 40th, and agent 2 none."""
     watched = module.Deadline(3, CLOCKS)
     said: list[tuple[int, int]] = []  # clock and agent of each rise of `silent`
 
     async def bench(ctx: Any) -> None:
         async def turns(count: int, asks: tuple[int, ...], first: int = 0) -> int:
-            """Let `count` turns pass; return the clock in which the deadline first fired, or -1."""
+            """Wait for `count` turns; return the clock in which the deadline first fired, or -1."""
             found = -1
             for clock in range(count * TURN):
                 turn, slot = divmod(clock, TURN)
@@ -35,13 +35,13 @@ def check(module: ModuleType) -> None:
                     said.append((found, ctx.get(watched.silent_agent)))
             return found
 
-        # All are answered in time: at each request, and after 39 turns of 16 clocks.
+        # All answers are in time: agent 0's at each request, and agent 1's after 39 turns of 16 clocks.
         assert await turns(200, (0, 1)) == -1
         # An answer is due three clocks after the request, so agent 2 waits from clock 5 on.
         late = await turns(70, (0, 1, 2))
         assert 5 + CLOCKS <= late <= 5 + CLOCKS + TURN + 2
         assert ctx.get(watched.silent_agent) == 2
-        # It goes on firing, whatever comes, until a job begins; then all agents start waiting anew.
+        # The deadline keeps firing until a run starts; then the waiting times of all agents restart.
         assert await turns(5, (0,)) == 1
         ctx.set(watched.run, 1)
         await ctx.tick()

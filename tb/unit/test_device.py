@@ -1,4 +1,4 @@
-"""The whole device in simulation against the reference device, answer for answer."""
+"""The simulated device against the reference device, compared answer by answer."""
 
 import itertools
 import random
@@ -62,14 +62,14 @@ def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int)
 
 @pytest.fixture
 def short_buffer() -> Iterator[Pair]:
-    """Return a device with the shortest buffer, that has just been reset, and its reference."""
+    """Return a newly reset device with the shortest buffer, and its reference."""
     with closing(SimPort(CONFIGS[1])) as port:
         yield Pair(port, CONFIGS[1])
 
 
 @pytest.fixture
 def line() -> Iterator[Pair]:
-    """Return a device behind its UART, in a session, and its reference."""
+    """Return a device connected through its UART, in an open session, and its reference."""
     with closing(SimPort(CONFIGS[0], uart=True)) as port:
         pair = Pair(port, CONFIGS[0])
         pair.compare(encode_frame(Request.HELLO, 0, 0, NONCE))
@@ -88,7 +88,7 @@ def test_every_type_with_every_length_is_answered_as_the_reference_does(
             pair.compare(encode_frame(Request.HELLO, 0, 0, struct.pack("<BHB", kind, length, 0)))
             frame = encode_frame(kind, 0, pair.reference.epoch, rng.randbytes(length))
             damaged = bytearray(cobs.decode(frame[:-1]))
-            damaged[-1 - rng.randrange(4)] ^= 1 << rng.randrange(8)  # in its CRC
+            damaged[-1 - rng.randrange(4)] ^= 1 << rng.randrange(8)  # one bit of its CRC
             pair.compare(cobs.encode(bytes(damaged)) + b"\0")
             pair.compare(frame)
     assert pair.reference.frame_errors == 64 * len(lengths)
@@ -115,7 +115,7 @@ def test_every_state_and_action_is_answered_as_the_reference_does(
     for place in (*itertools.product(range(65536), (0,)), *itertools.product((0,), range(256))):
         requests.append((Request.READ, struct.pack("<HBH", *place, 1)))
         requests.append((Request.LOAD, struct.pack("<HB", *place) + value))
-    pair.status = StatusCode.STALE_EPOCH  # nobody has said HELLO
+    pair.status = StatusCode.STALE_EPOCH  # no HELLO has been sent
     for kind, payload in requests:
         if pair.status:
             nonce = struct.pack("<I", pair.reference.refused)
@@ -202,8 +202,9 @@ def test_a_stream_of_full_frames_takes_about_as_many_clocks_as_bytes() -> None:
     while answers.count(b"\0") < frames:
         answers += port.read(1.0)
     clocks = port.clocks - before
-    # A frame is applied only when it is complete, so the last one adds its length. Each frame takes 18
-    # clocks beside its payload: the line needs 15, and one more for every 254 bytes without a zero.
+    # A frame is applied only when it is complete, so the last one adds its length. Beyond its payload,
+    # each frame takes 18 clocks; the line needs 15 of them, and one more for every 254 bytes without a
+    # zero.
     last = max_payload(config.link.buffer_bytes) + 60
     assert clocks <= len(data) + 3 * frames + last
     assert answers == pair.reference.receive(data)

@@ -1,4 +1,4 @@
-"""`qstep generate`: the same bytes for the same input, and a correct manifest."""
+"""`qstep generate` writes the same bytes for the same input, and a correct manifest."""
 
 import hashlib
 import json
@@ -209,7 +209,7 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     assert listed in result.output
     for name in written.keys() - set(sources):
         assert name in result.output
-    # The folder is complete: it holds what the tops instantiate, and the manifest lists all of it.
+    # The folder contains all modules that the tops instantiate, and the manifest lists every file.
     files = json.loads(written[MANIFEST_NAME])["files"]
     assert written.keys() == files.keys() | {MANIFEST_NAME}
     for name, digest in files.items():

@@ -1,4 +1,4 @@
-"""The hardware of a preset: what ``qstep generate --preset`` writes."""
+"""The hardware that ``qstep generate --preset`` writes."""
 
 from dataclasses import replace
 from pathlib import Path

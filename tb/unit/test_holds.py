@@ -1,4 +1,4 @@
-"""The lane holds transitions while the link brings more: none is lost, each hold is counted."""
+"""The lane holds transitions while the link sends more: none is lost, and every hold is counted."""
 
 import itertools
 from pathlib import Path
@@ -24,7 +24,7 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 CONFIG = Config(states=4, actions=3, loop_depth=3)
-"""A record with a reward code has two bytes, the loop takes three clocks: the link is faster."""
+"""The link is faster than the loop: a coded record has two bytes, and the loop takes three clocks."""
 
 RECORD_BYTES = 2
 
@@ -45,7 +45,7 @@ class Overheard:
 
 
 def drawn_stream(walker: bool, count: int) -> Transitions:
-    """Return random transitions; a walker's state is the next state of the transition before."""
+    """Return random transitions; a walker's state is the next state of its previous transition."""
     rng = np.random.default_rng(1)
     next_state = rng.integers(CONFIG.states, size=count)
     state = np.roll(next_state, 1) if walker else rng.integers(CONFIG.states, size=count)
@@ -60,11 +60,12 @@ def drawn_stream(walker: bool, count: int) -> Transitions:
 
 
 def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
-    """Return what the device must count, from the hold rule and the pace of the link.
+    """Return the expected counters, from the hold rule and the rate of the link.
 
-    A transition is offered RECORD_BYTES clocks after the one before it was taken. The lane takes it in
-    the first clock in which it holds nothing, and releases it in the next clock, or `loop_depth` clocks
-    after what it needs. When a frame begins, nothing of the one before is in flight.
+    A transition is offered RECORD_BYTES clocks after the previous one was accepted. The lane accepts it
+    in the first clock in which it holds no other, and issues it in the next clock, or `loop_depth`
+    clocks after the last transition that it depends on. When a frame begins, no transition of the
+    previous frame is in flight.
     """
     state, action, _, next_state, _ = (column.tolist() for column in stream.columns)
     window = write_stage(CONFIG)
@@ -92,7 +93,7 @@ def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
 
 
 def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
-    """Apply a stream to simulated hardware and model, compare all results; return the counts."""
+    """Apply a stream to simulated hardware and model, and compare all results; return the counters."""
     model = ModelDevice(CONFIG)
     port = Overheard(SimPort(CONFIG, library=library))
     with LinkDevice(port, CONFIG) as device:
@@ -115,7 +116,7 @@ def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
 def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bool) -> None:
     config = Config(states=2, actions=64, loop_depth=loop_depth, link=Link(buffer_bytes=512))
     size = RecordLayout.coded(config).size(full=False)
-    assert size == 3  # a byte a clock: if no record waits, nothing is held
+    assert size == 3  # one byte per clock: if no record waits, none is held
     port = SimPort(config)
 
     def ask(kind: Request, seq: int, payload: bytes = b"") -> None:
@@ -136,7 +137,7 @@ def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bo
     ask(Request.CLEAR, 0)
     answer()
     for seq in range(1, 81, 2):
-        # The registers are read for the first answer while records arrive, all of one entry.
+        # The counters for the first answer are read while records arrive, all for the same entry.
         ask(Request.COUNTERS, seq)
         ask(Request.APPLY_CODED, seq + 1, bytes(size * 8))
         answer()
@@ -152,7 +153,7 @@ def test_records_that_waited_leave_every_second_clock(loop_depth: int, holds: bo
 def test_records_come_faster_than_the_loop_turns() -> None:
     layout = RecordLayout.coded(CONFIG)
     assert layout.size(full=True) == layout.size(full=False) == RECORD_BYTES
-    assert CONFIG.loop_depth > RECORD_BYTES  # the decoder takes a byte a clock
+    assert CONFIG.loop_depth > RECORD_BYTES  # the decoder accepts one byte per clock
 
 
 @pytest.mark.parametrize("walker", [False, True], ids=["random", "walker"])
@@ -160,7 +161,7 @@ def test_a_long_stream_is_exact_and_counted_while_the_lane_holds(walker: bool) -
     counts = check(drawn_stream(walker, 30_000))
     assert counts["held"] > 10_000
     assert counts["forwarded"] > 10_000
-    # Some offers are not taken at once: the decoder of records waits for the lane.
+    # Some offers are not accepted at once, because the record decoder waits for the lane.
     assert counts["offered_clocks"] > counts["accepted"] + 1000
 
 

@@ -1,4 +1,4 @@
-"""A host may die at any moment: the device lives on, and the next host goes on exactly where it is."""
+"""A host may be killed at any time: the device keeps running, and the next host resumes exactly."""
 
 import json
 import signal
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def served(config: Config, link: str, folder: Path) -> Iterator[str]:
-    """Serve a simulated device in a process of its own; yield the device's name."""
+    """Serve a simulated device in its own process; yield the device's URL."""
     file = folder / "device.toml"
     file.write_text(config.to_toml(), encoding="utf-8")
     words = ["serve", "--config", str(file), "--link", link, "--json"]
@@ -42,7 +42,7 @@ def served(config: Config, link: str, folder: Path) -> Iterator[str]:
 
 
 def killed(url: str, *numbers: int) -> subprocess.CompletedProcess[str]:
-    """Kill hosts from a process without threads, which can be forked."""
+    """Kill hosts from a process without threads, which can be forked safely."""
     command = [sys.executable, "-m", "tb.killed_hosts", url, *map(str, numbers)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -57,7 +57,7 @@ def test_hosts_killed_at_any_system_call_lose_and_double_nothing(
     assert answer.returncode == 0, answer.stderr
     applied = json.loads(answer.stdout)
     assert len(applied) == deaths
-    # Some died before anything was applied, some in the middle of a batch.
+    # Some hosts died before a transition was applied, others in the middle of a batch.
     growth = [after - before for before, after in pairwise([0, *applied])]
     assert sum(count > 0 for count in growth) >= deaths // 2
     record_property("deaths", deaths)

@@ -1,4 +1,4 @@
-"""The benches of the learner can fail: faults planted in its modules are found."""
+"""The benches of the learner detect faults planted in its modules."""
 
 import re
 from dataclasses import replace
@@ -11,7 +11,7 @@ from tb.unit.unit_runs import LEARNER_UNITS
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
-UNITS = {unit.top: unit for unit in reversed(LEARNER_UNITS)}  # the first of each
+UNITS = {unit.top: unit for unit in reversed(LEARNER_UNITS)}  # the first unit of each top
 UNITS["qs_planes_shared"] = next(
     unit for unit in LEARNER_UNITS if unit.parameters.get("SharedError")
 )

@@ -1,4 +1,4 @@
-"""The handler of a live world: an answer reaches its agent once, in its clock; a repeat does nothing."""
+"""The handler of a live world delivers each answer once, in its agent's clock; repeats do nothing."""
 
 import random
 from dataclasses import replace
@@ -23,14 +23,14 @@ TURN, ASKED_AT = 16, 5
 
 
 def check(module: ModuleType, planes: int = 1) -> None:
-    """Let three agents ask in turns while a job runs, and compare the answers they get."""
+    """Let three agents send requests in turn during a run, and compare the answers that they get."""
     config = replace(CONFIG, planes=planes)
     handler, arguments = module.ActHandler(config), arguments_of(config)
     steps, taken, stops = [0] * 3, [], 0
     jobs: list[int] = []
 
     async def agents(ctx: Any) -> None:
-        """Ask as agents do, three clocks before they look at an answer; note the answers."""
+        """Send requests as agents do, three clocks before they sample an answer; record the answers."""
         nonlocal stops
         port, world = handler.agents, handler.world
         left = clock = 0
@@ -77,7 +77,7 @@ def check(module: ModuleType, planes: int = 1) -> None:
         assert await request(ctx, Request.BEGIN, 1, rows(8)) == ok
         assert (jobs, stops, taken) == ([2], 1, [])
         action = ctx.get(handler.data.payload)
-        assert action == (ASKED_AT + 1) % 4  # of agent 1, which asked one slot after the first
+        assert action == (ASKED_AT + 1) % 4  # of agent 1, which asks one slot after the first
         for number, (agent, state, over, reward) in enumerate(
             [(1, 8, 0, 5), (0, 2, 1, 0xFFFFFF80), (2, 0, 0, 127)], start=1
         ):
@@ -161,7 +161,7 @@ def test_what_is_outside_or_comes_while_a_job_runs_is_refused_and_an_action_is_s
             assert heard == [0, 3, 2, 1, 0][:number]
 
     simulate(handler, bench, collect(handler.data, random.Random(3), 0.5, heard))
-    # So large numbers are outside in each of these.
+    # These random numbers are out of range in every case.
     assert found == [StatusCode.BUSY if busy else StatusCode.OUT_OF_RANGE for _, busy in cases]
 
 

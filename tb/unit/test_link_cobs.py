@@ -1,4 +1,4 @@
-"""COBS in both directions against the library that the driver uses."""
+"""COBS in both directions, compared with the library that the driver uses."""
 
 import inspect
 import random
@@ -32,12 +32,15 @@ BODIES = [
     *(b"z" * ((code ^ 1 << bit) - 1) + b"\0" for code in (1, 255) for bit in range(1, 8)),
     b"z" * 253 + b"\0",
 ]
-"""Frames at the edges of COBS: zeros first and last, blocks of 254 bytes and one more, and codes that
-differ in one bit from the least and the highest one."""
+"""Frames at the limits of COBS.
+
+They have leading and trailing zeros, blocks of 254 bytes and one more, or codes that differ in one bit
+from the lowest and the highest code.
+"""
 
 
 class Expected(list[Any]):
-    """A list that takes only what must come, in this order."""
+    """A list that accepts only the expected items, in order."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__()
@@ -56,7 +59,7 @@ def random_bodies(seed: int) -> list[bytes]:
 
 
 async def pulse(ctx: Any, reset: Any) -> None:
-    """Reset the block for two clocks: what it gave before the first is then with the watchers."""
+    """Reset the block for two clocks, so that all earlier outputs have reached the watchers."""
     ctx.set(reset, 1)
     await ctx.tick()
     await ctx.tick()
@@ -126,14 +129,14 @@ def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None
 
 
 def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
-    """Return a watcher: `empty` says that no block is open, and that the line has taken all others.
+    """Return a watcher that checks `empty`: no block is open, and the line has accepted all others.
 
-    What is `wrong` is noted there.
+    It appends a message about each mismatch to `wrong`.
     """
 
     async def watch(ctx: Any) -> None:
         due, body = 1, bytearray()  # the delimiter after a reset
-        open_bytes = 0  # in the block that is open
+        open_bytes = 0  # in the open block
         closed = 0  # encoded bytes of the frame's other blocks
         frame, line = encoder.frame, encoder.line
         given, taken = frame.valid & frame.ready, line.valid & line.ready
@@ -161,7 +164,7 @@ def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
 
 
 def encoded(encoder: Any, bodies: list[bytes], idle: float, stall: float, line: list[Any]) -> bytes:
-    """Return what an encoder sends after a reset, appended to `line` as it comes."""
+    """Return the bytes that an encoder sends after a reset; `line` collects them as they are sent."""
 
     async def bench(ctx: Any) -> None:
         for body in bodies:
@@ -186,12 +189,12 @@ def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> N
         for begun, last in product(begun_frames, (0, 1)):
             payloads = [{"data": byte, "last": 0} for byte in begun]
             await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
-            ctx.set(encoder.frame.payload, {"data": 1, "last": last})  # it comes in the reset
+            ctx.set(encoder.frame.payload, {"data": 1, "last": last})  # a byte during the reset
             ctx.set(encoder.frame.valid, 1)
             await pulse(ctx, reset)
             ctx.set(encoder.frame.valid, 0)
             line.clear()
-            for is_ready in (0, 0, 1):  # one clock for the row that is free, one for the delimiter
+            for is_ready in (0, 0, 1):  # one clock for the free row, one for the delimiter
                 assert ctx.get(encoder.frame.ready) == is_ready
                 await ctx.tick()
             payloads = [{"data": byte, "last": byte == ord("k")} for byte in b"o\0k"]
@@ -217,7 +220,7 @@ def test_cobs_encoder_is_empty_at_every_row_of_its_ring() -> None:
     wrong: list[str] = []
 
     async def bench(ctx: Any) -> None:
-        # A frame takes three rows, so the last one is another each time.
+        # A frame takes three rows, so its last row is a different one each time.
         for frame in range(512):
             payload = {"data": frame & 1, "last": 1}
             await send(ctx, encoder.frame, [payload], random.Random(9), 0.0)
@@ -262,7 +265,7 @@ def test_cobs_encoder_offers_a_frame_at_once_and_without_gaps() -> None:
             ctx.set(encoder.line.ready, 0)
             payloads = [{"data": 1, "last": byte == count - 1} for byte in range(count)]
             await send(ctx, encoder.frame, payloads, random.Random(9), 0.0)
-            # The code is written and is below the limit in one clock; then as RingReader.
+            # One clock writes the code and moves the limit past it; RingReader's latency follows.
             for is_offered in (0, 0, 0, 1):
                 assert ctx.get(encoder.line.valid) == is_offered, f"frame of {count}"
                 await ctx.tick()
@@ -283,7 +286,7 @@ def test_cobs_encoder_takes_bytes_without_a_pause_until_its_ring_is_full() -> No
     given = 0
 
     async def give(ctx: Any, clocks: int) -> list[int]:
-        """Offer bytes for so many clocks; return in which ones they were taken."""
+        """Offer bytes for `clocks` clocks; return for each clock whether its byte was accepted."""
         nonlocal given
         ready = [(await ctx.tick().sample(encoder.frame.ready))[2] for _ in range(clocks)]
         given += sum(ready)
@@ -309,7 +312,7 @@ def test_cobs_encoder_takes_bytes_without_a_pause_until_its_ring_is_full() -> No
             ready = await give(ctx, taken + 8)
             end = max((n for n, is_ready in enumerate(ready, 1) if is_ready), default=0)
             assert ready[:end].count(0) <= 3, "a pause, though there is room"
-            # The delimiter, the first code, one for each full block.
+            # Extra bytes: the delimiter, the first code, and one code for each full block.
             assert 2 + given + given // 254 - len(line) in (512, 513)
         assert bytes(line) == (b"\0" + cobs.encode(b"\1" * given))[: len(line)]
 

@@ -1,4 +1,4 @@
-"""Each frame gets one answer, in order, with the first check that fails; nothing is left behind."""
+"""Each frame gets one answer with its first failed check, and its whole payload is consumed."""
 
 import random
 import struct
@@ -26,7 +26,7 @@ CONFIG = Config(states=25, actions=3)
 async def cut_off(
     ctx: Any, commands: Commands, reset: Signal, frame: bytes, rng: random.Random
 ) -> None:
-    """Reset the commands in the middle of a frame, or while they execute it."""
+    """Reset ``Commands`` in the middle of a frame or of its execution."""
     stream = commands.bytes
     ctx.set(commands.quiet, 1)
     ctx.set(stream.valid, 1)
@@ -44,10 +44,10 @@ async def cut_off(
 
 
 def expected_clocks(exchange: Exchange) -> int:
-    """Return the clocks from the last byte to the answer if nobody needs more than one clock."""
+    """Return the clocks from the last byte to the answer if all other blocks respond in one clock."""
     clocks = 4
     if exchange.is_executed:
-        clocks += exchange.status != StatusCode.OK  # what is left of the payload is dropped
+        clocks += exchange.status != StatusCode.OK  # the remaining payload is dropped
         clocks += exchange.kind in (Request.CONFIGURE, Request.NOISE)
     if exchange.is_of_tables:
         clocks += 3
@@ -95,7 +95,7 @@ def test_an_apply_does_not_wait_until_all_is_quiet_and_others_do() -> None:
     commands = Commands(CONFIG)
     rng = random.Random(5)
     answers: list[Any] = []
-    epoch = 5 ^ 2  # of the first session: the reset counts as one
+    epoch = 5 ^ 2  # of the first session, because the reset counts as a session
 
     async def give(ctx: Any, kind: Request, seq: int, payload: bytes) -> None:
         body = body_of(kind, seq, epoch, payload)
@@ -156,7 +156,7 @@ def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world
     seen: list[tuple[int, int]] = []
 
     async def core(ctx: Any) -> None:
-        """Every word is its own index."""
+        """Answer each access with its index as the word."""
         while True:
             *_, access, region, index = await ctx.tick().sample(
                 agents.access, agents.region, agents.index

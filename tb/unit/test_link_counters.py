@@ -1,4 +1,4 @@
-"""Counters of 64 bits, exact across their carries."""
+"""64-bit counters are exact across their carries."""
 
 import random
 import struct

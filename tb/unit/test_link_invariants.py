@@ -1,4 +1,4 @@
-"""The blocks assert what their headers promise or require; each assertion can fail."""
+"""The blocks assert the guarantees and requirements in their headers; each assertion can fail."""
 
 import gc
 import random
@@ -45,13 +45,14 @@ def bytes_to(stream: Any, values: bytes) -> Any:
 
 
 def pulses_to(block: Any, values: bytes) -> Any:
-    """Return a step that gives bytes that cannot be held back."""
+    """Return a step that sends bytes without back-pressure."""
     return lambda ctx: pulse_bytes(ctx, block.in_valid, block.in_data, values, random.Random(1), 0)
 
 
 def played(steps: list[Any]) -> Any:
-    """Return a bench that sets inputs, which are pairs, lets clocks pass, which are numbers, and does
-    what else there is.
+    """Return a bench that executes steps: pairs set inputs, numbers are clocks to wait for.
+
+    All other steps are functions, which are called.
     """
 
     async def bench(ctx: Any) -> None:
@@ -67,7 +68,7 @@ def played(steps: list[Any]) -> Any:
 
 
 def request_at(port: Any, kind: Request, payload: bytes = b"") -> Any:
-    """Return a step that begins a request at a handler."""
+    """Return a step that starts a request at a handler."""
     return lambda ctx: begin(ctx, port, kind, payload)
 
 
@@ -79,7 +80,7 @@ def moved_back(reader: RingReader) -> list[Any]:
 
 
 def fetched(handler: AgentsHandler) -> list[Any]:
-    """Fetch a value while a job runs."""
+    """Return steps that fetch a value during a run."""
     port = handler.request
 
     async def answer(ctx: Any) -> None:
@@ -154,7 +155,7 @@ MISUSES: list[tuple[Component, Steps, str]] = [
 ]
 
 
-# The simulator leaves behind a coroutine that it cannot end.
+# The simulator leaves a coroutine that it cannot close.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("block", "misuse", "message"), MISUSES, ids=[type(block).__name__ for block, *_ in MISUSES]

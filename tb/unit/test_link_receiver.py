@@ -1,4 +1,4 @@
-"""The receiver keeps good frames in order and drops every other one."""
+"""The receiver keeps valid frames in order and drops all others."""
 
 import random
 import struct
@@ -22,9 +22,9 @@ BUFFER_BYTES = 512
 def received_through(
     pieces: list[bytes], idle: float = 0.0, stall: float = 0.0, blocked: bool = False
 ) -> tuple[bytes, int]:
-    """Return what comes out of a receiver, and how many frames it dropped.
+    """Return the bytes that leave a receiver, and the number of frames that it dropped.
 
-    With `blocked` nothing is taken until all has been sent.
+    With `blocked`, no output is accepted until all input has been sent.
     """
     receiver = Receiver(BUFFER_BYTES)
     out: list[int] = []
@@ -50,7 +50,7 @@ def received_through(
 
 
 def content(kind: int, payload: bytes) -> bytes:
-    """Return what the command decoder sees of a frame."""
+    """Return the bytes of a frame that reach the command decoder."""
     return struct.pack("<BHIH", kind, 3, 5, len(payload)) + payload
 
 
@@ -87,7 +87,7 @@ BODIES = [
     *(struct.pack("<BHIH", 1, 3, 5, 6 + change) + b"abcdef" for change in (-2, -1, 1, 256)),
     *(b"", b"a", b"abcdefghi", struct.pack("<BHIH", 1, 3, 5, 0)),
 ]
-"""What has the wrong length, with its CRC, and what is too short for a CRC."""
+"""Bodies of a wrong length, which get a CRC, and bodies that are too short to contain one."""
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.hex() or "empty")

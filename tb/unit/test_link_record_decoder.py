@@ -1,4 +1,4 @@
-"""Records of APPLY become the transitions that the host encoded."""
+"""The decoder turns records of APPLY into the transitions that the host encoded."""
 
 import random
 from typing import Any
@@ -78,7 +78,7 @@ def run_records(
 
 
 def walk(config: Config, count: int, seed: int) -> Transitions:
-    """Return transitions of which two thirds continue the one before."""
+    """Return transitions, two thirds of which continue the previous one."""
     rng = np.random.default_rng(seed)
     next_state = rng.integers(0, config.states, count, dtype=np.int32)
     state = np.where(
@@ -135,7 +135,7 @@ def test_records_give_the_transitions_that_the_host_encoded(
 
 
 def raw_record(config: Config, action: int, next_state: int, state: int | None) -> bytes:
-    """Return a raw record with reward 1, continuing where `state` is None."""
+    """Return a raw record with reward 1; it continues the previous one if `state` is None."""
     of = {} if state is None else {"state": state}
     return packed_record(
         RecordLayout.raw(config), action=action, next_state=next_state, reward=1, **of

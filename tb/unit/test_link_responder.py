@@ -1,4 +1,4 @@
-"""Answers are the frames that the driver expects, byte for byte, whatever the pace."""
+"""Answers are the frames that the driver expects, byte for byte, at any pace."""
 
 import random
 import struct
@@ -30,7 +30,7 @@ CASES = [
     (Request.APPLY_CODED, StatusCode.OK, 0),
     (0x7F, StatusCode.BAD_TYPE, 0),
 ]
-"""Type, status, and bytes of data."""
+"""Type, status, and number of data bytes of each answer."""
 
 
 def hello(build: int, digest: int, nonce: int) -> bytes:
@@ -47,7 +47,7 @@ def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> No
     responder, rng = Responder(CONFIG), random.Random(8)
     line: list[int] = []
     frames = b"\0"
-    given: list[tuple[Any, bytes]] = []  # streams, and what they carry
+    given: list[tuple[Any, bytes]] = []  # streams, and their data
 
     async def stream(ctx: Any) -> None:
         paces = random.Random(6)
@@ -59,7 +59,7 @@ def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> No
     def answers(
         values: dict[str, int], cases: Sequence[tuple[int, int, int]]
     ) -> Iterator[dict[str, int]]:
-        """Return what the responder is asked for, and note the frames to come."""
+        """Yield the answers requested from the responder, and record the expected frames."""
         nonlocal frames
         for kind, status, size in cases:
             data, seq = rng.randbytes(size), rng.getrandbits(16)

@@ -17,7 +17,7 @@ DEPTH = 8
 
 
 class Ring(Component):
-    """A reader with its memory; a row is written, and the limit moves past it one clock later."""
+    """A reader with its memory; the limit moves past each row one clock after the row is written."""
 
     def __init__(self) -> None:
         memory = Memory(shape=8, depth=DEPTH, init=[])

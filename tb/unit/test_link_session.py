@@ -1,4 +1,4 @@
-"""The session carries out each number once, and nothing after a refusal."""
+"""A session executes each sequence number once, and no request after a refusal."""
 
 import random
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STALE = StatusCode.STALE_EPOCH
 
 
 async def greet(ctx: Any, session: Session, nonce: int) -> int:
-    """Carry out a HELLO; return the epoch."""
+    """Execute a HELLO, and return the epoch."""
     ctx.set(session.greet_nonce, nonce)
     await ctx.tick()
     ctx.set(session.greet, 1)
@@ -45,7 +45,7 @@ async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusC
 
 
 async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
-    """Answer the judged request; return the number that is expected next."""
+    """Answer the judged request; return the sequence number that is expected next."""
     ctx.set(session.status, status)
     ctx.set(session.finish, 1)
     await ctx.tick()
@@ -55,10 +55,10 @@ async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
 
 @dataclass
 class Rules:
-    """What ``docs/link.md`` says of sessions, in a few lines."""
+    """The rules for sessions in ``docs/link.md``."""
 
-    sessions: int = 1  # and resets, modulo 2^16
-    nonce: int | None = None  # of the session that is open
+    sessions: int = 1  # number of sessions and resets, modulo 2^16
+    nonce: int | None = None  # nonce of the open session
     expected: int = 0
     halted: StatusCode = OK
 

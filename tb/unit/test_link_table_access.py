@@ -1,4 +1,4 @@
-"""Access to the tables: checks as the document defines them, and moves equal to a plain table's."""
+"""Table access: checks follow the documentation, and moves have the same effect as on a plain table."""
 
 import random
 from typing import Any
@@ -38,7 +38,7 @@ CHECKS = [
 async def begin(
     ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict[str, Any]
 ) -> None:
-    """Check or move; return when that is done or, for a move that takes values, has begun."""
+    """Start a check or a move, and wait for the end of a check."""
     request = access.request
     ctx.set(request.task, task)
     for name in ("first_code", "first_state", "first_action", "payload_bytes", "count"):

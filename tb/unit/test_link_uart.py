@@ -1,4 +1,4 @@
-"""The UART: sender and receiver, line to line."""
+"""The UART: a sender and a receiver, connected by a line."""
 
 import random
 from typing import Any
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 class Loop(Component):
-    """A sender whose line a receiver reads, with a switch to pull the line low."""
+    """A sender and a receiver on one line, with a switch that pulls the line low."""
 
     def __init__(self) -> None:
         self.sender = UartSender()
@@ -25,13 +25,13 @@ class Loop(Component):
         )
 
     async def begin(self, ctx: Any, divisor: int, receiver_divisor: int) -> None:
-        """Set the rates, and let the pause after a reset begin."""
+        """Set the rates, and wait for the start of the pause after a reset."""
         ctx.set(self.divisor, divisor)
         ctx.set(self.receiver_divisor, receiver_divisor)
         await ctx.tick().repeat(5)
 
     async def cut_for(self, ctx: Any, clocks: int, rest: int) -> None:
-        """Pull the line low for some clocks, and let it rest."""
+        """Pull the line low for `clocks` clocks, and leave it idle for `rest` clocks."""
         ctx.set(self.cut, 1)
         await ctx.tick().repeat(clocks)
         ctx.set(self.cut, 0)
@@ -72,7 +72,7 @@ def test_a_bit_lasts_as_many_clocks_as_every_bit_of_the_divisor_says() -> None:
             ctx.set(reset, 1)
             await ctx.tick()
             ctx.set(reset, 0)
-            ctx.set(loop.divisor, LEAST_DIVISOR)  # for the pause after a reset
+            ctx.set(loop.divisor, LEAST_DIVISOR)  # shortens the pause after a reset
             await ctx.tick().until(loop.sender.bytes.ready)
             ctx.set(loop.divisor, divisor)
             ctx.set(loop.receiver_divisor, divisor)
@@ -102,10 +102,10 @@ HARD_BYTES = b"\x55\xaa\x00\xff\x0f\x80\x01"
 
 
 def line_of_another_clock(bit_clocks: float, phase: float, rng: random.Random) -> list[int]:
-    """Return the line, clock by clock, of a sender whose bits take `bit_clocks`.
+    """Return the line level in each clock, for a sender whose bits take `bit_clocks` clocks.
 
-    An edge too close to the receiver's clock edge reaches the synchroniser a clock later one time in
-    two.
+    With a probability of one half, an edge reaches the synchroniser one clock late, as an edge too close
+    to the receiver's clock edge may.
     """
     bits = "".join(f"0{f'{byte:08b}'[::-1]}1" for byte in HARD_BYTES)
     seen = [1] * 12
@@ -167,7 +167,7 @@ def test_uart_byte_under_way_keeps_its_rate() -> None:
         await send(ctx, loop.sender.bytes, b"\x5a", random.Random(13), 0.0)
         ctx.set(loop.divisor, 8)
         await send(ctx, loop.sender.bytes, b"\xa5", random.Random(13), 0.0)
-        # The second start bit is on the line: the first byte has been sampled.
+        # The second start bit is on the line, so the first byte has been sampled.
         ctx.set(loop.receiver_divisor, 8)
         await ctx.tick().repeat(90)
 
@@ -188,7 +188,7 @@ def test_uart_reports_a_line_that_is_low_for_longer_than_two_bytes(
 
     async def bench(ctx: Any) -> None:
         await loop.begin(ctx, divisor, divisor)
-        # The line is low in zero bytes too, but never for so long at a time.
+        # Zero bytes also pull the line low, but never for so long at a time.
         await send(ctx, loop.sender.bytes, bytes(4), random.Random(15), 0.0)
         await ctx.tick().repeat(12 * divisor)
         await loop.cut_for(ctx, round(bits * divisor), 2 * divisor)

@@ -1,4 +1,4 @@
-"""Long streams, those of a release too: the simulated device against the compiled model."""
+"""Long streams, up to those of a release: the simulated device against the compiled model."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from qstep_sim.port import SimPort
 pytestmark = [
     pytest.mark.rtl,
     pytest.mark.slow,
-    # Random alphas and gammas cannot all be learned exactly, which changes nothing here.
+    # Random alphas and gammas can cause precision warnings, which do not matter here.
     pytest.mark.filterwarnings("ignore::qstep.errors.PrecisionWarning"),
 ]
 
@@ -27,7 +27,7 @@ CONFIGS = [
     Config(300, 6, "Q16.16", loop_depth=3),
 ]
 MILLIONS = (25, 25, 25, 50)
-"""Transitions of a release for each: 100 million at 16 and 32 bits."""
+"""Millions of transitions per configuration in a release: 100 million at 16 and 32 bits together."""
 
 BATCH = 500_000
 MILLION = 1_000_000
@@ -38,7 +38,7 @@ def config_id(config: Config) -> str:
 
 
 def batch(config: Config, rng: np.random.Generator) -> Transitions:
-    """Return random transitions, half of a walker's, with rewards over the whole range of the format."""
+    """Return random transitions, half of which follow a walk, with rewards over the format's range."""
     walk = rng.integers(0, config.states, BATCH, dtype=np.int32)
     codes = rng.integers(
         config.format.minimum, config.format.maximum, 200, dtype=np.int32, endpoint=True

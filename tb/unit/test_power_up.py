@@ -1,4 +1,4 @@
-"""Whatever registers and memories begin with: after its reset a device does what it always does."""
+"""A device behaves identically after its reset, whatever its registers and memories contained."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ AGENTS = [
 
 
 def learnt(config: Config) -> PoweredUp:
-    """Return a device after a clean start whose lane has learnt, and whose table was read."""
+    """Return a cleanly started device whose lane has learned, and whose table has been read."""
     port = PoweredUp(config)
     rng = np.random.default_rng(1)
     with LinkDevice(port, config, patience=PATIENCE_S) as device:
@@ -71,7 +71,7 @@ def learnt(config: Config) -> PoweredUp:
 
 
 def acted(config: Config) -> PoweredUp:
-    """Return a device after a clean start whose agents have acted, and were read."""
+    """Return a cleanly started device whose agents have acted and have been read."""
     assert config.acting is not None
     port = PoweredUp(config)
     world = random_world(config, 9, 3)
@@ -102,8 +102,8 @@ def test_agents_do_the_same_after_a_hundred_power_ups(config: Config) -> None:
 def compare(config: Config, clean: PoweredUp, rtl: Path = RTL) -> None:
     """Compare every output in every clock after the reset.
 
-    What the driver reads before the memories are written has no meaning, and also decides in which clock
-    its stuffed bytes come, so answers are compared from then on.
+    Values that the driver reads before the memories are written are undefined. They also determine the
+    timing of its stuffed bytes, so sent bytes are compared only once all memories have been written.
     """
     inputs, outputs = clean.inputs, clean.outputs
     for seed in POWER_UPS:

@@ -1,4 +1,4 @@
-"""A reading request under the latest number is carried out, whatever had that number (docs/link.md)."""
+"""A read request with the latest number is executed, whatever request had that number (docs/link.md)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def words(kind: Request, region: Region, index: int, count: int = 1) -> bytes:
 
 
 class Host:
-    """A host that gives its requests any number, after a driver has opened the device."""
+    """A host that sends requests with any sequence number, after a driver has opened the device."""
 
     def __init__(self, port: Port, config: Config) -> None:
         if config is LANE:
@@ -48,7 +48,7 @@ class Host:
         self.ask(Request.HELLO, nonce, 0)
 
     def ask(self, kind: Request, payload: bytes = b"", back: int = 0) -> tuple[StatusCode, bytes]:
-        """Send a request whose number is so far behind the expected one; return its status and data."""
+        """Send a request whose number is `back` below the expected one; return its status and data."""
         seq = (self.expected - back) % 65536
         self._port.write(encode_frame(kind, seq, self._epoch, payload))
         received = b""
@@ -61,7 +61,7 @@ class Host:
         return StatusCode(status), answer.payload[COMMON.size :]
 
     def again(self, kind: Request, payload: bytes = b"") -> tuple[StatusCode, bytes]:
-        """Send a request with the number of the latest one, which stays the latest."""
+        """Send a request with the latest sequence number, and check that it remains the latest."""
         before = self.expected
         found = self.ask(kind, payload, 1)
         assert self.expected == before
@@ -107,7 +107,7 @@ def test_a_lane_reads_under_the_number_of_a_load(opened: Callable[[Config], Host
         assert host.again(kind) == DUPLICATE
     assert host.ask(Request.READ, read, 2) == DUPLICATE
     assert host.ask(Request.READ, read) == (StatusCode.OK, bytes([5, 250]))
-    # It is checked like any other, and its refusal halts the session.
+    # A repeated read is checked like any other request, and its refusal halts the session.
     assert (
         host.again(Request.READ, ARGUMENTS[Request.READ].pack(4, 0, 1))[0]
         == StatusCode.OUT_OF_RANGE

@@ -1,4 +1,4 @@
-"""A reset in the middle of the work: finished work stays, the rest is dropped, the device continues."""
+"""A reset during a request keeps finished work and drops all other work; the device continues."""
 
 import random
 import struct
@@ -24,7 +24,7 @@ Table = tuple[int, ...]
 
 
 class Host:
-    """Talks to a simulated device, one request at a time, and counts its clocks."""
+    """Sends requests to a simulated device one at a time, and can run an exact number of clocks."""
 
     def __init__(self, port: SimPort, monkeypatch: pytest.MonkeyPatch) -> None:
         self.port = port
@@ -40,14 +40,14 @@ class Host:
         return encode_frame(kind, self.expected, self.epoch, payload)
 
     def request(self, kind: Request, payload: bytes = b"") -> bytes:
-        """Return the data of the answer to a request that must be carried out."""
+        """Send a request that must succeed, and return the data of its answer."""
         answer = self.ask(self.frame(kind, payload))
         status, self.expected, _ = COMMON.unpack(answer.payload)
         assert (answer.type, status) == (kind + ANSWER, StatusCode.OK)
         return answer.payload[COMMON.size :]
 
     def ask(self, frame: bytes) -> Frame:
-        """Return the answer to a request."""
+        """Send a request, and return its answer."""
         self.port.write(frame)
         received = b""
         while not received.strip(DELIMITER):
@@ -58,7 +58,7 @@ class Host:
         return answer
 
     def run(self, clocks: int) -> bytes:
-        """Simulate some clocks exactly; return what came."""
+        """Simulate exactly `clocks` clocks, and return the bytes received."""
         self._monkeypatch.setattr(sim_port, "_CHUNK_CLOCKS", clocks)
         received = self.port.read(0)
         self._monkeypatch.undo()
@@ -71,7 +71,7 @@ class Host:
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """Return a host at a device that has just been reset."""
+    """Return a host that is connected to a newly reset device."""
     port = SimPort(CONFIG)
     yield Host(port, monkeypatch)
     port.close()
@@ -90,7 +90,7 @@ def unchanged(before: Table) -> list[Table]:
 
 
 def learnt(before: Table, apply: Request, records: list[bytes]) -> Table:
-    """Return the reference's table after it applied records."""
+    """Return the reference device's table after it has applied the records."""
     reference = ReferenceDevice(CONFIG)
     reference.receive(encode_frame(Request.HELLO, 0, 0, b"\1\0\0\0"))
     for seq, (kind, payload) in enumerate([*prepared(before), (apply, b"".join(records))]):
@@ -100,12 +100,12 @@ def learnt(before: Table, apply: Request, records: list[bytes]) -> Table:
 
 
 def applied(kind: Request, records: list[bytes]) -> Callable[[Table], list[Table]]:
-    """Return the reference's table after none, one, ... of the records."""
+    """Return a function that lists the reference's table after none, one, ... of the records."""
     return lambda before: [learnt(before, kind, records[:k]) for k in range(len(records) + 1)]
 
 
 def prepared(table: Table) -> list[tuple[Request, bytes]]:
-    """Return requests that set all that the result of an APPLY depends on."""
+    """Return requests that set everything on which the result of an APPLY depends."""
     return [
         (Request.CONFIGURE, COEFFICIENTS),
         (Request.REWARDS, REWARDS),
@@ -149,7 +149,7 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
     after = {table: learnt(table, Request.APPLY_CODED, CODED) for table in tables}
     seen = set()
     answers = []
-    # A byte enters in each clock, then another is taken out of it in each clock, then comes the answer.
+    # One byte enters per clock, then one byte leaves the buffer per clock, and then the answer follows.
     for cut in range(2 * len(payload) + 200):
         host.hello()
         for preparing in prepared(before):
@@ -159,11 +159,11 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
         answers.append(host.run(cut))
         host.port.reset()
 
-        # A delimiter first, then STALE_EPOCH: the session is over.
+        # The device sends a delimiter, then STALE_EPOCH, because the session has ended.
         assert host.run(300) == DELIMITER
         assert host.ask(old).payload[0] == StatusCode.STALE_EPOCH
         host.hello()
-        # READ needs only a session; counts and digest start again.
+        # READ needs only a session; counts and digest have restarted.
         table = host.table()
         assert table in tables, "neither what was, nor the beginning of what should be"
         seen.add(tables.index(table))
@@ -171,12 +171,12 @@ def test_a_reset_in_the_middle_leaves_a_prefix_of_the_work(host: Host, work: str
         assert COMMON.unpack(status)[2] == 0
         assert ANSWERS[Request.STATUS].unpack(status[COMMON.size :]) == (0, 1, 0)
         host.expected += 1
-        # Nothing is half obeyed: the next work is exact.
+        # No request is left half executed, so the next requests are exact.
         for preparing in prepared(table):
             host.request(*preparing)
         host.request(Request.APPLY_CODED, b"".join(CODED))
         assert host.table() == after[table]
-    # The cuts were before the work, in the middle of it, and after it.
+    # The resets came before, during and after the execution.
     assert DELIMITER not in answers[0]
     assert answers[-1].endswith(DELIMITER)
     assert 0 in seen

@@ -1,4 +1,4 @@
-"""A reset in the middle of a request to agents: the driver says so, and the next run is exact."""
+"""A reset in the middle of a request to agents: the driver reports it, and the next run is exact."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -46,7 +46,7 @@ Driver = TypeVar("Driver")
 
 
 class CutPort:
-    """Resets the device so many clocks after the first byte of the next request of a kind."""
+    """Resets the device `clocks` clocks after the first byte of the next request of a kind."""
 
     def __init__(self, port: SimPort, kind: Request) -> None:
         self._port = port
@@ -66,7 +66,7 @@ class CutPort:
         return self._port.read(timeout)
 
     def close(self) -> None:
-        """Leave the simulation to the next driver."""
+        """Do nothing, because the next driver uses the same simulation."""
 
 
 def started_and_stopped(device: LinkAgents) -> None:
@@ -94,9 +94,9 @@ def told_of_resets(
     check: Callable[[Driver], None],
     step: int,
 ) -> int:
-    """Reset the device later and later in some work, and check what it does next.
+    """Reset the device at increasing times during `work`, and check its next operations.
 
-    Return how often the driver said so; otherwise the work was done before.
+    Return how often the driver reported a reset. In all other cases, the work was already complete.
     """
     told = 0
     for clocks in range(0, CLOCKS, step):

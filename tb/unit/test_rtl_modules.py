@@ -1,4 +1,4 @@
-"""Each hand-written module against a model of its own."""
+"""Each hand-written module against its own model."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ def _name(this: Run) -> str:
 
 
 LONG = {"qs_acting", "qs_agent_blocks_bench"}
-"""Benches that take ten seconds, of modules that those of ``qs_agents`` and of the device include."""
+"""Benches that take ten seconds, of modules that the benches of ``qs_agents`` and the device include."""
 
 OFTEN = {unit.top: unit for unit in reversed(UNITS) if unit.top not in LONG}.values()
-"""The first geometry of each other module; the rest are slow."""
+"""The first geometry of each other module; tests of all further geometries are slow."""
 
 
 @pytest.mark.parametrize(

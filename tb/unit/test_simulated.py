@@ -1,4 +1,4 @@
-"""The simulated device does in each clock what the generated one does, although blocks of it sleep."""
+"""The simulated device matches the generated one in each clock, although some of its blocks sleep."""
 
 import random
 from dataclasses import replace
@@ -33,7 +33,7 @@ CONFIGS = {
 
 
 def library(folder: Path, config: Config, text: str) -> Path:
-    """Return the library of `text`, the Verilog of a device of `config`."""
+    """Return the library compiled from `text`, the Verilog of a device with `config`."""
     top = folder / "qstep_device.v"
     top.write_text(text, encoding="utf-8")
     verilog = [CLOCKS, *sources.rtl_files(config), top]
@@ -41,7 +41,7 @@ def library(folder: Path, config: Config, text: str) -> Path:
 
 
 def conversation(path: Path) -> list[tuple[bytes, int]]:
-    """Return a device's answers to a random host, byte for byte, with the clock of each."""
+    """Return a device's answers to a random host, each with its clock."""
     rng = random.Random(3)
     maker = RequestMaker(CONFIG, rng)
     port = SimPort(CONFIG, library=path)
@@ -70,7 +70,7 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
                 port.write(encode_frame(kind, seq, epoch, payload))
                 seq += 1
             listen()
-        # Whatever is going on.
+        # The reset may come in the middle of any request.
         port.reset()
     port.close()
     return said
@@ -92,7 +92,7 @@ def agents_requests(config: Config, rng: random.Random) -> tuple[Request, bytes]
 
 
 def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
-    """Return the answers of a device with agents, byte for byte, with the clock of each."""
+    """Return the answers of a device with agents, each with its clock."""
     rng = random.Random(4)
     port = SimPort(config, library=path)
     said = []
@@ -102,12 +102,12 @@ def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
         return said[-1][0] != b""
 
     def listen_to_the_end() -> None:
-        for _ in range(20):  # a device that oversleeps may repeat a byte for ever
+        for _ in range(20):  # a device that sleeps too long may repeat a byte forever
             if not listen():
                 break
 
     def tell(data: bytes) -> None:
-        """Write frames, whole or with a pause in the middle, and listen to one answer or to all."""
+        """Write frames, whole or with a pause in the middle, and read one answer or all of them."""
         cut = rng.choice([0, 0, 0, rng.randrange(len(data))])
         if cut:
             port.write(data[:cut])
@@ -150,7 +150,7 @@ def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
 
 
 def talk(path: Path, config: Config) -> list[tuple[bytes, int]]:
-    """Return the answers of a device of `config`, byte for byte, with the clock of each."""
+    """Return the answers of a device with `config`, each with its clock."""
     return agents_conversation(path, config) if config.acting else conversation(path)
 
 

@@ -1,4 +1,4 @@
-"""The tile coder equals the definition of tiles bit for bit, also far outside the bounds."""
+"""The tile coder matches the definition of tiles bit for bit, even far outside the bounds."""
 
 import random
 from types import ModuleType
@@ -26,7 +26,7 @@ TILES = [
 
 
 def check(module: ModuleType, tiles: Tiles) -> None:
-    """Give the coder an observation in each clock: the bounds, their neighbours, and any others."""
+    """Check a coder with one observation per clock: the bounds, values close to them, and others."""
     coder = module.TileCoder(tiles)
     rng = random.Random(3)
     ends: list[tuple[int, int]] = []

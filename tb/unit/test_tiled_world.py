@@ -1,4 +1,4 @@
-"""Circuits of the continuous worlds equal their definition, seen through tiles, bit for bit."""
+"""The circuits of the continuous worlds, with tiles, match their definition bit for bit."""
 
 import random
 from collections import Counter
@@ -19,7 +19,7 @@ from qstep_rtl import motions, tiled_world
 pytestmark = pytest.mark.unit
 
 SLOTS, ANSWER, ACT = 16, 3, 5
-"""Slots of a rotation; clocks from a request to its answer, and until the agent acts."""
+"""Slots per rotation, and clocks from a request to its answer and to the agent's action."""
 
 TILES = {
     CART_POLE.env_id: Tiles(
@@ -38,7 +38,7 @@ WORLDS = [
 
 
 def check(module: ModuleType, world: IntegerWorld, rotations: int) -> Counter[str]:
-    """Let 16 agents ask in turns; one in ten is held and asks again. Return what happened."""
+    """Let 16 agents send requests in turn; one in ten is held and repeated. Return event counts."""
     tiles = TILES[world.env_id]
     circuit = module.TiledWorldCircuit(world, tiles)
     rng = random.Random(1)
@@ -94,7 +94,7 @@ def test_a_circuit_gives_the_rows_of_its_world(world: IntegerWorld, rotations: i
 
 
 def check_host(module: ModuleType, world: IntegerWorld, tiles: Tiles) -> None:
-    """Put agents into any states, as soon after each other as may be, and read them back."""
+    """Write random states of agents at the highest rate, and read them back."""
     circuit = module.TiledWorldCircuit(world, tiles)
     rng = random.Random(2)
     states: dict[int, State] = {}
@@ -133,7 +133,7 @@ def check_host(module: ModuleType, world: IntegerWorld, tiles: Tiles) -> None:
 def test_the_host_writes_and_reads_states(
     world: IntegerWorld, bounds: tuple[float, float] | None
 ) -> None:
-    """Tiles may lie anywhere: where no agent comes, or far beyond."""
+    """Tiles may lie where no agent comes, or extend far beyond the world."""
     tiles = TILES[world.env_id]
     if bounds is not None:
         low, high = ([bound] * len(world.limits) for bound in bounds)

@@ -1,4 +1,4 @@
-"""The Tiny Tapeout project: its source is the lane's, and its test finds a wrong constant."""
+"""The Tiny Tapeout project is generated from the lane, and its test detects a wrong constant."""
 
 from dataclasses import replace
 from pathlib import Path

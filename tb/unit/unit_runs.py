@@ -1,4 +1,4 @@
-"""Which simulations test the hand-written modules one by one."""
+"""The simulations that test each hand-written module on its own."""
 
 import hashlib
 from pathlib import Path
@@ -51,7 +51,7 @@ def _requests(**parameters: int) -> Run:
 
 
 def _learner(**parameters: int) -> Run:
-    # Verilator takes a constant of the first plane only, and says that the others are 0.
+    # Verilator warns if only the first plane has a constant, because the others are then 0.
     return Run("qs_learner", "tb.unit.rtl_learner", parameters, build_args=("-Wno-WIDTHEXPAND",))
 
 
@@ -95,7 +95,7 @@ LEARNER_UNITS = [
     _requests(Groups=1, Planes=16, Rows=4, Actions=2, SharedError=1, CoeffFraction=18),
     _learner(Rows=4, Actions=3, Entries=4, KeyBits=4, Planes=2, Constants=0xACA081B9),
 ]
-"""The learner that outside logic asks to choose and to learn, and its parts."""
+"""The learner that executes the choose and learn requests of external logic, and its parts."""
 
 PRESET_UNITS = [
     _requests(
@@ -109,7 +109,7 @@ PRESET_UNITS = [
     )
     for own in PRESETS.values()
 ]
-"""The learners of three papers: ten seconds each."""
+"""The learners of three papers, which take ten seconds each."""
 
 
 UNITS = [
@@ -135,7 +135,7 @@ UNITS = [
 
 
 FARMS = [Config(25, 4, acting=Acting(agents=48), lanes=3)]
-"""Farms of as many lanes as ``qs_chain_bench`` has."""
+"""Farms with the same number of lanes as ``qs_chain_bench``."""
 
 
 def chain_run(config: Config, rtl: Path = RTL) -> Run:

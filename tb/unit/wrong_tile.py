@@ -1,4 +1,4 @@
-"""The test of the Tiny Tapeout project with another discount: it has to fail."""
+"""The test of the Tiny Tapeout project with a wrong discount, so that it must fail."""
 
 from tiny_tapeout.test import test as project
 from tiny_tapeout.test.test import *  # noqa: F403

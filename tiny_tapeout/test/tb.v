@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cocotb drives: the project, with a clock and inputs of its own.
+// Top level for cocotb: the project, with registers that drive its clock and inputs.
 `default_nettype none
 `timescale 1ns / 1ps
 

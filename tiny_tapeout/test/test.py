@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tile learns what the equation says, bit for bit, at one transition per clock."""
+"""The tile matches the update equation bit for bit, at one transition per clock."""
 
 import random
 from typing import Any
@@ -20,7 +20,7 @@ def updated(entry: int, reward: int, best: int) -> int:
 
 
 class Tile:
-    """The project on its pins, and the table that it should have."""
+    """The project's pins, and the table that it should contain."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut

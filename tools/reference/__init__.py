@@ -1,1 +1,1 @@
-"""The reference pages of docs/, written from the source as Markdown: a module for each page."""
+"""Generators of the reference pages in docs/, in Markdown from the source: one module per page."""

@@ -12,7 +12,7 @@ from qstep import cli
 __all__ = ["page"]
 
 _BAR = "\\|"
-"""A bar within a cell of a table."""
+"""An escaped bar, for use in a table cell."""
 
 _HEAD = """# Command line
 
@@ -55,7 +55,7 @@ def _plain(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return help in Markdown: paragraphs, and as code what click leaves as it stands."""
+    """Return help as Markdown; blocks that click does not rewrap become code."""
     parts = []
     for paragraph in re.split(r"\n{2,}", inspect.cleandoc(text)):
         if paragraph.startswith("\b"):

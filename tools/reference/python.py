@@ -1,6 +1,6 @@
 """docs/python.md: the public names of QStep, from their docstrings.
 
-The site shows the same names by Sphinx, from the directives of docs/templates/python.md. Here each
+The website shows the same names with Sphinx, from the directives of docs/templates/python.md. Here, each
 directive becomes a section in plain Markdown, for readers of the repository.
 """
 
@@ -45,7 +45,7 @@ def page() -> str:
 
 def _sections(directives: str) -> Iterator[str]:
     for kind, name, arguments, body in _DIRECTIVE.findall(directives):
-        if kind == "function":  # written out: another name of something
+        if kind == "function":  # written out in the template: an alias
             text = _inline(inspect.cleandoc(body))
             yield f"### `{name}`\n\n```python\n{name}({arguments})\n```\n\n{text}\n"
         elif kind == "automodule":
@@ -125,7 +125,7 @@ def _signature(name: str, what: Any) -> str:
 
 
 def _prose(doc: str) -> str:
-    """Return a docstring of NumPy's form as Markdown."""
+    """Return a NumPy-style docstring as Markdown."""
     parsed = NumpyDocString(doc)
     parts = [_text(parsed["Summary"]), _text(parsed["Extended Summary"])]
     for title in _LISTS:

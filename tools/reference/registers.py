@@ -32,7 +32,7 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def rows(block: str) -> list[tuple[str, ...]]:
-    """Return the rows of the table of the table: one for each register, and one for each field."""
+    """Return the rows of a block's table: one for each register, and one for each field."""
     found: list[tuple[str, ...]] = []
     for register in compiled(block).top.children():
         if isinstance(register, RegNode):

@@ -1,7 +1,8 @@
 """docs/rtl.md: the headers of SystemVerilog files.
 
-A section for each file has the first paragraph of its header, the entries (Function, Timing, ...), and
-the declaration of the module with its parameters and ports. Names of other modules and pages are links.
+The section of each file consists of the first paragraph of its header, the entries (Function, Timing,
+...), and the declaration of the module with its parameters and ports. Names of other modules and pages
+are links.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ ENTRIES = (
     "Resources",
     "Reference",
 )
-"""What the header of a module says, in this order."""
+"""Entries of a module's header, in this order."""
 
 _COLUMN = 12
-"""Where the text of an entry begins, after the slashes and a space."""
+"""Column in which the text of an entry begins, after the slashes and a space."""
 
 _NAME = re.compile(
     r"\b(?P<module>qs_\w+|gridworld)\b|\bdocs/(?P<page>[\w-]+)\.md\b|\b(?P<code>\w+_A)\b"
@@ -58,22 +59,22 @@ _NAME = re.compile(
 
 
 class HeaderError(ValueError):
-    """A file has no header, or one that lacks something or names what does not exist."""
+    """A header is missing or incomplete, or refers to a module that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says about itself.
+    """The header of a SystemVerilog file.
 
     Attributes
     ----------
     name : str
-        Of the module or package.
+        Name of the module or package.
     summary : str
         The first paragraph.
     entries : dict of str to list of str
-        Paragraphs by entry; of a package also prose, under "". One that begins with a line break is
-        text to be shown as it stands.
+        Paragraphs by entry; the prose of a package is under "". A paragraph that begins with a line
+        break is shown verbatim.
     declaration : str
         The source from ``module`` to the end of its ports, or a whole package.
     """
@@ -128,7 +129,7 @@ def _paragraphs(comment: str) -> list[str]:
 
 
 def _prose(paragraph: str) -> str:
-    """Return a paragraph on one line, or after a line break as it stands if it is indented further."""
+    """Return a paragraph on one line; if it is indented further, keep its lines after a line break."""
     lines = paragraph.splitlines()
     if all(line.startswith(" " * (_COLUMN + 1)) for line in lines):
         return "\n" + "\n".join(line[_COLUMN:] for line in lines)
@@ -159,7 +160,7 @@ def _section(header: Header, path: Path, known: Collection[str]) -> str:
     parts = [f"### `{header.name}`", shown(header.summary)]
     for entry, paragraphs in header.entries.items():
         first, *more = (shown(paragraph) for paragraph in paragraphs)
-        # An entry that begins with code has its name on a line of its own.
+        # An entry that begins with code has its name on its own line.
         gap = "\n\n" if first.startswith("```") else " "
         parts += [f"**{entry}:**{gap}{first}" if entry else first, *more]
     parts += [f"[`{path.as_posix()}`](../{path.as_posix()})"]
@@ -168,12 +169,12 @@ def _section(header: Header, path: Path, known: Collection[str]) -> str:
 
 
 def _linked(text: str, name: str, known: Collection[str]) -> str:
-    """Return Markdown with links to other modules than `name`, and to pages.
+    """Return Markdown with links to pages, and to modules other than `name`.
 
     Raises
     ------
     HeaderError
-        A module is not among the `known`.
+        A module is not in `known`.
     """
 
     def link(match: re.Match[str]) -> str:
