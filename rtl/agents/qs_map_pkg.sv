@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's memory map of the interleaved lane: regions, the fields of their indexes, and words.
 //
-// Written by python -m tools.generated from qstep.spec.memory_map; docs/agents.md has it as tables.
+// Written by python -m tools.generated from qstep.spec.memory_map; its tables are in docs/agents.md.
 
 package qs_map_pkg;
 
