@@ -1,4 +1,4 @@
-"""Devices, opened by name. Each kind is loaded only when it is needed."""
+"""Functions that open devices by name. The code of a device is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 AgentsDevice: TypeAlias = "FastActingModel | FastTiledModel | LinkAgents"
-"""Agents that act on their own: a compiled model, a simulation or a board."""
+"""A device with agents: a compiled model, a simulation or a board."""
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
 _OPTIONS = {
@@ -55,22 +55,22 @@ def open_device(url: str, config: Config) -> Device:
         ``model:`` is the golden model, ``sim:`` the simulated hardware; ``sim:uart`` also simulates its
         serial line. ``serial:PORT`` is a board, a pty or a socket, where PORT is /dev/ttyUSB1, COM3 or
         socket://HOST:PORT. ``?baud=N`` gives the device's current rate if it is not
-        ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, requires that build: ID is
-        the 16 hexadecimal digits in a bitstream's report. A trailing colon may be omitted.
+        ``config.link.baud``. ``?build=ID``, or ``&build=ID`` after a rate, accepts only the device with
+        this build ID: the 16 hexadecimal digits in a bitstream's report. A trailing colon may be
+        omitted.
     config : Config
-        The configuration from which the device is, or must have been, built; its ``acting`` is None.
+        The device's configuration, from which a board must have been built. Its ``acting`` is None.
 
     Returns
     -------
     Device
-        Ready to use, with the hyperparameters of :meth:`Hyperparameters.first_for`. A model or a
-        simulation starts with a table of zeros, a board with its current table.
+        The device, ready to use, with the hyperparameters of :meth:`Hyperparameters.first_for`. A model
+        or a simulation starts with a table of zeros; a board keeps its current table.
 
     Raises
     ------
     ConfigError
-        The name, its rate, build or socket is malformed, or `config` is not a Config or
-        has agents.
+        The name or its rate, build or socket is malformed, or `config` is not a Config or has agents.
     DeviceError
         The device cannot be reached, or was not built from `config`.
     ToolMissingError
@@ -105,11 +105,12 @@ def open_agents(
     world: WorldTable | TiledWorld | int,
     settings: Sequence[AgentSettings],
 ) -> AgentsDevice:
-    """Open a device with agents by name; its tables are 0, and no agent has begun.
+    """Open a device with agents by name; all tables are zero, and no agent has taken a step.
 
-    `world` is a step limit, 0 for none, if the world is a circuit or at pins, which only hardware
-    supports. Raises as :class:`~qstep.golden.contract.Agents` and :func:`open_device` do. Errors in the
-    configuration or the settings alone are raised before anything is opened.
+    If the world is a circuit or is connected to the device's pins, which only hardware supports, `world`
+    is the step limit, or 0 for none. Raises the errors of :class:`~qstep.golden.contract.Agents` and
+    :func:`open_device`. Errors that concern only the configuration or the settings are raised before
+    anything is opened.
 
     Warns
     -----
@@ -119,7 +120,7 @@ def open_agents(
     _check_agents(config, settings)
     if is_model(url):
         model = _agents_model(url, config, world, settings)
-        model.run(0)  # load the machine code now, not in the first step
+        model.run(0)  # load the machine code now instead of in the first step
         return model
     from qstep.device.agents import LinkAgents
 
@@ -147,14 +148,14 @@ def _agents_model(
 
 
 def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> LiveDevice:
-    """Open a device by name, with the caller as its world; its tables are 0, and no agent has begun.
+    """Open a device with the caller as its world; all tables are zero, and no agent has taken a step.
 
     Parameters
     ----------
     url : str
         As for :func:`qstep.open`.
     config : Config
-        Its ``acting.world`` is ``live``.
+        A configuration whose ``acting.world`` is ``live``.
     settings : sequence of AgentSettings
         One per agent.
 
@@ -162,8 +163,8 @@ def open_live(url: str, config: Config, settings: Sequence[AgentSettings]) -> Li
     ------
     ConfigError
         The name is malformed, the world of `config` is not live, `settings` has the wrong length, the
-        agents do not fit in hardware, alpha does not fit the coefficients, or gamma would be learned as
-        0 or 1.
+        agents do not fit in hardware, alpha does not fit the coefficients, or the learned discount would
+        be rounded to 0 or 1.
     DeviceError, ToolMissingError
         As for :func:`qstep.open`.
 
@@ -191,14 +192,14 @@ def _check_agents(config: Config, settings: Sequence[AgentSettings]) -> None:
 
 
 def is_model(url: str) -> bool:
-    """Whether a name means the model; raises ConfigError if it is not a string."""
+    """Return whether a name means the model; raise ConfigError if it is not a string."""
     if not isinstance(url, str):
         raise ConfigError(f"device is {shown(url)}; it must be {_FORMS}")
     return url.removesuffix(":") == "model"
 
 
 def _open_port(url: str, config: Config) -> tuple[Port, str | None]:
-    """Open the port of any other device by name; return it, and the build that the name requires."""
+    """Open a simulated or serial port; return it and the build that the name requires, or None."""
     kind, _, rest = url.partition(":")
     if kind == "sim" and rest in ("", "uart"):
         from qstep_sim.port import SimPort
@@ -219,16 +220,16 @@ def _open_port(url: str, config: Config) -> tuple[Port, str | None]:
 
 
 def _is_socket(port: str) -> bool:
-    """Whether `port` names a host and one of its ports."""
+    """Return whether the URL `port` contains a host and a port number."""
     try:
         parts = urlsplit(port)
         return bool(parts.hostname) and parts.port is not None
-    except ValueError:  # a number out of range
+    except ValueError:  # the port number is out of range
         return False
 
 
 def _options(url: str, text: str) -> dict[str, str]:
-    """Return the checked values of ``?baud=N&build=ID``."""
+    """Check the options in ``?baud=N&build=ID``; return their values by name."""
     options = dict(re.findall(r"[?&](\w+)=([^?&]*)", text))
     for name, value in options.items():
         pattern, form = _OPTIONS[name]

@@ -1,4 +1,4 @@
-"""Agents on a device at the other end of a link: a board, or a simulation of one."""
+"""Driver for agents on a device that is connected by a link: a board or a simulation of one."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ _POLL_SECONDS = 0.001
 _STUCK_SECONDS = 2.0
 _STUCK_POLLS = 20
 _SLOWDOWN = 30
-"""Slowdown allowed for a simulation, because a world's deadline counts clocks."""
+"""Allowed slowdown of a simulation, by which a world's deadline in clocks is extended."""
 _RUNS = 1
 _MOST_LIMIT = (1 << 16) - 1
 _WORD_SECONDS = 400 / 1_000_000
-"""Longest time per word, at the slowest clock that deadlines assume."""
+"""Maximum time per word at the slowest clock that deadlines assume."""
 _LANE_SECONDS = 10 / 1_000_000
 """Additional time per lane of a chain."""
 
@@ -72,8 +72,8 @@ _LANE_SECONDS = 10 / 1_000_000
 class LinkAgents(Driver, Agents):
     """The agents' driver, with the same contract as :class:`qstep.golden.agents.ActingModel`.
 
-    Opening ends any job that an earlier host left running, loads the world, returns every agent to the
-    state before its first step, and sets every table to 0.
+    Opening the device ends any job that an earlier host left running, loads the world, returns every
+    agent to the state before its first step, and sets every table to 0.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class LinkAgents(Driver, Agents):
     # Jobs
 
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
-        """Run every agent for `steps` steps, and return when all are done.
+        """Run every agent for `steps` steps, and return when all have finished.
 
         An interruption, such as Ctrl-C, ends the job after the current steps.
 
@@ -150,10 +150,10 @@ class LinkAgents(Driver, Agents):
         DeadlineError
             The agents have stopped taking steps.
         WorldSilentError
-            A world that is a circuit did not answer in time, which ended the job.
+            A world that is a circuit did not respond in time, which ended the job.
         SessionLostError
             The device was reset, which ended the job, or another host has taken it over. After
-            :meth:`reconnect`, :attr:`counters` tells how many steps were taken.
+            :meth:`reconnect`, :attr:`counters` shows how many steps were taken.
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
@@ -164,7 +164,7 @@ class LinkAgents(Driver, Agents):
         try:
             job = self._await_end()
         except DeviceError:
-            raise  # there is no device to stop
+            raise  # a request to stop would fail too
         except BaseException:
             self.stop()
             raise
@@ -173,7 +173,7 @@ class LinkAgents(Driver, Agents):
         return None
 
     def start(self, steps: int) -> None:
-        """Start a job of `steps` steps per agent; do not wait for it to end.
+        """Start a job of `steps` steps per agent, without waiting for it to end.
 
         Raises RefusedError if a job is already running; that job continues.
         """
@@ -183,7 +183,7 @@ class LinkAgents(Driver, Agents):
         self._command(Request.RUN, self._arguments[Request.RUN].pack(steps))
 
     def stop(self) -> None:
-        """End the job, if one is running, after the current steps; return when it has ended."""
+        """End any running job after the current steps, and wait until it has ended."""
         self._command(Request.STOP)
         self._await_end()
 
@@ -197,11 +197,11 @@ class LinkAgents(Driver, Agents):
         return job
 
     def _await_end(self) -> int:
-        """Wait until no job is running, and return how the last one ended."""
+        """Wait until no job is running, and return the final status of the last job."""
         made: list[int] = []
         polls, since = 0, time.monotonic()
         while (job := self._job()) == _RUNS:
-            # The agents step round-robin, so one of them shows whether there is progress.
+            # The agents step round-robin, so the steps of agent 0 show whether the job makes progress.
             steps = self._fetch(0, Region.COUNTERS, range(COUNTERS["steps"]))
             if steps != made:
                 made, polls, since = steps, 0, time.monotonic()
@@ -217,7 +217,7 @@ class LinkAgents(Driver, Agents):
 
     @property
     def counters(self) -> list[AgentCounters]:
-        """The agents' counters, consistent per agent; readable while a job is running."""
+        """A consistent snapshot of each agent's counters, which may be read while a job is running."""
         return [
             counters_from(slot, self._words(lane, Region.COUNTERS, slot, _COUNTER_WORDS))
             for lane, slot in self._places()
@@ -240,7 +240,7 @@ class LinkAgents(Driver, Agents):
             self._store(lane, [Access(Region.TABLE, index, word) for index, word in entries])
 
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
-        self._store(ALL_LANES, [limit_write(self._limit)])  # lost in a reset
+        self._store(ALL_LANES, [limit_write(self._limit)])  # a reset clears the limit
         writes: dict[int, list[Access]] = defaultdict(list)
         tiled = self.world if isinstance(self.world, TiledWorld) else None
         for number, (lane, at) in enumerate(self._places()):
@@ -259,7 +259,7 @@ class LinkAgents(Driver, Agents):
     # Words
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return the lane of each agent, and the agent's number in it."""
+        """Return the lane of each agent, and the agent's number within that lane."""
         return [divmod(number, self.config.lane_agents) for number in range(len(self.settings))]
 
     def _entries(self) -> list[int]:

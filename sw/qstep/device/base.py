@@ -1,4 +1,4 @@
-"""The interface of every device: the model, a simulation or a board."""
+"""The common interface of all devices: the model, a simulation or a board."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Counters", "Device", "Status"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A device's work since its reset.
+    """A device's progress since its reset.
 
     Attributes
     ----------
@@ -43,15 +43,16 @@ class Counters:
     Attributes
     ----------
     offered_clocks : int
-        Clocks in which the lane was offered a transition.
+        Clocks in which a transition was offered to the lane.
     accepted : int
-        Transitions that the lane accepted; ``accepted / offered_clocks`` is its updates per clock.
+        Transitions that the lane accepted. Its throughput in updates per clock is
+        ``accepted / offered_clocks``.
     held : int
         Clocks in which a hazard stalled an offered transition.
     forwarded : int
-        Transitions that took at least one operand from a result in flight.
+        Transitions with at least one operand that was forwarded from a result in flight.
     saturated : int
-        Updates whose result was clipped to the format.
+        Updates whose result was clipped to the format's range.
     frame_errors : int
         Dropped frames: bad CRC, bad length, or overflow.
     refused : int
@@ -68,10 +69,10 @@ class Counters:
 
 
 class Device(Closing):
-    """A Q-table and its learning update.
+    """A device that stores a Q-table and applies learning updates to it.
 
-    A device is a context manager. Every method checks its arguments before anything is applied and
-    raises a :class:`~qstep.errors.QStepError` that names the value.
+    A device is a context manager. Every method checks its arguments before it changes anything. If a
+    value is illegal, the method raises a :class:`~qstep.errors.QStepError` that names the value.
     """
 
     config: Config
@@ -82,7 +83,7 @@ class Device(Closing):
 
     @abstractmethod
     def set_noise(self, noise: NoiseState) -> None:
-        """Continue the rounding noise from a saved state, for an exact resume."""
+        """Set the rounding noise to a saved state, for an exact resume."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -94,14 +95,15 @@ class Device(Closing):
 
     @abstractmethod
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order, each exactly once; return when all are applied.
+        """Apply transitions in order, each exactly once; return when all have been applied.
 
         Raises
         ------
         TransitionError
             The transitions are for another table type; nothing has been applied.
         DeviceError
-            The device failed; ``applied`` says how many of these transitions were certainly applied.
+            The device failed; the error's ``applied`` is the number of these transitions that are known
+            to have been applied.
         """
 
     @abstractmethod
@@ -110,7 +112,7 @@ class Device(Closing):
 
     @abstractmethod
     def status(self) -> Status:
-        """Return the device's work since its reset."""
+        """Return the device's progress since its reset."""
 
     @abstractmethod
     def counters(self) -> Counters | None:

@@ -1,4 +1,4 @@
-"""A device at the other end of a link: a board, or a simulation of one. Both exchange the same bytes."""
+"""Driver of a device that is connected by a link: a board or a simulation, with the same protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["LinkDevice"]
 _log = logging.getLogger(__name__)
 
 _BATCH_PER_BYTE = 16
-"""Transitions to encode at a time, per byte of payload: about fifty frames."""
+"""Transitions encoded in one batch, per byte of a full payload: about fifty frames per batch."""
 
 _SLOWEST_CLOCK_HZ = 1_000_000
 """Clock rate that deadlines assume for requests that take many clocks."""
@@ -38,11 +38,11 @@ _SLOWEST_CLOCK_HZ = 1_000_000
 class LinkDevice(Driver, Device):
     """The driver of a device without agents.
 
-    Opening sets the hyperparameters to :meth:`Hyperparameters.first_for`. The table and the count of
-    applied transitions are kept, and so is the rounding noise if any have been applied, so that an
-    interrupted run can be resumed. :meth:`configure` restarts the noise; :meth:`clear` and :meth:`load`
-    set the table. If the device does not answer, a break returns it and the port to the line rate of
-    `config`.
+    Opening the device sets the hyperparameters to :meth:`Hyperparameters.first_for`. The table and the
+    count of applied transitions are kept, so that an interrupted run can be resumed; if any transition
+    has been applied, the rounding noise also continues. :meth:`configure` restarts the noise, and
+    :meth:`clear` and :meth:`load` set the table. If the device does not answer, a break returns it and
+    the port to the line rate of `config`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class LinkDevice(Driver, Device):
         self._command(Request.NOISE, ARGUMENTS[Request.NOISE].pack(state.x, state.w))
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate of device and port, and check that they still communicate.
+        """Change the line rate of the device and the port, and check that they still communicate.
 
         Raises ConfigError if the device's clock cannot generate this rate to within 2 %.
         """
@@ -120,14 +120,14 @@ class LinkDevice(Driver, Device):
     # Learning
 
     def apply(self, transitions: Transitions) -> None:
-        """As :meth:`Device.apply`; ``applied`` is exact after a RefusedError.
+        """Apply transitions as :meth:`Device.apply` does; after a RefusedError, ``applied`` is exact.
 
-        Up to 256 distinct rewards are sent as codes; with more, all are sent in full.
+        Up to 256 distinct rewards are sent as codes. If there are more, all rewards are sent in full.
         """
         rest = checked_transitions(self.config, transitions)
         before, began = self._session.applied, time.monotonic()
         try:
-            while True:  # also without transitions, to load the compiled code
+            while True:  # at least once, to load the compiled code
                 count = _BATCH_PER_BYTE * self._session.limit
                 self._send(rest[:count])
                 if len(rest) <= count:
@@ -157,7 +157,7 @@ class LinkDevice(Driver, Device):
             self._session.send(kind, payload, count)
 
     def _send_rewards(self, first: int) -> None:
-        """Load the codes from `first` on."""
+        """Send the reward of each code from `first` on to the device."""
         width = self.config.value_bytes
         place = ARGUMENTS[Request.REWARDS]
         for start, end in self._parts(first, len(self._rewards), place.size):
@@ -165,7 +165,7 @@ class LinkDevice(Driver, Device):
             self._session.send(Request.REWARDS, place.pack(start) + values)
 
     def _parts(self, first: int, end: int, header_bytes: int) -> Iterator[tuple[int, int]]:
-        """Split a range of values into parts that each fit the current payload limit."""
+        """Split a range of values into parts, each within the current payload limit."""
         while first < end:
             count = (self._session.limit - header_bytes) // self.config.value_bytes
             yield first, min(first + count, end)

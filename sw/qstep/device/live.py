@@ -1,4 +1,4 @@
-"""Live worlds: the caller is the world; it reports each action's outcome and gets the next action."""
+"""Live worlds: the caller reports the outcome of each action and receives the next action."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["LinkLive", "LiveDevice", "LiveModel", "check_live"]
 
 
 class LiveDevice(Agents):
-    """Agents in a live world: the model, a simulation or a board.
+    """A device with agents in a live world: the model, a simulation or a board.
 
     It closes at the end of a ``with`` block.
     """
 
     def begin(self, state: int | Sequence[int], agent: int = 0) -> int:
-        """Put an agent into the start state of an episode; return its first action there.
+        """Start an episode of an agent in a given state; return its first action.
 
         An unfinished episode is abandoned without another update.
 
@@ -44,7 +44,7 @@ class LiveDevice(Agents):
         Raises
         ------
         ConfigError
-            A value is out of range; nothing was done.
+            A value is out of range; nothing was changed.
         """
         agent = integer("agent", agent, 0, len(self.settings) - 1)
         return self._begin_in(self._rows("state", state), agent)
@@ -52,7 +52,7 @@ class LiveDevice(Agents):
     def act(
         self, reward: float, next_state: int | Sequence[int], terminated: bool, agent: int = 0
     ) -> int:
-        """Report the outcome of an agent's action, let it learn, and return its next action.
+        """Report the outcome of an agent's action, let the agent learn, and return its next action.
 
         Parameters
         ----------
@@ -67,8 +67,8 @@ class LiveDevice(Agents):
         Raises
         ------
         ConfigError, TransitionError
-            A value is out of range, the reward does not fit the format, or the agent has not begun;
-            nothing was done.
+            A value is out of range, the reward does not fit the format, or :meth:`begin` has not been
+            called for the agent; nothing was changed.
         """
         agent = integer("agent", agent, 0, len(self.settings) - 1)
         place = self._rows("next_state", next_state)
@@ -95,15 +95,15 @@ class LiveDevice(Agents):
 
     @abstractmethod
     def _has_begun(self, agent: int) -> bool:
-        """Whether :meth:`begin` has been called for an agent."""
+        """Return whether :meth:`begin` has been called for an agent."""
 
     @abstractmethod
     def _begin_in(self, state: Any, agent: int) -> int:
-        """Begin an episode; the arguments have been checked."""
+        """Start an episode; the arguments have been checked."""
 
     @abstractmethod
     def _answer(self, answer: Answer, agent: int) -> int:
-        """Report a checked outcome of an action."""
+        """Report a checked outcome of an action; return the next action."""
 
 
 def check_live(config: Config) -> None:
@@ -115,7 +115,7 @@ def check_live(config: Config) -> None:
 
 
 class _Reported:
-    """The last reported outcome, in place of a world."""
+    """A substitute for a world, which returns the last reported outcome."""
 
     max_episode_steps = 0
     now = Answer(0, 0, False)
@@ -170,7 +170,7 @@ class LinkLive(LinkAgents, LiveDevice):
         return self._begun[agent]
 
     def _begin_in(self, state: Any, agent: int) -> int:
-        # A pending draw, for a step that was not made, is used here.
+        # A draw that was made for a step that did not take place is used here.
         self._store(0, [begin_write(agent, self._context(0, agent))])
         self._begun[agent] = True
         return self._acted(Request.BEGIN, agent, *rows_of(state))
@@ -186,7 +186,7 @@ class LinkLive(LinkAgents, LiveDevice):
         (action,) = ANSWERS[kind].unpack(self._ask(kind, payload))
         return action
 
-    # On the device every agent has begun, because it would otherwise begin as soon as another acts.
+    # On the device, `begun` is always set; otherwise, an agent would begin as soon as another acts.
 
     @property
     def states(self) -> list[AgentState]:

@@ -19,9 +19,9 @@ __all__ = ["ModelDevice"]
 
 
 class ModelDevice(Device):
-    """The compiled golden model, which counts and digests transitions like the hardware.
+    """The compiled golden model, with the same transition count and digest as the hardware.
 
-    The table starts at 0, the hyperparameters at :meth:`Hyperparameters.first_for`.
+    The table starts with zeros and the hyperparameters of :meth:`Hyperparameters.first_for`.
     """
 
     def __init__(self, config: Config) -> None:

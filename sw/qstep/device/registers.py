@@ -1,4 +1,4 @@
-"""Accesses to a lane with agents: the words to write, and the meaning of the words read.
+"""Accesses to a lane with agents: the encoding of words to write and the decoding of words read.
 
 An access is (region, index, data), as on the bus of ``qs_acting``, with the indexes of
 ``qstep.spec.memory_map``.
@@ -59,18 +59,18 @@ __all__ = [
 ]
 
 HOLDS = INDEX[Region.COUNTERS].pack(holds=1)
-"""Index, in the counters' region, of a shared table's number of held slots, modulo 2^32."""
+"""Index, in the counter region, of a shared table's count of held slots, modulo 2^32."""
 
 _SPLIT_BITS = DRAW_BITS + 1
 _WORD_MASK = (1 << WORD_BITS) - 1
 _COUNTER_MASK = (1 << COUNTER_WORD_BITS) - 1
 
 Read = Callable[[int, int], int]
-"""A function that reads a word, given region and index."""
+"""A function that returns the word at a region and an index."""
 
 
 class Access(NamedTuple):
-    """A write: region, index within it, 32 bits of data."""
+    """A write access: a region, an index within the region, and 32 bits of data."""
 
     region: Region
     place: int
@@ -78,7 +78,7 @@ class Access(NamedTuple):
 
 
 def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list[Access]:
-    """Return the writes that set an agent's settings; seed and first epsilon are part of its state."""
+    """Return the writes that set an agent's settings; its state contains the seed and first epsilon."""
     coefficients, code = settings.coefficients_for(config), settings.epsilon.code
     return [
         _write(RATES, agent, alpha=coefficients.alpha, kappa=coefficients.kappa),
@@ -89,9 +89,9 @@ def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list
 
 
 def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = None) -> list[Access]:
-    """Return the writes that put an agent into a state.
+    """Return the writes that set an agent's state.
 
-    `rows` gives its row in each plane in a tile-coded world; otherwise its state does.
+    In a tile-coded world, `rows` contains its row in each plane; otherwise, `state` contains the rows.
     """
     numbers = () if rows is None else state.state
     rows = rows or rows_of(state.state)
@@ -109,7 +109,7 @@ def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = Non
             )
             for index, row in zip(row_indexes(agent, len(rows)), rows, strict=True)
         ),
-        # Writing the last number moves the agent there.
+        # Writing the last number moves the agent to the state with these numbers.
         *(
             Access(Region.WORLD, NUMBERS.pack(word=word, agent=agent), number & _WORD_MASK)
             for word, number in enumerate(numbers)
@@ -118,7 +118,7 @@ def state_writes(agent: int, state: AgentState, rows: Sequence[int] | None = Non
 
 
 def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
-    """Return the writes that set only an agent's epsilon, to its value in a state."""
+    """Return the writes that set only an agent's epsilon and counts, to their values in a state."""
     return [
         _write(EPSILON, agent, epsilon=state.epsilon),
         _write(COUNTS, agent, steps=state.episode_steps, count=state.epsilon_count),
@@ -126,10 +126,10 @@ def epsilon_writes(agent: int, state: AgentState) -> list[Access]:
 
 
 def state_from(agent: int, read: Read) -> AgentState:
-    """Read the state of an agent; with several planes, `state` is its row in the first one.
+    """Read the state of an agent; with several planes, `state` is its row in the first plane.
 
-    An agent that waits for its world has already drawn for the pending step, so its word is the
-    previous one.
+    An agent that waits for its world has already made the draw of the pending step, so the result
+    contains the previous generator word.
     """
     low, high, epsilon, counts, place = (
         word.unpack(read(word.region, _index(word, agent))) for word in CONTEXT
@@ -195,7 +195,7 @@ def counters_from(agent: int, read: Read) -> AgentCounters:
 
 
 def table_index(agent: int, table: int, state: int, action: int) -> int:
-    """Return the index of a table's value; `table` is the table of Double Q-learning, or the plane."""
+    """Return the index of a table entry; `table` is the table of Double Q-learning, or the plane."""
     return INDEX[Region.TABLE].pack(action=action, state=state, agent=agent, table_number=table)
 
 
@@ -246,7 +246,7 @@ def _write(word: Word, agent: int, **values: int) -> Access:
 
 
 def _word(items: NDArray[Any], split: NDArray[np.int32], slot: int, bits: int, what: str) -> int:
-    """Return {split, second, first} of a slot, or only the outcome if there is a single slot."""
+    """Return a slot's word {split, second, first}, or only its outcome if it is the only slot."""
     first, second = (int(item) for item in items[slot])
     at = int(split[slot])
     if len(split) > 1:
@@ -266,9 +266,9 @@ _LONGEST_RUN = 255
 
 
 class Words(NamedTuple):
-    """Words of a region: runs of `run` consecutive words, each run `stride` after the previous one.
+    """Words of a region: runs of `run` consecutive words that start `stride` words apart.
 
-    The last run may be shorter; there are `total` words.
+    There are `total` words; the last run may be shorter.
     """
 
     first: int
@@ -278,9 +278,9 @@ class Words(NamedTuple):
 
 
 def words_from(indexes: Sequence[int], at: int, most: int) -> Words:
-    """Return the words, starting at position `at` of the given indexes, that fit one request.
+    """Return the words from position `at` of the given indexes that fit in one request.
 
-    The indexes are in one region, in transfer order; at most `most` words fit.
+    The indexes belong to one region and are in transfer order. At most `most` words fit.
 
     Examples
     --------

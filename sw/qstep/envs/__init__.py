@@ -44,10 +44,10 @@ __all__ = [
 ]
 
 STEP_CAP = 1000
-"""Steps after which an episode is truncated if the environment sets no step limit."""
+"""Number of steps after which an episode is truncated if the environment sets no step limit."""
 
 LIMIT = "max_episode_steps"
-"""The argument that sets the step limit of any environment."""
+"""Name of the argument that sets the step limit of any environment."""
 
 
 def make(
@@ -67,10 +67,10 @@ def make(
         (``.npz``); any Gymnasium id whose observation and action spaces are ``Discrete``, for example
         ``FrozenLake-v1``; or ``module:id`` for an id that a module registers. The module may be in the
         current folder. A short name and its id in :data:`ENVIRONMENTS` name the same environment, and
-        ids that Gymnasium has dropped still work. Spaces that start at another number are shifted to 0,
-        and results are checked (``CheckedEnv``). An environment without a step limit gets
+        ids that Gymnasium has dropped still work. Spaces that do not start at 0 are shifted to start
+        there, and results are checked (``CheckedEnv``). The step limit of an environment without one is
         :data:`STEP_CAP`. Observations in a ``Tuple`` of ``Discrete`` spaces, as in ``Blackjack-v1``, or
-        in a ``MultiDiscrete``, become one number (``qstep.envs.checked.FlatObservation``).
+        in a ``MultiDiscrete``, are combined into one number (``qstep.envs.checked.FlatObservation``).
     seed : int
         Seed of the first reset, 0 or more.
     render_mode : str, optional
@@ -82,10 +82,10 @@ def make(
     Raises
     ------
     ConfigError
-        The seed is not an integer of 0 or more, or the render mode or an argument is refused.
+        The seed is not a non-negative integer, or the render mode or an argument is not accepted.
     EnvironmentSpaceError
-        The environment is unknown, cannot be made, or a space is not ``Discrete``; the message
-        names the space.
+        The environment is unknown or cannot be made, or a space is not ``Discrete``. In the last case,
+        the message names the space.
     WorldError, FileFormatError
         A map is malformed, or its file cannot be read.
     """
@@ -147,7 +147,7 @@ def make_any(
     if kind == ".npz":
         if render_mode is not None:
             raise ConfigError(f"render_mode is {render_mode!r}; a world file has none")
-        table_env = importlib.import_module("qstep.mdp.table_env")  # by name: `mdp` imports `envs`
+        table_env = importlib.import_module("qstep.mdp.table_env")  # avoids a circular import
         env: gym.Env[Any, Any] = table_env.from_file(env_id, STEP_CAP)
         return env
     if env_id.endswith(CIRCUITS):
@@ -169,16 +169,16 @@ def make_any(
         env_id = record.id
     try:
         env = gym.make(env_id, disable_env_checker=True, **options)
-    except Exception as cause:  # the constructor may raise anything
+    except Exception as cause:  # the constructor may raise any exception
         raise _refusal(name, env_id, options, cause) from cause
     if record is not None and record.entry_point:
-        # Our environments check actions and end episodes themselves.
+        # QStep's environments check actions and end episodes themselves.
         return env if LIMIT in options else env.unwrapped
     return CheckedEnv(limited(env), name)
 
 
 def limited(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Return an environment, truncated after `STEP_CAP` steps unless it has a step limit."""
+    """Return `env`, truncated after `STEP_CAP` steps unless it already has a step limit."""
     layer = env
     while not isinstance(layer, TimeLimit | GridWorld | Snake | CartPoleTable):
         if not isinstance(layer, gym.Wrapper):
@@ -192,7 +192,7 @@ def make_vector(
 ) -> VectorEnv[Any, Any, Any]:
     """Make N environments, each reset within the step that ends its episode.
 
-    QStep's environments with a compiled version step in one call, others one at a time.
+    QStep's environments with a compiled version all step in one call; others step one at a time.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def make_vector(
     Raises
     ------
     ConfigError
-        The number is out of range.
+        `num_envs` is out of range.
     EnvironmentSpaceError
         The environment is unknown or cannot be made, or its copies have different spaces.
     """
@@ -230,7 +230,7 @@ def make_vector(
 
 
 def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Merge fixed and given arguments of an environment; raises ConfigError if they conflict."""
+    """Merge fixed and given arguments of an environment; raise ConfigError if they conflict."""
     if given is None:
         given = {}
     if not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
@@ -243,7 +243,7 @@ def merged(name: str, fixed: Mapping[str, Any], given: Mapping[str, Any] | None)
 
 
 def _arguments(entry_point: Any) -> list[str] | None:
-    """Return the names of an environment's arguments; None if they cannot be known."""
+    """Return the names of an environment's arguments, or None if it accepts arbitrary keywords."""
     make_it = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     own = inspect.signature(make_it).parameters.values()
     return None if any(one.kind is one.VAR_KEYWORD for one in own) else [one.name for one in own]
@@ -276,7 +276,7 @@ def _refusal(
 def _import_module(env_id: str) -> None:
     """Import the module of ``module:id``, also from the current folder, as ``python -m`` does.
 
-    The folder is searched, and then stays on the path, only if the module is not found elsewhere.
+    The current folder is added to the path only if the module is not found elsewhere.
     """
     module = env_id.partition(":")[0]
     try:
@@ -288,7 +288,7 @@ def _import_module(env_id: str) -> None:
                 raise
             sys.path.append(here)
             importlib.import_module(module)
-    except Exception as cause:  # importing runs the module, which may raise anything
+    except Exception as cause:  # importing runs the module, which may raise any exception
         raise EnvironmentSpaceError(
             f"{env_id}: module {module!r} cannot be imported: {cause}"
         ) from cause

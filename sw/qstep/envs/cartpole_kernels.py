@@ -1,8 +1,8 @@
 """The compiled part of `CartPoleVectorEnv`: the dynamics of Gymnasium's CartPole-v1, without allocation.
 
-Results equal Gymnasium's exactly, so every expression keeps Gymnasium's order of operations, and
-:func:`step` gets its sines and cosines from NumPy, as Gymnasium does. :func:`move` uses the C library's,
-which may differ in the last bit.
+To match Gymnasium's results exactly, every expression keeps Gymnasium's order of operations, and the
+sines and cosines for :func:`step` come from NumPy, as in Gymnasium. :func:`move` uses the C library,
+whose sines and cosines may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 INPUTS = 4
 ACTIONS = 2
 STEP_CAP = 500
-"""Steps after which an episode is truncated."""
+"""Number of steps after which an episode is truncated."""
 
 _GRAVITY = 9.8
 _POLE_MASS = 0.1
@@ -49,7 +49,7 @@ _START = 0.05
 """Each variable of a start state lies within plus or minus this value."""
 
 _START_STEPS = 1 << 31
-"""Number of possible start values: a power of two, so no draw is discarded."""
+"""Number of possible start values: a power of two, so that no draw is discarded."""
 
 
 class CartPoles(NamedTuple):
@@ -108,7 +108,7 @@ def observe(poles, i, shown):  # type: ignore[no-untyped-def]
 
 @compiled
 def _push(poles, i, action, cosine, sine):  # type: ignore[no-untyped-def]
-    """Push the cart of environment `i`; return terminated and truncated, never both True."""
+    """Push the cart of environment `i`; return terminated and truncated, at most one of them True."""
     x, x_dot, theta, theta_dot = poles.x[i], poles.x_dot[i], poles.theta[i], poles.theta_dot[i]
     force = _FORCE if action == 1 else -_FORCE
     push = (force + _POLE_MASS_LENGTH * (theta_dot * theta_dot) * sine) / _TOTAL_MASS
@@ -136,7 +136,7 @@ def move(poles, i, action):  # type: ignore[no-untyped-def]
 @compiled
 def row(poles, i):  # type: ignore[no-untyped-def]
     """Return the row of environment `i` in the table of `CartPoleTable`."""
-    # Observations are float32.
+    # The row depends on the observation, which is float32.
     x, x_dot = np.float32(poles.x[i]), np.float32(poles.x_dot[i])
     theta, theta_dot = np.float32(poles.theta[i]), np.float32(poles.theta_dot[i])
     return _row_of((float(x), float(x_dot), float(theta), float(theta_dot)))

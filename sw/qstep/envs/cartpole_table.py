@@ -18,7 +18,7 @@ CELLS = (4, 4, 8, 16)
 """Bins for position, velocity, angle and angular velocity: powers of two, 11 bits in total."""
 
 LIMITS = (2.4, 3.0, math.radians(12), 3.0)
-"""Bins cover plus or minus this much (m, m/s, rad, rad/s); the outer bins are unbounded."""
+"""Ranges that the bins cover, plus or minus (m, m/s, rad, rad/s); the outer bins are unbounded."""
 
 _ROWS, _COLUMNS = 8, 49
 """Size of the text rendering: rows above the track, and width."""
@@ -27,11 +27,11 @@ _ROWS, _COLUMNS = 8, 49
 class CartPoleTable(gym.Env[Any, Any]):
     """CartPole-v1 with a ``Discrete(2048)`` observation: see :func:`row_of`.
 
-    Actions, rewards (1 per step) and the end after 500 steps are Gymnasium's. A row covers many
-    states of the pole, so the environment is only approximately a Markov process, and learned values
-    are averages.
+    Actions, rewards (1 per step) and the limit of 500 steps are the same as in Gymnasium. A row covers
+    many states of the pole, so the environment is only approximately a Markov process, and learned
+    values are averages.
 
-    **Info.** ``is_success``: the pole still stands after 500 steps. Termination means failure here.
+    **Info.** ``is_success``: whether the pole still stands after 500 steps. Termination means failure.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class CartPoleTable(gym.Env[Any, Any]):
     Attributes
     ----------
     pole : gymnasium.Env
-        Gymnasium's CartPole-v1, whose ``state`` holds the four variables.
+        Gymnasium's CartPole-v1, whose ``state`` contains the four variables.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class CartPoleTable(gym.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Start an episode; return its row and the info."""
+        """Start an episode; return its first row and the info."""
         super().reset(seed=seed)
         seen, info = self._limited.reset(seed=seed, options=options)
         return row_of(seen.tolist()), {**info, "is_success": False}
@@ -92,7 +92,7 @@ class CartPoleTable(gym.Env[Any, Any]):
 
 
 def row_of(numbers: Sequence[float]) -> int:
-    """Return the row of position, velocity, angle and angular velocity: position in the highest bits.
+    """Return the row for a position, velocity, angle and angular velocity; position is most significant.
 
     Examples
     --------

@@ -15,15 +15,15 @@ __all__ = ["CartPoleVectorEnv"]
 class CartPoleVectorEnv(CompiledVectorEnv):
     """N CartPole-v1 environments, stepped in one call: ``gymnasium.make_vec("qstep/CartPole-v0")``.
 
-    From the same start state and actions, each environment equals Gymnasium's exactly: its float64
-    state, observations, rewards and ends. There are two differences.
+    With the same start state and actions, each environment matches Gymnasium's exactly in its float64
+    state, observations, rewards and ends of episodes. There are two differences.
     :class:`~qstep.envs.splitmix.SplitMix64` draws the start states: position, velocity, angle and
     angular velocity in this order, each 0.05 * (``below(2^31)`` / 2^30 - 1). A step that terminates is
-    never truncated, not even the 500th, so a learner need not decide which flag counts.
+    never also truncated, not even the 500th, so a learner need not decide which flag counts.
 
     Action 0 pushes left, 1 pushes right. Every step has reward 1, including the last.
 
-    Environment i starts with generator ``seed + i`` and keeps it across episodes. Autoreset and memory
+    Environment i draws from a generator with seed ``seed + i`` in all episodes. Autoreset and memory
     work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters

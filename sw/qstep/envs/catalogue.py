@@ -1,4 +1,4 @@
-"""The environments that QStep knows, one record each; QStep registers its own with Gymnasium."""
+"""Records of environments with built-in settings; QStep's own are registered with Gymnasium."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNNAMED = "world"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """An environment that QStep knows.
+    """The record of an environment with built-in settings.
 
     Attributes
     ----------
@@ -40,28 +40,29 @@ class Environment:
     aliases : tuple of str
         Ids of the same task in other releases of Gymnasium.
     entry_point : str
-        Its class, ``module:name``; empty if it is not QStep's.
+        Its class, as ``module:name``; empty for an environment that is not QStep's.
     vector_entry_point, vector_id : str
-        Class of its compiled version, or empty, and that version's id if it differs.
+        Class of its compiled version, or empty, and the id of that version if it differs.
     kwargs : mapping
         Arguments for its registration.
     reward_threshold : float or None
         Minimum mean return that counts as solved.
     table : mapping or None
-        Arguments that make its observations table rows; None if this is impossible.
+        Arguments with which its observations are table rows; None if it has no table version.
     kernels : str
         Module of the compiled kernels of its table version, or empty; see ``qstep.learn.actor_kernels``.
     success_length : int or None
-        Steps after which an episode that has not terminated is a success; None if length is irrelevant.
+        Number of steps after which an episode that has not terminated counts as a success; None if the
+        length is irrelevant.
     device, host : mapping
-        Defaults for tables when the device or the host acts, by option of ``qstep train``; other options
+        Default options of ``qstep train`` for tables, when the device or the host acts. Other options
         keep their usual defaults.
     networks : mapping
-        Names under which networks learn it with the settings below, and its arguments for each.
+        Its arguments, by the name under which networks learn it with the settings below.
     network_episodes : int or None
-        Episodes after which such a run ends.
+        Number of episodes after which the training of a network ends.
     network_settings : mapping
-        Per algorithm: fields of its configuration, `num_envs` and `evaluate_every`.
+        Settings by algorithm: fields of its configuration, `num_envs` and `evaluate_every`.
     """
 
     id: str
@@ -93,13 +94,13 @@ def _grid_world(name: str, env_id: str, **settings: Any) -> Environment:
     )
 
 
-# An update of 128 transitions every 8 steps, and a soft-updated target network.
+# One update with a batch of 128 transitions every 8 steps, and a soft-updated target network.
 _CARTPOLE_DQN = {
     "total_timesteps": 400_000,
     "hidden": (64, 64),
     "variant": "double",
     "gamma": 0.98,
-    "reward_scale": 0.02,  # 1 - gamma: values reach 1
+    "reward_scale": 0.02,  # 1 - gamma, so values reach 1
     "batch_size": 128,
     "gradient_steps": 4,
     "buffer_size": 100_000,
@@ -134,20 +135,20 @@ ENVIRONMENTS = (
     _grid_world("gridworld", "qstep/GridWorld-v0"),
     _grid_world("gridworld-8x8", "qstep/GridWorld8x8-v0"),
     _grid_world("gridworld-16x16", "qstep/GridWorld16x16-v0"),
-    # At 74 steps from the goal, a gamma of 0.9 leaves less than the resolution of Q8.8.
+    # At 74 steps from the goal, values with a gamma of 0.9 are below the resolution of Q8.8.
     _grid_world("gridworld-32x32", "qstep/GridWorld32x32-v0", gamma=0.99),
     Environment(
         id="FrozenLake-v1",
-        # Slippery: outcomes must be averaged, and a reward of 1 many steps ahead must stay above 2^-8.
-        # The device takes so many steps per second that a small alpha averages well. With alpha 0.03,
-        # the learned discount would be 0.98983.
+        # The ice is slippery, so outcomes must be averaged, and a reward of 1 many steps ahead must stay
+        # above 2^-8 when discounted. The device takes so many steps per second that it can average with
+        # a small alpha. With alpha 0.03, the learned discount would be 0.98983.
         device={"alpha": 0.0305, "gamma": 0.99, "episodes": 20_000},
         host={"alpha": 0.1, "gamma": 0.99, "episodes": 5000},
     ),
     Environment(
         id="CliffWalking-v1",
         aliases=("CliffWalking-v0",),
-        # Without a step limit, the first episodes are long, and few are enough.
+        # Without a step limit, the first episodes are long, so few episodes are enough.
         device={"episodes": 500},
         host={"episodes": 500},
     ),
@@ -265,7 +266,7 @@ ENVIRONMENTS = (
             },
         },
     ),
-    # A fixed temperature and a long memory: the goal's reward is rare, and each step costs.
+    # A fixed temperature and a gamma near 1: the goal's reward is rare, and each step has a cost.
     Environment(
         id="MountainCarContinuous-v0",
         table=None,
@@ -296,7 +297,7 @@ ENVIRONMENTS = (
         network_settings={"sac": {"evaluate_every": 50}},
     ),
 )
-"""All environments that QStep knows."""
+"""All environments with built-in settings."""
 
 NAMED = {
     name: record
@@ -316,7 +317,7 @@ def record_of(env_id: object) -> Environment | None:
 
 
 def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
-    """Return the settings for a table in a world that differ from the usual defaults."""
+    """Return a world's table settings that differ from the usual defaults."""
     record = record_of(world)
     if record is None:
         return {}
@@ -324,7 +325,7 @@ def defaults(world: str, on_host: bool) -> Mapping[str, Any]:
 
 
 def in_words() -> str:
-    """Return our environments' names and the defaults of all worlds, for ``qstep train --help``."""
+    """Return the names of QStep's environments and all worlds' defaults, for ``qstep train --help``."""
     names = ", ".join(record.name for record in ENVIRONMENTS if record.name)
     text = f"Worlds of QStep: {names}."
     for who in ("device", "host"):

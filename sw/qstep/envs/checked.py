@@ -1,4 +1,4 @@
-"""`CheckedEnv`: any environment, with results that a learner can rely on."""
+"""`CheckedEnv`: a wrapper that checks the results of any environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qstep.spec.checks import shown
 __all__ = ["CheckedEnv", "FlatObservation", "checked_action", "flattened"]
 
 _MOST = float(np.finfo(np.float32).max)
-"""Largest magnitude of a reward or an observation: networks compute in float32."""
+"""Maximum magnitude of a reward or an observation, because networks compute in float32."""
 
 
 def checked_action(action: Any, actions: int) -> int:
@@ -35,16 +35,17 @@ def checked_action(action: Any, actions: int) -> int:
 
 
 class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
-    """An environment whose observations, rewards and ends are checked against its spaces and Gymnasium.
+    """A wrapper that checks observations, rewards and flags against the spaces and Gymnasium's rules.
 
-    States and actions of ``Discrete`` spaces are shifted to start at 0. ``Discrete`` observations become
-    ints, rewards floats, and `terminated` and `truncated` bools, whatever their Python or NumPy type.
+    States and actions of ``Discrete`` spaces are shifted to start at 0. ``Discrete`` observations are
+    converted to int, rewards to float, and `terminated` and `truncated` to bool, whether they are Python
+    or NumPy objects.
 
     `name` is the environment's name in error messages. The constructor raises EnvironmentSpaceError if
     the environment has no spaces or its ``reset`` takes no seed. ``reset`` and ``step`` raise it if an
     observation is outside its space or not finite, a reward is not a finite number, `terminated` or
-    `truncated` is not a bool, or a result is missing. The message gives the step of the episode; the
-    reset is step 0.
+    `truncated` is not a bool, or a result is missing. The message gives the step within the
+    episode; the reset is step 0.
     """
 
     def __init__(self, env: gym.Env[Any, Any], name: str) -> None:
@@ -88,7 +89,7 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
         try:
             seen, reward, terminated, truncated, info = self.env.step(action)
         except (TypeError, ValueError) as cause:
-            if "unpack" not in str(cause):  # an inner wrapper may unpack them first
+            if "unpack" not in str(cause):  # an inner wrapper may also unpack the results
                 raise
             self._refuse(
                 "its step must return observation, reward, terminated, truncated and info: "
@@ -139,10 +140,10 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
-    """An environment that combines observations of several small integers into one integer.
+    """A wrapper that combines observations of several small integers into one integer.
 
-    The parts of a ``Tuple`` of ``Discrete`` spaces, or of a ``MultiDiscrete`` of one dimension, are the
-    digits of a mixed-radix number, most significant first; each counts from the start of its space.
+    The parts of a ``Tuple`` of ``Discrete`` spaces, or of a one-dimensional ``MultiDiscrete``, are the
+    digits of a mixed-radix number, most significant first. Each digit is relative to its space's start.
     ``reset`` and ``step`` raise EnvironmentSpaceError if an observation is outside its space.
     """
 
@@ -168,7 +169,7 @@ class FlatObservation(gym.ObservationWrapper[Any, Any, Any]):
 
 
 def flattened(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Return `env` in a :class:`FlatObservation` if its observations need one, else `env` itself."""
+    """Return `env`, wrapped in a :class:`FlatObservation` if an observation has several integers."""
     space = env.observation_space
     if isinstance(space, Tuple) and all(isinstance(part, Discrete) for part in space):
         return FlatObservation(env, [int(p.n) for p in space], [int(p.start) for p in space])
@@ -178,10 +179,10 @@ def flattened(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
 
 
 def _single(value: Any) -> Any:
-    """Convert a number of NumPy, PyTorch or similar to Python's; return anything else unchanged."""
+    """Convert a NumPy, PyTorch or similar scalar to a Python number; return other values unchanged."""
     if isinstance(value, int | float):
         return value
     try:
         return value.item()
-    except (AttributeError, TypeError, ValueError, RuntimeError):  # not a number, or several
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # not a number, or an array of several
         return value

@@ -1,4 +1,4 @@
-"""`GridWorld`: a text map, walked one cell at a time."""
+"""`GridWorld`: an environment whose walker moves over a text map one cell at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from qstep.spec.checks import shown
 __all__ = ["DeterministicModel", "GridWorld"]
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Row and column steps of the actions up, down, left and right."""
+"""Row and column offsets of the actions up, down, left and right."""
 
 MAX_CELLS = 65536
 
@@ -49,9 +49,9 @@ class DeterministicModel(NamedTuple):
     next_state : ndarray of int32, shape (S, A)
         Next state of each state and action, 0..S-1.
     reward : ndarray of float64, shape (S, A)
-        Reward for entering that state.
+        Reward for entering the next state.
     terminated : ndarray of bool, shape (S, A)
-        True if the episode terminates there, so the next state has no value.
+        True if the episode terminates in the next state, which then has no value.
     start : int
         Start state of every episode.
     """
@@ -76,12 +76,12 @@ class GridWorld(gym.Env[Any, Any]):
 
     **Reward**, given on entering a cell: goal +1, hole `hole_reward`, any other cell -1 (also for
     staying in place). `hole_reward` is -5 on maps of at most 25 cells and -100 on larger ones, where a
-    hole at -5 would cost less than the way to the goal.
+    hole at -5 would cost less than the path to the goal.
 
     **End.** Entering the goal or a hole terminates the episode. Otherwise it is truncated after
     `step_cap` steps: 4 per cell of the map, but at most 65535.
 
-    **Start.** Always cell ``S``. Nothing is random, so the seed has no effect.
+    **Start.** Every episode starts in cell ``S``. Nothing is random, so the seed has no effect.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class GridWorld(gym.Env[Any, Any]):
         return self._state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Move; return the new cell, the reward, terminated, truncated and an empty dictionary."""
+        """Move; return the walker's cell, the reward, terminated, truncated and an empty dictionary."""
         action = checked_action(action, len(MOVES))
         state = self._state
         self._state = self._next[state][action]
@@ -167,7 +167,7 @@ class GridWorld(gym.Env[Any, Any]):
         return self._state, self._reward[state][action], terminated, truncated, {}
 
     def render(self) -> Any:
-        """Return the current map; see :func:`~qstep.envs.rendering.rendered`."""
+        """Render the current map; see :func:`~qstep.envs.rendering.rendered`."""
         cells = list("".join(self.rows))
         cells[self._state] = PLAYER
         width = self.shape[1]
@@ -175,10 +175,10 @@ class GridWorld(gym.Env[Any, Any]):
         return rendered(self.render_mode, rows)
 
     def deterministic_model(self) -> DeterministicModel:
-        """Return a copy of the model.
+        """Return a copy of the transition model.
 
-        A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself with reward 0
-        and terminates.
+        A cell that cannot be left (goal, hole, wall) is absorbing: it leads to itself with reward 0,
+        and the episode terminates.
         """
         next_state, reward, terminated, start = self._model
         return DeterministicModel(next_state.copy(), reward.copy(), terminated.copy(), start)

@@ -1,6 +1,6 @@
 """The dynamics of Gymnasium's Pendulum-v1 in NumPy, for `PendulumVectorEnv`.
 
-Results equal Gymnasium's exactly, so every expression keeps Gymnasium's order of operations and types.
+To match Gymnasium's results exactly, every expression keeps Gymnasium's order of operations and types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ARRAYS", "INPUTS", "SCRATCH", "STEP_CAP", "observe", "restart", "ste
 
 INPUTS = 3
 STEP_CAP = 200
-"""Steps after which an episode is truncated."""
+"""Number of steps after which an episode is truncated."""
 
 _GRAVITY = 10.0
 _SECONDS = 0.05
@@ -29,7 +29,7 @@ _START = math.pi, 1.0
 """Maximum angle and angular velocity of a start state."""
 
 _START_STEPS = 1 << 31
-"""Number of possible start values: a power of two, so no draw is discarded."""
+"""Number of possible start values: a power of two, so that no draw is discarded."""
 
 
 class Pendulums(NamedTuple):
@@ -64,7 +64,7 @@ def restart(pendulums: Pendulums, i: int) -> None:
 
 
 def observe(pendulums: Pendulums, i: int | slice, shown: tuple[NDArray[np.float32], ...]) -> None:
-    """Write the observation of environment `i`, or of all in a slice `i`."""
+    """Write the observation of environment `i`, or of all environments in slice `i`."""
     shown[0][i, 0] = np.cos(pendulums.theta[i])
     shown[0][i, 1] = np.sin(pendulums.theta[i])
     shown[0][i, 2] = pendulums.theta_dot[i]

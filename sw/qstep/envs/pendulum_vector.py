@@ -17,11 +17,12 @@ __all__ = ["PendulumVectorEnv"]
 class PendulumVectorEnv(CompiledVectorEnv):
     """N Pendulum-v1 environments, stepped in one call: ``gymnasium.make_vec("qstep/Pendulum-v0")``.
 
-    From the same start state and actions, each environment produces exactly Gymnasium's numbers; rewards
-    are rounded to float32. :class:`~qstep.envs.splitmix.SplitMix64` draws each start state: the angle,
-    pi * (``below(2^31)`` / 2^30 - 1), then the angular velocity, the same without the factor pi.
+    With the same start state and actions, each environment produces exactly the numbers of Gymnasium's;
+    rewards are rounded to float32. :class:`~qstep.envs.splitmix.SplitMix64` draws each start state:
+    first the angle, pi * (``below(2^31)`` / 2^30 - 1), and then the angular velocity, which has the same
+    formula without the factor pi.
 
-    Environment i starts with generator ``seed + i`` and keeps it across episodes. Autoreset and memory
+    Environment i draws from a generator with seed ``seed + i`` in all episodes. Autoreset and memory
     work as in :class:`~qstep.envs.vector.CompiledVectorEnv`. An action is a torque, float32 of shape
     (1,), clipped to -2..2 N m.
 

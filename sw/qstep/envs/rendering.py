@@ -1,4 +1,4 @@
-"""The letters of a map, and rendering: our environments as text or an image of it, pygame off screen."""
+"""Letters of maps, and rendering of environments as text or as an image of that text."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ START, GOAL, HOLE, WALL, FREE = "SGH#."
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    """Rows of letters, and the direction of each action as (right, up)."""
+    """A map's rows of letters, and the direction of each action as (right, up)."""
 
     rows: tuple[str, ...]
     moves: tuple[tuple[int, int], ...]
 
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
-"""Gymnasium metadata of our single environments."""
+"""Gymnasium metadata of QStep's environments that are not vector environments."""
 
 PLAYER = "@"
-"""Marks the walker, the snake's head or the cart."""
+"""Character that marks the walker, the snake's head or the cart."""
 
 PIXELS = 12
 """Side of the square drawn for one character, in pixels."""
@@ -62,7 +62,7 @@ _COLOURS = {
 
 
 def checked_render_mode(render_mode: str | None) -> str | None:
-    """Return the render mode; raises ConfigError if it is unknown."""
+    """Return the render mode; raise ConfigError if it is unknown."""
     modes = METADATA["render_modes"]
     if render_mode is not None and render_mode not in modes:
         raise ConfigError(
@@ -72,7 +72,7 @@ def checked_render_mode(render_mode: str | None) -> str | None:
 
 
 def draw_offscreen() -> None:
-    """Make pygame, which Gymnasium's environments draw with, start without a screen or a greeting."""
+    """Configure pygame, which Gymnasium uses for drawing, to run without a screen or a banner."""
     for name, value in (("PYGAME_HIDE_SUPPORT_PROMPT", "1"), ("SDL_VIDEODRIVER", "dummy")):
         os.environ.setdefault(name, value)
 

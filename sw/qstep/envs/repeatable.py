@@ -1,7 +1,7 @@
-"""Environments that resume by repeating their unfinished episode.
+"""Environments that resume by replaying their unfinished episode.
 
-Gymnasium's environments cannot save their state. But a reset depends only on a seed or on the state of
-``np_random``, and an episode on its reset and its actions.
+Gymnasium's environments cannot save their state. However, a reset depends only on a seed or on the state
+of ``np_random``, and an episode depends only on its reset and its actions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Repeatable", "RepeatableVectorEnv"]
 
 
 class Repeatable(gym.Wrapper[Any, Any, Any, Any]):
-    """An environment that notes how its episode began, and its actions since.
+    """A wrapper that records how the current episode began and which actions followed.
 
     :attr:`seen` is a copy of the last observation.
     """
@@ -50,7 +50,7 @@ class Repeatable(gym.Wrapper[Any, Any, Any, Any]):
         return seen, *rest
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return the episode so far for :meth:`restore`; JSON can hold it."""
+        """Return the episode so far for :meth:`restore`, as values that JSON can represent."""
         return {
             **self._start,
             "actions": [action.tolist() for action in self._actions],
@@ -58,9 +58,9 @@ class Repeatable(gym.Wrapper[Any, Any, Any, Any]):
         }
 
     def restore(self, checkpoint: Mapping[str, Any]) -> None:
-        """Repeat the episode of a :meth:`checkpoint`.
+        """Replay the episode of a :meth:`checkpoint`.
 
-        Raises CheckpointError if it leads to another observation.
+        Raises CheckpointError if the replay ends with a different observation.
         """
         if "generator" in checkpoint:
             self._generator = checkpoint["generator"]
@@ -101,7 +101,7 @@ class RepeatableVectorEnv(SyncVectorEnv):
 
     @property
     def observation(self) -> NDArray[Any]:
-        """Every environment's current observation."""
+        """The current observation of every environment."""
         return np.stack([env.seen for env in self._repeatable])
 
     def checkpoint(self) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""`Snake`: one game, written plainly. This is the definition; `SnakeVectorEnv` is the fast version."""
+"""`Snake`: the readable definition of the game; `SnakeVectorEnv` is the fast version."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ MARGIN = 3
 """Minimum number of free cells between the head and the border at the start."""
 
 PATIENCE = 100
-"""Steps without food per body cell after which an episode is truncated."""
+"""Number of steps without food, per body cell, after which an episode is truncated."""
 
 REWARD_FOOD = 10.0
 REWARD_DEATH = -10.0
 
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
-"""Row and column steps of the directions right, down, left and up (clockwise)."""
+"""Row and column offsets of the directions right, down, left and up (clockwise)."""
 
 TURNS = (0, 1, -1)
 """Change of direction for the actions straight, right and left."""
@@ -64,7 +64,7 @@ FLOOD_FEATURES = FEATURES + ACTIONS
 STATES = 1 << FEATURES
 
 DIRECTION_FEATURE = (4, 6, 3, 5)
-"""Index of the feature that is 1 for each direction."""
+"""For each direction, the index of the feature that is 1 if the snake heads in this direction."""
 
 _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 
@@ -72,39 +72,40 @@ _CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 class Snake(gym.Env[Any, Any]):
     """A snake looks for food, grows when it eats, and must not run into the border or itself.
 
-    **Grid.** 10 x 10 cells. One holds food; the body covers 3 or more.
+    **Grid.** 10 x 10 cells. One cell contains food; the body covers 3 or more cells.
 
     **Actions.** ``Discrete(3)``, relative to the snake's heading: 0 straight, 1 right, 2 left.
 
-    **Step.** The head moves one cell. If that cell holds food, the snake grows: its tail stays and new
-    food appears. Otherwise the tail moves one cell first, so the head may enter the cell that the tail
+    **Step.** The head moves one cell. If the new cell contains food, the snake grows: its tail stays and
+    new food appears. Otherwise, the tail moves first, so the head may enter the cell that the tail
     leaves.
 
     **Reward.** Food +10, death -10, any other step 0.
 
     **End.** Moving into the border or the body kills the snake: the episode terminates and the grid is
-    unchanged. If eating food leaves no free cell, the episode also terminates, with +10: the game is
-    won. An episode is truncated after 100 steps without food per body cell.
+    unchanged. If the snake eats and no free cell remains, the game is won: the episode terminates with
+    reward +10. An episode is truncated after 100 steps without food per body cell.
 
-    **Start.** A straight snake of length 3. Its direction is uniform, and so is its head position, at
-    least 3 free cells from every border. Food is uniform over the free cells.
+    **Start.** A straight snake of length 3. Its direction and the position of its head, at least 3 free
+    cells from every border, are uniformly random. Food is placed uniformly over the free cells.
 
-    **Observation.** Chosen by `observation`:
+    **Observation.** Selected by `observation`:
 
-    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: moving straight, right, left is death;
-      heading left, right, up, down; food is to the left of the head, to its right, above, below.
-    - ``"state"``: ``Discrete(2048)``: the same features as an integer, feature k in bit k.
-    - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features; then, for each move straight, right
-      and left, the share of free cells that the head could still reach: 0 if the move is death, 1 if
-      nothing is cut off. A cell is free unless the old body, without its tail, covers it. The entered
-      cell counts as reached.
+    - ``"features"``: ``Box(0, 1, (11,), float32)``, each 0 or 1: whether moving straight, right or left
+      kills the snake; whether it heads left, right, up or down; and whether the food is to the left of
+      the head, to the right of it, above it or below it.
+    - ``"state"``: ``Discrete(2048)``: the same features as an integer, with feature k in bit k.
+    - ``"flood"``: ``Box(0, 1, (14,), float32)``: the 11 features, followed by the share of free cells
+      that the head could still reach after moving straight, right or left. The share is 0 if the move
+      kills the snake, and 1 if no cell is cut off. A cell is free unless the old body, without its tail,
+      covers it. The entered cell counts as reached.
 
     **Info.** ``score``: food eaten in this episode.
 
     **Chance.** All draws come from :class:`~qstep.envs.splitmix.SplitMix64`. A reset draws
     ``below(64)``, which is ``(4 * row + column) * 4 + direction``, with the head's row and column minus
-    3. Then the reset, and later every meal, draws ``below(free cells)``: the index, row by row, of the
-    free cell that gets the food. A reset without a seed continues the same stream.
+    3. The food is then placed in the free cell with the index ``below(free cells)``, counted row by row;
+    the same draw follows each time the snake eats. A reset without a seed continues the same stream.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class Snake(gym.Env[Any, Any]):
     Attributes
     ----------
     body : deque of (row, column)
-        From head to tail.
+        Cells from head to tail.
     direction : int
         0 right, 1 down, 2 left, 3 up.
     food : (row, column) or None
@@ -125,7 +126,7 @@ class Snake(gym.Env[Any, Any]):
     Raises
     ------
     ConfigError
-        `observation` or `render_mode` is not one of these values.
+        `observation` or `render_mode` is not one of the values above.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class Snake(gym.Env[Any, Any]):
         return self._observe(), self._info()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Move; return the observation, the reward, terminated, truncated and the info.
+        """Move the snake; return the observation, the reward, terminated, truncated and the info.
 
         Raises
         ------
@@ -215,7 +216,7 @@ class Snake(gym.Env[Any, Any]):
         return self._observe(), reward, won, truncated, self._info()
 
     def render(self) -> Any:
-        """Return the current grid; see :func:`~qstep.envs.rendering.rendered`."""
+        """Render the current grid; see :func:`~qstep.envs.rendering.rendered`."""
         cells = dict.fromkeys(self.body, "o")
         if self.body:
             cells[self.body[0]] = PLAYER
@@ -232,8 +233,8 @@ class Snake(gym.Env[Any, Any]):
         Parameters
         ----------
         body : sequence of (row, column)
-            From head to tail, 3 cells or more, each adjacent to the previous one; the snake heads
-            away from its second cell.
+            At least 3 cells from head to tail, each adjacent to the previous one. The snake heads away
+            from its second cell.
         food : (row, column)
 
         Raises
@@ -250,7 +251,7 @@ class Snake(gym.Env[Any, Any]):
 
     @property
     def chance(self) -> SplitMix64:
-        """The stream of all draws; before a reset with a seed, the operating system seeds it."""
+        """The stream of all draws; until a reset has a seed, the operating system provides one."""
         if self._chance is None:
             self._chance = SplitMix64(int(self.np_random.integers(1 << 63)))
         return self._chance
@@ -284,7 +285,7 @@ class Snake(gym.Env[Any, Any]):
         heading = [0] * 4
         heading[DIRECTION_FEATURE[self.direction] - ACTIONS] = 1
         row, column = self.body[0]
-        # Without food there is no direction to it.
+        # Without food, all four features are 0.
         to_row, to_column = self.food or (row, column)
         food = [to_column < column, to_column > column, to_row < row, to_row > row]
         return dangers + heading + [int(there) for there in food]
@@ -312,7 +313,7 @@ def _reachable(start: Cell, free: set[Cell]) -> int:
 
 
 def checked_placement(body: Sequence[Cell], food: Cell) -> int:
-    """Return the direction of a snake; raises ConfigError if the snake or its food is illegal."""
+    """Return the direction of a snake; raise ConfigError if the snake or its food is illegal."""
     if len(body) < START_LENGTH:
         raise ConfigError(
             f"the body has {len(body)} cells; it must have {START_LENGTH} to {SIDE * SIDE - 1}"

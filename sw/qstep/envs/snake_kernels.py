@@ -1,8 +1,8 @@
 """The compiled part of `SnakeVectorEnv`: the rules of `Snake` for many games, without allocation.
 
-A grid is 12 x 12 bytes with a border of ones, so walls and bodies look alike and edges need no check. A
-cell is identified by its index in that grid, ``12 * row + column``, border included. A body is in a ring
-buffer: its cells run from `head` back to ``head - length + 1``, modulo the ring's size.
+A grid is 12 x 12 bytes with a border of ones, so one test covers border and body. A cell is identified
+by its index in that grid, ``12 * row + column``, border included. A body is stored in a ring buffer,
+from position `head` back to ``head - length + 1``, modulo the ring's size.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RING = 128
 
 
 class Snakes(NamedTuple):
-    """The state of N snakes, and the scratch arrays that :data:`SCRATCH` names."""
+    """The state of N snakes, and the scratch arrays listed in :data:`SCRATCH`."""
 
     word: NDArray[np.uint64]
     """Generator words, shape (N,), like all arrays but `grid`, `ring`, `marks` and `stack`."""
@@ -53,13 +53,13 @@ class Snakes(NamedTuple):
     hunger: NDArray[np.int64]
     """Steps since the last food."""
     food: NDArray[np.int64]
-    """Its cell, or 0 (a border cell) if the game is won."""
+    """Cell of the food, or 0 (a border cell) if the game is won."""
     score: NDArray[np.int64]
-    """Food eaten in the episode up to the last step, which may have ended it."""
+    """Food eaten in the episode up to and including the last step, which may have ended it."""
     marks: NDArray[np.uint8]
     """The grid of one game, with the cells reached by the flood fill marked, shape (144,)."""
     stack: NDArray[np.int64]
-    """Cells from which the fill has yet to continue, shape (144,)."""
+    """Reached cells from which the fill must still continue, shape (144,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Self:
@@ -123,10 +123,10 @@ def restart(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _flood(snakes, grid, head, direction, free, shares):  # type: ignore[no-untyped-def]
-    """Write, for each action, the share of the `free` cells connected to the cell it enters.
+    """Write, for each action, the share of the `free` cells connected to the cell that it enters.
 
     A reached cell is marked with 2 + action. Two actions often enter the same region; the second then
-    reuses the first one's count.
+    reuses the share of the first.
     """
     marks, stack = snakes.marks, snakes.stack
     for cell in range(PITCH * PITCH):
@@ -179,7 +179,7 @@ def row(snakes, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe(snakes, i, shown):  # type: ignore[no-untyped-def]
-    """Write the observation of game `i`: the state, and all features that fit."""
+    """Write the observation of game `i`: the state, and as many features as `shown` has columns."""
     state, features = shown
     seen = row(snakes, i)
     state[i] = seen
@@ -222,7 +222,7 @@ def move(snakes, i, action):  # type: ignore[no-untyped-def]
 
 @compiled
 def step(snakes, actions, shown, out):  # type: ignore[no-untyped-def]
-    """Step every game, and restart each whose episode ends; see `qstep.envs.vector`."""
+    """Step every game, and restart those whose episodes end; see `qstep.envs.vector`."""
     state, features = shown
     next_state, next_features = out.next_shown
     for i in range(len(actions)):

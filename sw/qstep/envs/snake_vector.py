@@ -28,10 +28,10 @@ __all__ = ["SnakeVectorEnv"]
 class SnakeVectorEnv(CompiledVectorEnv):
     """N environments of :class:`~qstep.envs.snake.Snake`, stepped in one compiled call.
 
-    Rules, rewards and observations are as in `Snake`; action 0 goes straight, 1 turns right, 2 turns
+    Rules, rewards and observations are as in `Snake`: action 0 goes straight, 1 turns right, and 2 turns
     left. Environment i matches, move for move, a `Snake` that is reset with ``seed + i`` at first and
-    without a seed after each episode. ``score`` in the info is the food eaten in the episode. Autoreset
-    and memory work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
+    without a seed after each episode. ``score`` in the info is the amount of food eaten in the episode.
+    Autoreset and memory work as in :class:`~qstep.envs.vector.CompiledVectorEnv`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class SnakeVectorEnv(CompiledVectorEnv):
 
 
 def _score(score: NDArray[np.int64], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the score as an info of Gymnasium's vector environments."""
+    """Return the score in the format of an info of Gymnasium's vector environments."""
     return {"score": score, "_score": where.copy()}
 
 

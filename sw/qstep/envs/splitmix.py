@@ -1,8 +1,8 @@
-"""The random number generator of our environments: small, seeded by one number, easy to compile.
+"""The random number generator of QStep's environments: small, easy to compile, seeded by one number.
 
 A 64-bit word advances by a constant and is mixed (splitmix64: Steele, Lea and Flood, OOPSLA 2014). A
-multiplication maps the upper 32 bits to a number below a bound, and draws that would favour some
-numbers are discarded (D. Lemire, "Fast Random Integer Generation in an Interval", 2019). If the 32 bits
+multiplication maps the upper 32 bits to a number below a bound, and draws that would bias the result
+are discarded (D. Lemire, "Fast Random Integer Generation in an Interval", 2019). If the 32 bits
 are uniform, the number is exactly uniform.
 """
 

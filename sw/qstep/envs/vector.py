@@ -29,8 +29,8 @@ __all__ = [
 class Outcome(NamedTuple):
     """Results of one step of N environments.
 
-    `next_shown` has the next observations in each form that the kernels write; `reward`, `terminated`
-    and `truncated` have shape (N,).
+    `next_shown` contains the next observations in each form that the kernels write; `reward`,
+    `terminated` and `truncated` have shape (N,).
     """
 
     next_shown: tuple[NDArray[Any], ...]
@@ -40,12 +40,12 @@ class Outcome(NamedTuple):
 
 
 def words(seed: int, num_envs: int) -> list[int]:
-    """Return the generator words of N environments, which have seeds `seed`, `seed` + 1, and so on."""
+    """Return the generator words of N environments with the seeds `seed`, `seed` + 1, and so on."""
     return [SplitMix64(seed + i).word for i in range(num_envs)]
 
 
 def kept_arrays(kernels: Any, arrays: Any) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a checkpoint of compiled environments stores: all but the scratch."""
+    """Return the arrays that a checkpoint of compiled environments stores: all but scratch arrays."""
     scratch = kernels.SCRATCH
     return {name: array for name, array in arrays._asdict().items() if name not in scratch}
 
@@ -53,25 +53,25 @@ def kept_arrays(kernels: Any, arrays: Any) -> dict[str, NDArray[Any]]:
 def restore_arrays(
     arrays: Mapping[str, NDArray[Any]], checkpoint: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Copy a checkpoint into `arrays`; raises CheckpointError if it does not fit."""
+    """Copy a checkpoint into `arrays`; raise CheckpointError if it does not fit."""
     check_parts(checkpoint, arrays)
     for name, array in arrays.items():
         array[:] = checkpoint[name]
 
 
 class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
-    """A :class:`gymnasium.vector.VectorEnv` that steps in one call and whose state can be saved.
+    """A :class:`gymnasium.vector.VectorEnv` with one call per step and a state that can be saved.
 
     **Autoreset.** ``AutoresetMode.SAME_STEP``: an environment whose episode ends is reset within the
-    same step. The info then has the final observation and info, as in Gymnasium's ``SyncVectorEnv``:
-    ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and ``_final_info``; see
-    :func:`~qstep.envs.vector.led_to`.
+    same step. The info then contains the final observation and info, as in Gymnasium's
+    ``SyncVectorEnv``: ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and
+    ``_final_info``; see :func:`~qstep.envs.vector.led_to`.
 
     **Memory.** Returned arrays belong to the caller: no later call changes them.
 
     **Kernels.** A module with ``ACTIONS``, the number of actions if they are integers; ``ARRAYS``, the
     named tuple type of the state of N environments; and ``SCRATCH``, the names of its fields that
-    checkpoints omit. Its functions are mostly compiled. ``restart(arrays, i)`` begins an episode;
+    checkpoints omit. Most of its functions are compiled. ``restart(arrays, i)`` begins an episode;
     ``observe(arrays, i, shown)`` writes an observation; ``step(arrays, actions, shown, out)`` steps all
     environments, restarts each whose episode ended, and writes `shown` and an :class:`Outcome`.
 
@@ -133,9 +133,9 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Parameters
         ----------
         seed : int, optional
-            0..2^64-N; from this call on, environment i draws from generator ``seed + i``. Without a
-            seed, all keep their generators; if no seed was ever given, the operating system provides
-            one.
+            0..2^64-N; from this call on, environment i draws from the generator with seed ``seed + i``.
+            Without a seed, all keep their generators; if no seed was ever given, the operating system
+            provides one.
         options : dict, optional
             Not used.
 
@@ -167,7 +167,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         Returns
         -------
         observation : ndarray
-            The first observation of the new episode if one has ended.
+            The first observation of the new episode, if the previous episode has ended.
         reward : ndarray of float32, shape (N,)
         terminated, truncated : ndarray of bool, shape (N,)
             Never both True.
@@ -209,7 +209,7 @@ class CompiledVectorEnv(VectorEnv[NDArray[Any], ArrayLike, NDArray[Any]]):
         return self._observe_all()
 
     def _take(self, given: NDArray[Any]) -> None:
-        """Write the actions of a step to `_actions`; raises EnvironmentSpaceError if one is illegal."""
+        """Write the actions of a step to `_actions`; raise EnvironmentSpaceError if one is illegal."""
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise EnvironmentSpaceError(
                 f"actions are {given.dtype} of shape {given.shape}; they must be integers of shape "
@@ -254,8 +254,8 @@ def check_autoreset(envs: VectorEnv[Any, Any, Any]) -> None:
 def led_to(observation: NDArray[Any], info: dict[str, Any]) -> NDArray[Any]:
     """Return the true next observation of each transition, in the shape of `observation`.
 
-    With ``AutoresetMode.SAME_STEP``, a step's observation belongs to the new episode if one has ended;
-    the old episode's final observation is in the info.
+    With ``AutoresetMode.SAME_STEP``, if an episode has ended, the step's observation belongs to the new
+    episode, and the final observation of the old one is in the info.
 
     Both arguments must come from the same step; neither is modified.
     """

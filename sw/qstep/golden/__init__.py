@@ -1,1 +1,1 @@
-"""The golden models: readable definitions of the arithmetic, and compiled versions equal to them."""
+"""The golden models: readable definitions of the arithmetic, and equivalent compiled versions."""

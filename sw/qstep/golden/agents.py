@@ -1,12 +1,12 @@
-"""Model of agents that act and learn next to the table; this code is the definition.
+"""Model of agents that act and learn on the device; this code is the definition.
 
-It is written to be read, not to be fast. The compiled version, the hardware and every board give the
-same tables, counters and states bit for bit after any number of steps. docs/acting.md explains it in
+It is written to be read, not to be fast. The compiled version, the hardware and every board produce
+bit-identical tables, counters and states after any number of steps. docs/acting.md explains the model in
 prose.
 
 The algorithms: Q-learning (Watkins, 1989), SARSA (Rummery and Niranjan, 1994), Expected SARSA (van
 Seijen et al., 2009) and Double Q-learning (van Hasselt, 2010); Sutton and Barto, 2018, chapter 6. With
-several planes (docs/features.md) a value is a sum of weights, all changed by the same increment.
+several planes (docs/features.md), a value is a sum of weights, all changed by the same increment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = list[int]
 
 
 class Step(NamedTuple):
-    """A step of an agent, as a row of a trace. The reward is raw."""
+    """One step of an agent, as a row of a trace. The reward is raw."""
 
     agent: int
     state: Any
@@ -51,9 +51,9 @@ class Step(NamedTuple):
 def expected(row: Row, epsilon: int) -> int:
     """Return the expectation of a row under the epsilon-greedy policy, for Expected SARSA.
 
-    In integers, ``share = (t * round(2^16 / A)) >> 16`` is the probability that an agent explores with a
-    given action, for epsilon's threshold t. The result is ``max - ((share * (A * max - sum) +
-    2^15) >> 16)``, never below the row's minimum by more than 1.
+    With epsilon's threshold t, ``share = (t * round(2^16 / A)) >> 16`` is the probability, as a multiple
+    of 2^-16, that an agent explores with a given action. The result is ``max - ((share * (A * max - sum)
+    + 2^15) >> 16)``. It is never more than 1 below the row's minimum.
     """
     actions = len(row)
     share = (threshold(epsilon) * ((2 * (1 << 16) + actions) // (2 * actions))) >> 16
@@ -62,7 +62,7 @@ def expected(row: Row, epsilon: int) -> int:
 
 
 class ActingModel(Agents):
-    """The definition; `world` is a WorldTable or a TiledWorld, and :meth:`run` yields each step."""
+    """The model; `world` is a WorldTable or a TiledWorld, and :meth:`run` yields each step."""
 
     world: WorldTable | TiledWorld
 
@@ -117,7 +117,7 @@ class ActingModel(Agents):
         truncated = not terminated and limit > 0 and own.episode_steps == limit
         ended = terminated or truncated
 
-        # Everything below is read before this step's write.
+        # All reads below precede this step's write.
         next_action, _ = self._chosen(tables, next_state, drawn, own.epsilon)
         number = drawn.table if self._is_double else 0
         target = self._target(tables, number, next_state, next_action, own.epsilon)
@@ -167,13 +167,13 @@ class ActingModel(Agents):
         return self._acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
 
     def _tables_of(self, agent: int) -> list[list[Row]]:
-        """The tables that an agent learns: one, two for Double Q-learning, or one per plane."""
+        """Return the tables that an agent updates: one, two in Double Q-learning, or one per plane."""
         acting = self._acting
         tables = self._q if acting.agents == 1 or acting.shared_table else self._q[agent]
         return tables if self._is_double or self.config.planes > 1 else [tables]
 
     def _sums(self, tables: list[list[Row]], state: Any) -> Row:
-        """Return, by action, the sum of an agent's rows for a state."""
+        """Return the value of each action in a state: the sum over the agent's rows."""
         rows = self.world.rows(state) * (2 if self._is_double else 1)
         held = (table[row] for table, row in zip(tables, rows, strict=True))
         return [sum(values) for values in zip(*held, strict=True)]
@@ -195,7 +195,7 @@ class ActingModel(Agents):
     def _target(
         self, tables: list[list[Row]], number: int, state: Any, action: int, epsilon: int
     ) -> int:
-        """Return m for a step that does not terminate."""
+        """Return m, the value of the next state, for a step that does not terminate."""
         row = tables[number][state] if self._is_double else self._sums(tables, state)
         match self._acting.algorithm:
             case Algorithm.Q_LEARNING:
@@ -215,7 +215,7 @@ class ActingModel(Agents):
 
     @staticmethod
     def lower_epsilon(own: AgentState, settings: AgentSettings, ended: bool) -> None:
-        """Count a completed unit of the schedule, and lower epsilon at the end of a period."""
+        """Count a completed step or episode of the schedule; lower epsilon at the end of a period."""
         code = settings.epsilon.code
         own.epsilon_count += ended or not code.by_episodes
         if own.epsilon_count == code.period:

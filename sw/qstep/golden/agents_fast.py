@@ -43,7 +43,7 @@ _NARROW = 31
 """Maximum of value bits plus fractional coefficient bits for which an update fits in 32 bits."""
 
 _FEW = 3
-"""Minimum number of agents that is worth a block."""
+"""Minimum number of agents for which a block is worthwhile."""
 
 
 class Trace(NamedTuple):
@@ -67,9 +67,9 @@ _COLUMN_TYPES = tuple(
 
 
 class CompiledAgents(Agents):
-    """Agents whose states and counters are in arrays; `agent` is the type of these records.
+    """Agents whose states and counters are records in an array; `agent` is the type of the records.
 
-    A row takes `row_entries` entries in memory. :attr:`table` is a live view, not a copy.
+    A row occupies `row_entries` entries in memory. :attr:`table` is a live view, not a copy.
     """
 
     def __init__(
@@ -160,8 +160,8 @@ class FastActingModel(CompiledAgents):
     def run(self, steps: int, *, trace: bool = False) -> Trace | None:
         """Step the agents round-robin, `steps` times each; return the trace if requested.
 
-        Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
-        :attr:`counters` do not change until it returns. Several calls may make up a run.
+        This releases Python's global interpreter lock, so it may run in a thread. :attr:`states` and
+        :attr:`counters` do not change until it returns. A run may be split into several calls.
         """
         agents = len(self._agents)
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
@@ -187,10 +187,10 @@ class FastActingModel(CompiledAgents):
 
 
 def _parts_of_run(agents: int, own: bool) -> list[_Part]:
-    """Return the parts of a run: the first agent, the end, and the blocks of each part.
+    """Return the parts of a run, each with its first agent, the agent after its last, and its blocks.
 
-    Agents with separate tables run in blocks of 16. The rest run in a block of 8 or 16, or one at a time
-    if they are few.
+    Agents with separate tables run in blocks of 16. The remaining agents run in a block of 8 or 16, or
+    one at a time if there are few.
     """
     rest = agents % LANES if own else agents
     lanes = 1 if not own or rest < _FEW else LANES // 2 if rest <= LANES // 2 else LANES
@@ -205,7 +205,7 @@ def _memory(
     outcome: tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]],
     actions: int,
 ) -> Memory:
-    """Return the memory of sets of slots with two outcomes each: reward, next state and end.
+    """Return the memory of sets of slots, each with two outcomes (reward, next state and termination).
 
     `split` has shape (sets, slots); each part of `outcome` has shape (sets, slots, 2), or is flat.
     """

@@ -1,12 +1,12 @@
 """The loop of :mod:`qstep.golden.agents_fast`: the steps of all agents, compiled.
 
 Agents run in blocks of lanes, one agent per lane. A step of a block is a series of loops over its
-lanes. The compiler turns these into vector instructions, which step 8 agents at once with AVX2, because
+lanes. The compiler can vectorize these loops, which step 8 agents at once with AVX2, because
 
 - the number of lanes is a constant of the block's type, and no loop branches on data;
 - the arrays do not overlap (``noalias``), and only the last loop writes to tables;
 - all numbers have 32 bits; Numba adds 32-bit numbers in 64 bits, so every result is cast back;
-- indices are not checked for their sign (:func:`_index`).
+- indices are not checked for a negative sign (:func:`_index`).
 
 One loop is compiled per algorithm, number of actions, number of lanes and width of values. Agents that
 share a table are in blocks of one lane, which run round-robin.
@@ -50,7 +50,7 @@ ALGORITHMS = (
     Algorithm.EXPECTED_SARSA,
     Algorithm.DOUBLE_Q_LEARNING,
 )
-"""The loop numbers algorithms by their position here."""
+"""The algorithms, in the order of their numbers in the loop."""
 
 _, _SARSA, _EXPECTED, _DOUBLE = range(4)
 
@@ -73,7 +73,7 @@ SURE = -1
 
 
 class Memory(NamedTuple):
-    """A memory of outcome sets: one set per state-action pair of a world, or one of start states.
+    """A memory of outcome sets: one set per state-action pair of a world, or a set of start states.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Memory(NamedTuple):
         Bits of a slot's number, or :data:`SURE`.
     split : ndarray of int32, shape (sets * slots,)
     reward, onward : ndarray of int32, shape (sets * slots * 2,), or (sets,)
-        Raw reward, and ``base << 1 | terminated`` with `base` the first entry of the next row.
+        Raw reward, and ``base << 1 | terminated``, where `base` is the first entry of the next row.
     """
 
     slot_bits: int
@@ -96,17 +96,17 @@ class Rules(NamedTuple):
     Attributes
     ----------
     size : int
-        Entries of one table; if the algorithm has two tables, they are contiguous.
+        Number of entries of a table; if the algorithm has two tables, they are contiguous.
     row : tuple of int
-        A zeros; their number is part of the tuple's type.
+        A tuple of A zeros, whose length is part of its type.
     algorithm : tuple of int
-        N zeros for the algorithm with number N.
+        A tuple of N zeros for algorithm number N.
     fraction : int
         Fractional bits of coefficients.
     bias : int
-        The amount added before rounding; -1 if it is drawn.
+        The amount that rounding adds, or -1 if it is drawn for each update.
     ends : ndarray of int32 or int64
-        Lowest and highest value; int64 if an update's sum does not fit in 32 bits.
+        Lowest and highest value. The type is int64 if an update's sum does not fit in 32 bits.
     world, starts : Memory
     limit : int
         Step limit of an episode; 0 for none.
@@ -144,7 +144,7 @@ def blocks_of(agents: int, lanes: int) -> NDArray[np.void]:
 
 _CERTAIN = 1 << DRAW_BITS
 _PIECE = 1 << 15
-"""Steps after which counters are read; until then, sums of each half of a reward fit in 32 bits."""
+"""Number of steps after which sums are stored, so that the sum of each reward half fits in 32 bits."""
 _TO_NOTHING = 31
 """A shift that reduces any epsilon to 0."""
 _M16 = np.uint32((1 << 16) - 1)
@@ -169,7 +169,7 @@ def _joined(first, second, by):  # type: ignore[no-untyped-def]
 
 @compiled
 def _advanced(high, low):  # type: ignore[no-untyped-def]
-    """Return the halves of the next word."""
+    """Return the halves of the generator's next word."""
     high = np.uint32(high ^ _joined(high, low, 13))
     low = np.uint32(low ^ np.uint32(low << np.uint32(13)))
     low = np.uint32(low ^ _joined(high, low, 25))
@@ -193,13 +193,13 @@ def threshold_of(epsilon):  # type: ignore[no-untyped-def]
 
 @compiled
 def _index(place):  # type: ignore[no-untyped-def]
-    """Return a place below 2^31 as a 32-bit index that Numba does not check for its sign."""
+    """Return `place`, below 2^31, as an index that Numba does not check for a negative sign."""
     return np.uint64(np.int64(np.int32(place)))
 
 
 @compiled
 def _slot(split, slot_bits, number, draw):  # type: ignore[no-untyped-def]
-    """Return the place of the outcome that a 16-bit draw selects in a set with slots."""
+    """Return the index of the outcome that a 16-bit draw selects in a set with several slots."""
     rest_bits = np.int32(DRAW_BITS - slot_bits)
     slot = np.int32(np.int32(number << slot_bits) | (draw >> rest_bits))
     rest = np.int32(draw & ((1 << rest_bits) - 1))
@@ -230,7 +230,7 @@ def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def expectation(best, total, threshold, row):  # type: ignore[no-untyped-def]
-    """Return the expectation of a row under the policy, from the row's maximum and total."""
+    """Return the expectation of a row under the policy, given the row's maximum and total."""
     actions = np.int64(len(row))
     share = (np.int64(threshold) * ((2 * _CERTAIN + actions) // (2 * actions))) >> DRAW_BITS
     return best - ((share * (actions * best - total) + _CERTAIN // 2) >> DRAW_BITS)
@@ -249,7 +249,8 @@ def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
 def _policy(q, place, size, algorithm, row):  # type: ignore[no-untyped-def]
     """Return the maximum of the row at `place` and the greedy action there.
 
-    Double Q-learning's policy maximises the sum of both tables' rows; this maximum is not used.
+    The policy of Double Q-learning maximises the sum of both tables' rows. This maximum is not used, so
+    0 is returned instead.
     """
     if len(algorithm) == _DOUBLE:
         return np.int32(0), _greedy_in_sum(q, _index(place), _index(place + size), row)
@@ -263,7 +264,7 @@ def explores(lower, epsilon):  # type: ignore[no-untyped-def]
 
 @compiled
 def random_action(lower, row):  # type: ignore[no-untyped-def]
-    """Return the action of an agent that explores."""
+    """Return the random action of an exploring agent."""
     return np.int32(
         np.uint32(np.uint32(lower & _M16) * np.uint32(len(row))) >> np.uint32(DRAW_BITS)
     )
@@ -271,7 +272,7 @@ def random_action(lower, row):  # type: ignore[no-untyped-def]
 
 @compiled
 def noise(extra, bits):  # type: ignore[no-untyped-def]
-    """Return the `bits`-bit number that stochastic rounding adds; bit 16 is skipped."""
+    """Return the `bits`-bit number that stochastic rounding adds; bit 16 of `extra` is skipped."""
     joined = np.uint32(
         np.uint32(extra & _M15_HIGH) | np.uint32(np.uint32(extra & _M16) << np.uint32(1))
     )
@@ -307,7 +308,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
     kind, lanes = ends.dtype.type, len(blocks[0].entry)
     limit, limited, size = np.int32(limit), np.int32(limit > 0), np.int32(size)
     low, high, fixed = kind(ends[0]), kind(ends[1]), kind(bias)
-    bits = fraction & 31  # the compiler sees that 32 bits are enough
+    bits = fraction & 31  # shows the compiler that 32 bits are enough
     for turn in range(turns):
         for number in range(len(blocks)):
             block = blocks[number]
@@ -368,7 +369,7 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                     entry = np.int32(onward + following)
                     block.entry[k], block.outcome[k], block.explored[k] = entry, entry, explored
 
-                    # beta Q + alpha r + kappa m with one product fewer; only the total has to fit.
+                    # beta Q + alpha r + kappa m with one product fewer; only the total must fit.
                     old = kind(q[_index(place)])
                     change = kind(block.alpha[k] * kind(reward - old))
                     change = kind(change + kind(kind(block.kappa[k]) * target))
@@ -429,7 +430,7 @@ def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
 
 @compiled
 def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped-def]
-    """Load an agent that has begun into a lane."""
+    """Load the state and settings of an agent that has begun into a lane."""
     block.number[k], block.base[k] = number, base
     block.alpha[k], block.kappa[k] = own.alpha, own.kappa
     block.end[k], block.decrement[k] = own.end, own.decrement
@@ -446,7 +447,7 @@ def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped
 
 @compiled
 def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
-    """Store an agent from its lane after `steps` steps."""
+    """Store the state and counters of an agent from its lane after `steps` steps."""
     agent.word = _word(block.high[k], block.low[k])
     agent.epsilon, agent.epsilon_count = block.epsilon[k], block.epsilon_count[k]
     agent.state, agent.action = block.entry[k] // len(row), block.entry[k] % len(row)
@@ -467,11 +468,11 @@ def run(tables, stride, rules, agents, settings, blocks, steps, trace, at, every
     tables : ndarray of int32
         All tables, flat.
     stride : int
-        Entries between an agent's tables and the next agent's; 0 if all agents share tables.
+        Number of entries from an agent's tables to the next agent's; 0 if all agents share tables.
     rules : Rules
     agents, settings : structured ndarray, shape (P,)
     blocks : structured ndarray
-        From :func:`blocks_of`, large enough for all agents.
+        Blocks from :func:`blocks_of`, enough for all agents.
     steps : int
     trace : tuple of ndarray
         Columns, filled in step order unless they are empty.
@@ -481,7 +482,7 @@ def run(tables, stride, rules, agents, settings, blocks, steps, trace, at, every
     row = rules.row
     lanes, done = len(blocks[0].entry), 0
     while done < steps:
-        # Agents that share a table begin one by one, so their first step is a separate part.
+        # Agents that share a table begin one after another, so their first step is a separate part.
         fresh = stride == 0 and not agents["begun"].all()
         part = 1 if fresh else min(_PIECE, steps - done)
         group = 1 if stride or fresh else len(blocks)

@@ -24,7 +24,7 @@ __all__ = ["Agents", "Closing", "check_types", "check_world", "checked_agents"]
 
 
 class Closing(ABC):
-    """Closes itself at the end of a ``with`` block, even after an error."""
+    """Base class of objects that a ``with`` block closes at its end, even after an error."""
 
     @abstractmethod
     def close(self) -> None:
@@ -40,15 +40,15 @@ class Closing(ABC):
 class Agents(Closing):
     """Agents in a world, with separate tables or a shared one, run by a model, a simulation or a board.
 
-    Raises ConfigError if `config` has no agents, lacks schedules or a step limit that `settings` or
-    `world` need, if `world` does not fit, or if `settings` has the wrong length.
+    Raises ConfigError if `config` has no agents, if it lacks schedules or a step limit that `settings`
+    or `world` need, if `world` does not fit, or if `settings` has the wrong length.
 
     Attributes
     ----------
     config : Config
-        Its ``acting`` is not None.
+        A configuration whose ``acting`` is not None.
     world : WorldTable, TiledWorld or int
-        Made for `config`; for a world that exists only in the device, its step limit, 0 for none.
+        A world made for `config`. If the world exists only in the device, its step limit, or 0 for none.
     settings : tuple of AgentSettings
         One per agent.
     """
@@ -71,7 +71,7 @@ class Agents(Closing):
 
     @property
     def _place(self) -> Sequence[tuple[int, int]] | None:
-        """The range of each number of an agent's state; None if the state is a single row."""
+        """The range of each number in an agent's state; None if the state is a single row."""
         if isinstance(self.world, TiledWorld):
             return self.world.world.limits
         planes = self.config.planes
@@ -98,7 +98,7 @@ class Agents(Closing):
         """The counters of each agent."""
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace all tables with values of the same shape; raises TableError if they do not fit."""
+        """Replace all tables with values of the same shape; raise TableError if they do not fit."""
         self._put_table(checked_table(self.config, q_raw))
 
     def restore(
@@ -107,16 +107,17 @@ class Agents(Closing):
         states: Sequence[AgentState],
         counters: Sequence[AgentCounters],
     ) -> None:
-        """Continue from earlier values of the properties of the same names.
+        """Restore earlier values of :attr:`table`, :attr:`states` and :attr:`counters`.
 
         Raises
         ------
         TableError
             The table does not fit.
         ConfigError
-            The states or counters are not one per agent, a value is out of range (ranges may depend on
-            the agent's settings and the step limit), or agents of a shared table have made different
-            numbers of steps, so a turn is incomplete. Nothing is changed.
+            The number of states or counters is not the number of agents, or a value is out of range
+            (ranges may depend on the agent's settings and the step limit). Also raised if agents that
+            share a table have taken different numbers of steps, because a turn is then incomplete.
+            Nothing is changed.
         """
         acting = self._acting
         for what, given, kind in (
@@ -132,13 +133,13 @@ class Agents(Closing):
         states = [self._checked_state(agent, own) for agent, own in enumerate(states)]
         counters = [_checked_counters(acting, agent, own) for agent, own in enumerate(counters)]
         if acting.shared_table and not acting.is_live:
-            # In a live world the host decides who acts, so there are no turns.
+            # In a live world, the host decides which agent acts, so there are no turns.
             _check_equal_steps(counters)
         self._put_table(q_raw)
         self._put_agents(states, counters)
 
     def configure(self, settings: Sequence[AgentSettings]) -> None:
-        """Continue with other settings: `alpha`, `gamma` and `epsilon` of each agent.
+        """Change the settings: `alpha`, `gamma` and `epsilon` of each agent.
 
         Tables, states and counters are kept. An agent's epsilon restarts if its setting changes;
         otherwise it continues.
@@ -146,9 +147,9 @@ class Agents(Closing):
         Raises
         ------
         ConfigError
-            The settings are for another number of agents, a seed differs, alpha does not fit the
-            coefficients, gamma would be learned as 0 or 1, or the configuration lacks schedules that the
-            settings need. Nothing is changed.
+            The number of settings is not the number of agents, a seed differs, alpha does not fit the
+            coefficients, the learned discount would be rounded to 0 or 1, or the configuration lacks
+            schedules that the settings need. Nothing is changed.
         """
         checked_agents(self.config, settings, self._limit)
         pairs = ((own.alpha, own.gamma) for own in settings)
@@ -174,17 +175,17 @@ class Agents(Closing):
 
     @abstractmethod
     def _put_agents(self, states: list[AgentState], counters: list[AgentCounters]) -> None:
-        """Continue from checked values."""
+        """Set the agents' states and counters to checked values."""
 
     @abstractmethod
     def _put_settings(self, settings: Sequence[AgentSettings], states: list[AgentState]) -> None:
-        """Continue with checked settings, and with the epsilons of these states."""
+        """Apply checked settings, and the epsilons and counts in `states`."""
 
     def close(self) -> None:
         """Release the device; calling it twice is harmless."""
 
     def _checked_state(self, agent: int, state: AgentState) -> AgentState:
-        # Hardware tests whether a count *equals* its bound, so a count must stay below its bound.
+        # Hardware tests whether a count *equals* its bound, so a restored count must be below its bound.
         code = self.settings[agent].epsilon.code
         epsilon: _Range = (0, 1 << EPSILON_BITS)
         if not self._acting.schedules:
@@ -259,7 +260,7 @@ def checked_agents(
             f"settings are for {len(settings)} agents; the configuration has {acting.agents}"
         )
     for agent, own in enumerate(settings):
-        code = own.epsilon.code  # raises if it is still a share of the run
+        code = own.epsilon.code  # raises if its length is still a share of the run
         own.coefficients_for(config)  # raises if alpha does not fit
         if not acting.schedules and code.start != code.end:
             raise ConfigError(
@@ -274,7 +275,7 @@ def checked_agents(
 
 
 def check_world(config: Config, world: WorldTable | TiledWorld) -> None:
-    """Raise ConfigError unless `world` is made for `config`, or `config` has a live world."""
+    """Raise ConfigError unless `world` was made for `config`, or `config` has a live world."""
     acting = checked_config(config).acting
     if isinstance(world, TiledWorld):
         if world.config != config:

@@ -18,16 +18,16 @@ __all__ = ["EvaluationQueue", "Learn", "Rewards"]
 
 
 class Rewards(NamedTuple):
-    """A set of rewards, raw.
+    """A set of raw rewards.
 
     Attributes
     ----------
     timely : int
-        For an action whose key is demanded after its fill.
+        Reward of an action whose key is demanded after its fill.
     late : int
-        For an action whose key is demanded before its fill.
+        Reward of an action whose key is demanded before its fill.
     unused : int
-        For an action that leaves the queue without a reward.
+        Reward of an action that is evicted from the queue without another reward.
     """
 
     timely: int
@@ -36,7 +36,7 @@ class Rewards(NamedTuple):
 
 
 class Learn(NamedTuple):
-    """A learn request that the queue emits; its transitions never terminate."""
+    """A learn request that the queue emits; its transition never terminates."""
 
     rows: Any
     action: int
@@ -62,12 +62,13 @@ class EvaluationQueue:
     entries : int
         N, 1..65536.
     rewards : sequence of Rewards, length 2
-        The reward sets, of which each event selects one; for Pythia, those for low and high bandwidth.
+        The two reward sets, of which each event selects one. In Pythia, one set is for low bandwidth and
+        the other for high bandwidth.
 
     Attributes
     ----------
     unknown : int
-        Number of fills and demands that found no entry; they change nothing else.
+        Number of fills and demands without a matching entry; they have no other effect.
 
     Examples
     --------
@@ -105,15 +106,15 @@ class EvaluationQueue:
             The features of the choice, which the queue only stores.
         action : int
         reward : int, optional
-            The reward, if it is already known; then no demand matches the entry.
+            The reward, if it is already known. A demand then never matches the entry.
         rewards : int
-            The set, 0 or 1, whose `unused` goes to an evicted entry without a reward.
+            The set, 0 or 1, whose `unused` reward an evicted entry receives if it has no reward yet.
 
         Returns
         -------
         Learn or None
-            The update of the previously evicted entry, with its reward; the one evicted now is its
-            successor.
+            The update of the previously evicted entry, with its reward. Its next rows and action are
+            those of the entry evicted now.
         """
         chosen = self._set(rewards)
         emitted = None
@@ -129,7 +130,7 @@ class EvaluationQueue:
         return emitted
 
     def fill(self, key: Hashable) -> None:
-        """Mark the oldest entry with this key as filled, even if it already was."""
+        """Mark the oldest entry with this key as filled, even if it is already marked."""
         entry = next((own for own in self._queue if own.key == key), None)
         if entry is None:
             self.unknown += 1
@@ -137,7 +138,7 @@ class EvaluationQueue:
             entry.filled = True
 
     def demand(self, key: Hashable, rewards: int = 0) -> None:
-        """Reward the oldest entry with this key that has no reward: `timely` if filled, else `late`."""
+        """Reward the oldest entry with this key and no reward: `timely` if filled, otherwise `late`."""
         chosen = self._set(rewards)
         waiting = (own for own in self._queue if own.key == key and own.reward is None)
         entry = next(waiting, None)

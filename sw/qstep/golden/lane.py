@@ -1,9 +1,9 @@
-"""The golden model: a plain interpreter that defines QStep's arithmetic and order.
+"""The golden model: a plain interpreter that defines QStep's arithmetic and order of updates.
 
-It is written to be read and checked by eye, not to be fast: plain Python integers, one transition at a
-time. The compiled version (:mod:`qstep.golden.lane_fast`), the RTL (``rtl/lane/qs_lane.sv``) and every
-board must give the same table bit for bit. The update is Watkins' Q-learning (Watkins and Dayan, 1992;
-Sutton and Barto, 2018, eq. 6.8) in fixed point.
+It is written to be read and checked by eye, not to be fast: it uses plain Python integers and applies
+one transition at a time. The compiled version (:mod:`qstep.golden.lane_fast`), the RTL
+(``rtl/lane/qs_lane.sv``) and every board must produce the same table bit for bit. The update is Watkins'
+Q-learning (Watkins and Dayan, 1992; Sutton and Barto, 2018, eq. 6.8) in fixed point.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Update(NamedTuple):
 
     `maximum`, and the lowest action `greedy` that attains it, are read from row `next_state` just before
     the update, even if the transition terminated. `saturated` is True if the rounded sum did not fit, so
-    `value` is an end of the range.
+    that `value` is an end of the format's range.
     """
 
     value: int
@@ -56,7 +56,7 @@ class Update(NamedTuple):
 class Model:
     """The sequential model of one accelerator, whose table starts at 0.
 
-    `noise` is the generator of stochastic rounding. It advances once per transition, in that mode only.
+    `noise` is the generator of stochastic rounding. In that mode, it advances once per transition.
     """
 
     def __init__(self, config: Config) -> None:
@@ -76,7 +76,7 @@ class Model:
         return np.array(self._q, dtype=np.int32)
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace the table; raises TableError if shape or values do not fit."""
+        """Replace the table; raise TableError if shape or values do not fit."""
         self._q = checked_table(self.config, q_raw).tolist()
 
     def update(
@@ -107,7 +107,7 @@ class Model:
         return draw
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order; raises TransitionError if they are for tables of another type."""
+        """Apply transitions in order; raise TransitionError if they do not match the table's type."""
         columns = checked_transitions(self.config, transitions).columns
         for transition in zip(*(column.tolist() for column in columns), strict=True):
             self.update(*transition)

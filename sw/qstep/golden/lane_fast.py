@@ -1,4 +1,4 @@
-"""The compiled golden model: bit for bit equal to :mod:`qstep.golden.lane`, 100 million updates/s.
+"""The compiled golden model: bit for bit equal to :mod:`qstep.golden.lane`, at 100 million updates/s.
 
 A loop is compiled for each number of actions, so that the maximum over a row is unrolled; the rounding
 mode is a run-time value. The machine code is cached on disk (:mod:`qstep._io.compiled`).
@@ -24,10 +24,10 @@ _M32 = np.int64(0xFFFFFFFF)
 def _update(q, columns, row, coefficients, bias, stochastic, noise, low, high):  # type: ignore[no-untyped-def]
     """Apply all transitions to `q` (flat, int32) in order; return the number of saturated results.
 
-    `noise` (x, w) advances in place.
+    `noise` (x, w) is advanced in place.
 
     `row` is a tuple of A zeros: its length is part of its type, so Numba compiles one loop per number
-    of actions and the maximum unrolls (with 4 actions, 2.3 times as fast as a run-time length).
+    of actions and unrolls the maximum. With 4 actions, this is 2.3 times as fast as a run-time length.
     """
     state, action, reward, next_state, terminated = columns
     alpha, beta, kappa, bits = coefficients
@@ -78,11 +78,11 @@ class FastModel:
         self.noise = hyper.noise
 
     def load(self, q_raw: NDArray[np.int32]) -> None:
-        """Replace the table; raises TableError if shape or values do not fit."""
+        """Replace the table; raise TableError if shape or values do not fit."""
         self.table[:] = checked_table(self.config, q_raw)
 
     def apply(self, transitions: Transitions) -> None:
-        """Apply transitions in order; raises TransitionError if they are for tables of another type."""
+        """Apply transitions in order; raise TransitionError if they do not match the table's type."""
         columns = checked_transitions(self.config, transitions).columns
         noise = np.array([self.noise.x, self.noise.w], np.int64)
         self.saturations += _update(

@@ -1,11 +1,11 @@
-"""Model of the learner that external logic asks to choose and to learn; this code is the definition.
+"""Model of the learner that executes choose and learn requests; this code is the definition.
 
 It is written to be read, not to be fast. The compiled version (:mod:`qstep.golden.planes_fast`), the C++
-header (``sw/qstep/cpp/planes.hpp``) and the hardware give the same choices and weights bit for bit.
+header (``sw/qstep/cpp/planes.hpp``) and the hardware produce the same choices and weights bit for bit.
 
-Every plane is a SARSA learner (Rummery and Niranjan, 1994); only the choice pools them, as in Pythia
-(Bera et al., MICRO 2021). With a shared error, the planes are one linear function instead (Sutton and
-Barto, 2018, section 10.1).
+Every plane is a separate SARSA learner (Rummery and Niranjan, 1994); only the choice of an action
+combines them, as in Pythia (Bera et al., MICRO 2021). With a shared error, the planes are a single
+linear function instead (Sutton and Barto, 2018, section 10.1).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NO_ACTION = -1
 class Choice(NamedTuple):
     """The answer to a choose request.
 
-    `value` is the raw value of `action`, whether or not it is greedy. `explored` is True if
-    the request or the generator chose the action, not the greedy policy.
+    `value` is the raw value of `action`, even if the action is not greedy. `explored` is True if the
+    request or the generator chose the action instead of the greedy policy.
     """
 
     action: int
@@ -55,8 +55,8 @@ class PlanesModel:
     ----------
     config : PlanesConfig
     seed : int
-        Seed of exploration, 0..2^64-1. Each choose request takes the next draw of agent 0 with this
-        seed (``qstep.spec.random``), whether or not it explores.
+        Seed of exploration, 0..2^64-1. Each choose request, whether or not it explores, uses the next
+        draw of agent 0 with this seed (``qstep.spec.random``).
 
     Examples
     --------
@@ -78,7 +78,7 @@ class PlanesModel:
         return np.array(self._weights, np.int32)
 
     def load(self, weights: NDArray[np.int32]) -> None:
-        """Replace all weights; raises TableError if shape, dtype or values do not fit."""
+        """Replace all weights; raise TableError if shape, dtype or values do not fit."""
         self._weights = checked_table(self.config, weights).tolist()
 
     def choose(self, rows: Sequence[int], explore_action: int = NO_ACTION) -> Choice:
@@ -193,7 +193,7 @@ class PlanesModel:
         next_action: int,
         terminated: bool,
     ) -> None:
-        # Everything is read before anything is written: a row may be its own next row.
+        # All reads precede all writes, because a row may be its own next row.
         old = [plane[row][action] for plane, row in zip(self._weights, rows, strict=True)]
         following = [
             0 if terminated else plane[row][next_action]
@@ -236,7 +236,7 @@ class Choices(NamedTuple):
 
 
 class Requests(NamedTuple):
-    """N requests in order; fields are the arguments of :meth:`PlanesModel.learn`.
+    """N requests in order, with the arguments of :meth:`PlanesModel.learn`.
 
     Attributes
     ----------
@@ -244,9 +244,9 @@ class Requests(NamedTuple):
         True for a learn request, False for a choose request.
     rows : ndarray of int, shape (N, P)
     action : ndarray of int, shape (N,)
-        The action, 0..A-1; for a choose request, the action to explore with, or -1.
+        The action, 0..A-1. For a choose request, the action to take instead of the greedy one, or -1.
     reward : ndarray of int, shape (N,)
-        Raw. A choose request ignores this field and those below, but they must be legal.
+        Raw reward. For a choose request, this and all fields below are ignored, but must be legal.
     next_rows : ndarray of int, shape (N, P)
     next_action : ndarray of int, shape (N,)
     terminated : ndarray of bool, shape (N,)
@@ -262,12 +262,12 @@ class Requests(NamedTuple):
 
 
 def checked_requests(config: PlanesConfig, requests: Requests) -> Requests:
-    """Return requests as contiguous arrays of bool and int32.
+    """Check requests, and return them as contiguous arrays of bool and int32.
 
     Raises
     ------
     TransitionError
-        An array has the wrong shape or dtype, or a value out of range.
+        An array has the wrong shape or dtype, or contains a value that is out of range.
     """
     count, planes = len(np.atleast_1d(requests.learns)), config.all_planes
     rows, action = (0, config.rows - 1), (0, config.actions - 1)

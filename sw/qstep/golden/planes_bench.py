@@ -1,6 +1,6 @@
-"""Stimulus for the generated learner's bench: memory system accesses, with the model's answers.
+"""Stimulus for the generated learner's testbench: memory accesses, with the model's answers.
 
-The bench itself is ``rtl/bench/qs_learner_bench.v``.
+The testbench is ``rtl/bench/qs_learner_bench.v``.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ class _Bits(NamedTuple):
 def bench_data(
     config: PlanesConfig, entries: int = QUEUE_ENTRIES, key_bits: int = KEY_BITS, seed: int = 0
 ) -> dict[str, bytes]:
-    """Return the contents of the bench's files, by file name.
+    """Return the contents of the testbench's files, by file name.
 
-    The queue is filled once; each further access except the first emits an update.
+    The first accesses fill the queue. Of the later accesses, all but the first emit an update.
 
     Parameters
     ----------
     config : PlanesConfig
     entries, key_bits, seed : int
-        As in :func:`qstep_rtl.learner.generate_learner`, which generated the learner.
+        The arguments of :func:`qstep_rtl.learner.generate_learner` that generated the learner.
     """
     drawn, width = random.Random(seed), config.format.width
 
-    def draw_reward() -> int:  # an eighth of the range, because weights sum several rewards
+    def draw_reward() -> int:  # an eighth of the range, because weights accumulate several rewards
         return drawn.randint(config.format.minimum // 8, config.format.maximum // 8)
 
     rewards = [Rewards(draw_reward(), draw_reward(), draw_reward()) for _ in range(2)]

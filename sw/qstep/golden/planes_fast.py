@@ -1,4 +1,4 @@
-"""The compiled version of :mod:`qstep.golden.planes`: bit for bit equal, millions of requests/s."""
+"""The compiled version of :mod:`qstep.golden.planes`: bit for bit equal, at millions of requests/s."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["FastPlanesModel"]
 
 @compiled
 def _serve(weights, word, requests, row, groups, rules, answers):  # type: ignore[no-untyped-def]
-    """Serve all requests in order, write the answers, and return the generator's word.
+    """Execute all requests in order, write the answers, and return the generator's word.
 
-    `row` and `groups` are tuples of A and G zeros, so one loop is compiled per pair of A and G.
+    `row` and `groups` are tuples of A and G zeros, so Numba compiles one loop per pair of A and G.
     """
     learns, rows, action, reward, next_rows, next_action, terminated = requests
     alpha, kappa, bits, low, high, threshold, floor, shared = rules
@@ -93,7 +93,7 @@ class FastPlanesModel:
         self._word = first_word(seed, 0)
 
     def load(self, weights: NDArray[np.int32]) -> None:
-        """Replace all weights; raises TableError if shape, dtype or values do not fit."""
+        """Replace all weights; raise TableError if shape, dtype or values do not fit."""
         self.weights[:] = checked_table(self.config, weights)
 
     def apply(self, requests: Requests) -> Choices:

@@ -1,4 +1,4 @@
-"""Updates per clock of a lane: for a stream from the hold rule, for agents from the rotation."""
+"""Updates per clock of a lane, computed from the hold rule (streams) or from the rotation (agents)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-unty
     """Return the clock in which each transition enters the pipeline; the first enters in clock 0.
 
     Each transition is offered as soon as the previous one is accepted. ``qs_hazard`` implements the rule
-    (``docs/lane.md``): a transition that needs an entry or a row that another transition updates enters
-    at least `loop_depth` (1..3) clocks after it. The lane's benches check the RTL against this rule.
+    (``docs/lane.md``): a transition that reads an entry or a row enters at least `loop_depth` (1..3)
+    clocks after a transition that updates it. The lane's testbenches check the RTL against this rule.
     """
     clocks = np.zeros(len(state), np.int64)
     for i in range(1, len(state)):
@@ -33,7 +33,7 @@ def issue_clocks(loop_depth, state, action, next_state):  # type: ignore[no-unty
 def steps_per_clock(config: Config) -> float:
     """Return the total steps per clock of a device's agents, from 1/26 to 1 per lane.
 
-    Each agent has one clock in its lane's rotation, which is as long as an update takes in ``qs_agents``
+    Each agent has one clock in its lane's rotation. A rotation is as long as an update in ``qs_agents``
     (``qs_agents_pkg``: `slots`), but at least 16 clocks. Agents that share a table take at most this
     many steps per clock, and fewer if they wait for each other.
     """
@@ -56,5 +56,5 @@ def updates_per_clock(
     action: NDArray[np.integer],
     next_state: NDArray[np.integer],
 ) -> float:
-    """Return the updates per clock of a lane that is offered one or more transitions, one per clock."""
+    """Return a lane's updates per clock if one or more transitions are offered to it, one per clock."""
     return len(state) / (int(issue_clocks(loop_depth, state, action, next_state)[-1]) + 1)

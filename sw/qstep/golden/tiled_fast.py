@@ -22,19 +22,19 @@ from qstep.spec.settings import AgentSettings, AgentState
 __all__ = ["FastTiledModel"]
 
 _NARROW = 20
-"""Maximum bits of a value for which a sum over all planes fits in 32 bits."""
+"""Maximum width of a value, in bits, for which a sum over all planes fits in 32 bits."""
 
 
 class FastTiledModel(CompiledAgents):
-    """Compiled :class:`qstep.golden.agents.ActingModel` in a TiledWorld, with the same contract.
+    """Compiled :class:`qstep.golden.agents.ActingModel` for a TiledWorld, with the same contract.
 
     Double Q-learning is not supported. :attr:`table` is a live view, not a copy.
 
     Raises
     ------
     ConfigError
-        As for :class:`~qstep.golden.contract.Agents`. Also if the algorithm is Double Q-learning, or the
-        world is not one of ``INTEGER_WORLDS``, whose table and step limit may differ.
+        As for :class:`~qstep.golden.contract.Agents`. Also raised if the algorithm is Double Q-learning,
+        or if the world is not one of ``INTEGER_WORLDS``; its table and step limit may differ.
     """
 
     world: TiledWorld
@@ -79,10 +79,10 @@ class FastTiledModel(CompiledAgents):
         return [replace(own, state=tuple(map(int, own.state))) for own in super().states]
 
     def run(self, steps: int, *, trace: bool = False) -> None:
-        """Step the agents round-robin, `steps` times each; no trace is kept.
+        """Step the agents round-robin, `steps` times each, without a trace.
 
-        Python's lock is released meanwhile, so this may run in a thread; :attr:`states` and
-        :attr:`counters` do not change until it returns. Several calls may make up a run.
+        This releases Python's global interpreter lock, so it may run in a thread. :attr:`states` and
+        :attr:`counters` do not change until it returns. A run may be split into several calls.
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:

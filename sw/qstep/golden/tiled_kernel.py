@@ -1,8 +1,8 @@
 """The loop of :mod:`qstep.golden.tiled_fast`: the steps of agents in an integer world, compiled.
 
 One loop is compiled per world, algorithm, number of actions, shape of the tiles and width of sums, so
-the loops over planes and actions unroll. A row is read as one vector. Vector instructions make the
-draws of a batch of steps in advance.
+the loops over planes and actions are unrolled. A row is read as one vector. The draws of a batch of
+steps are computed in advance, with vector instructions.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["KINDS", "Rules", "Scratch", "TileTables", "row_entries", "run"]
 
 _SARSA, _EXPECTED = (ALGORITHMS.index(own) for own in (Algorithm.SARSA, Algorithm.EXPECTED_SARSA))
 _BATCH = 32
-"""Number of steps whose draws are made in advance."""
+"""Number of steps whose draws are computed in advance."""
 _M16 = np.uint32((1 << 16) - 1)
 _M32 = (1 << 32) - 1
 
 
 def row_entries(actions: int) -> int:
-    """Return the entries that a row takes in memory: a power of two, so it is read as one vector."""
+    """Return the size of a row in memory: a power of two, so that the row can be read as one vector."""
     return 1 << (actions - 1).bit_length()
 
 
@@ -69,25 +69,25 @@ _hashed = compiled(hashed)
 
 
 class TileTables(NamedTuple):
-    """Tile coding by lookup: G groups of T tilings, of up to D coordinates each.
+    """Lookup tables for tile coding with G groups of T tilings and up to D coordinates per group.
 
     Attributes
     ----------
     low, scale, shift, most : ndarray of int64, shape (C,)
-        Parameters of each coordinate; `most` is n T.
+        Parameters of each coordinate; `most` is n T, where n is its number of tiles.
     pick : ndarray of int64, shape (G, D)
         The coordinates of each group.
     part : ndarray of int64
         The contribution of a coordinate, by unit and tiling, to the first entry of the row, or to the
         number that is hashed.
     start : ndarray of int64, shape (G, D)
-        Index in `part` of the first contribution of each group's coordinate.
+        Index in `part` of the first contribution of each coordinate of a group.
     groups, depth, tilings : tuple of int
-        G, D and T zeros; their numbers are part of the types.
+        Tuples of G, D and T zeros, whose lengths are part of their types.
     hashing : ndarray of bool, shape (G,)
-        Whether the numbers of each group are hashed.
+        True for each group whose numbers are hashed.
     rows, stride, width : int
-        Rows into which numbers are hashed, entries per plane, and entries per row.
+        Number of rows to which numbers are hashed, entries per plane, and entries per row.
     """
 
     low: NDArray[np.int64]
@@ -153,17 +153,17 @@ class Rules(NamedTuple):
     Attributes
     ----------
     row, planes : tuple of int
-        A and P zeros; their numbers are part of the types.
+        Tuples of A and P zeros, whose lengths are part of their types.
     algorithm : tuple of int
-        N zeros for the algorithm with number N.
+        A tuple of N zeros for algorithm number N.
     fraction : int
         Fractional bits of coefficients.
     bias : int
-        The amount added before rounding; -1 if it is drawn.
+        The amount that rounding adds, or -1 if it is drawn for each update.
     reward : int
         Raw reward of every step.
     ends : ndarray of int32 or int64
-        Lowest and highest value; int64 if a sum of values does not fit in 32 bits.
+        Lowest and highest value. The type is int64 if a sum of values does not fit in 32 bits.
     limit : int
         Step limit of an episode; 0 for none.
     """
@@ -179,7 +179,7 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work arrays of an agent's steps: a batch of draws, units, and the entries of two states."""
+    """Work arrays for an agent's steps: a batch of draws, units, and the entries of two states."""
 
     high: NDArray[np.uint32]
     low: NDArray[np.uint32]
@@ -241,7 +241,7 @@ def _(array, like):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _locate(tiles, seen, units, entries):  # type: ignore[no-untyped-def]
-    """Write the first entry of the row in each plane."""
+    """Write the index of the row's first entry in each plane."""
     low, scale, shift, most, pick, part, start = tiles[:7]
     groups, depth, tilings, hashing, rows, stride, width = tiles[7:]
     for c in range(len(seen)):
@@ -295,7 +295,7 @@ def _sums(context, w, entries, planes, row, zero):  # type: ignore[no-untyped-de
 
 @compiled
 def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
-    """Return the greatest sum, the lowest action with it, and the total of all sums."""
+    """Return the greatest sum, the lowest action with this sum, and the total of all sums."""
     sums = _sums(w, entries, planes, row, kind(0))
     best, lowest = sums[0], np.int32(0)
     total = np.int64(best)
@@ -309,7 +309,7 @@ def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
 
 @compiled
 def _arrived(w, world, tiles, rules, state, units, entries):  # type: ignore[no-untyped-def]
-    """Write the entries of a state's rows; return the greedy action there."""
+    """Write the entries of a state's rows; return the greedy action in that state."""
     _locate(tiles, _observed(world, state), units, entries)
     return np.int64(_greedy(w, entries, rules.planes, rules.row, rules.ends.dtype.type)[1])
 
@@ -323,7 +323,7 @@ def _advanced(word):  # type: ignore[no-untyped-def]
 
 @compiled(noalias=True)
 def _steps(w, world, tiles, rules, scratch, agent, own, steps):  # type: ignore[no-untyped-def]
-    """Run an agent for `steps` steps; `w` starts with its planes."""
+    """Run an agent for `steps` steps; `w` starts with the agent's planes."""
     row, planes, algorithm, fraction, bias, reward, ends, limit = rules
     high, low, extra, units, entries, next_entries = scratch
     kind = ends.dtype.type
@@ -421,7 +421,7 @@ def run(tables, stride, world, tiles, rules, scratch, agents, settings, steps): 
     tables : ndarray of int32
         All planes, flat.
     stride : int
-        Entries between an agent's planes and the next agent's; 0 if all agents share planes.
+        Number of entries from an agent's planes to the next agent's; 0 if all agents share planes.
     world : Car or Pole
     tiles : TileTables
     rules : Rules

@@ -13,13 +13,13 @@ __all__ = ["Driver", "checked_hello"]
 
 
 class Driver(Closing):
-    """A device at a port, as in ``docs/link.md``.
+    """Driver of a device at a port, with the protocol of ``docs/link.md``.
 
-    The device must have been built from `config` and, if `build` is given, be that build: 16 hexadecimal
-    digits as in a bitstream's report, all 0 for a simulation. Otherwise connecting raises
-    ProtocolVersionError or ConfigMismatchError, and nothing is written to the device. `patience` is the
-    time in seconds to wait for an answer before the first retry, in addition to the transfer time. The
-    port closes with the device.
+    The device must have been built from `config`. If `build` is given, the device must also have this
+    build ID: the 16 hexadecimal digits in a bitstream's report, or 16 zeros for a simulation. Otherwise,
+    connecting raises ProtocolVersionError or ConfigMismatchError, and nothing is written to the device.
+    `patience` is the time in seconds to wait for an answer before the first retry, in addition to the
+    transfer time. Closing the driver also closes the port.
     """
 
     config: Config
@@ -40,7 +40,7 @@ class Driver(Closing):
         self.reconnect()
 
     def reconnect(self) -> None:
-        """Open a new session after an error; the device's contents are kept, and a job continues."""
+        """Open a new session after an error; the device's contents are kept, and any job continues."""
         self.build = checked_hello(self.config, self._session.open(), self._expected_build)
 
     def _command(self, kind: Request, payload: bytes = b"", seconds: float = 0.0) -> None:
@@ -53,7 +53,7 @@ class Driver(Closing):
         return self._session.ask(kind, ANSWERS[kind].size, payload)
 
     def close(self) -> None:
-        """Close the port; calling it twice is harmless. A job continues."""
+        """Close the port; calling it twice is harmless. A running job continues."""
         self._session.report()
         self._port.close()
 
@@ -61,7 +61,7 @@ class Driver(Closing):
 def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> str:
     """Return the build of the device that answered HELLO, if it is the expected one.
 
-    `hello` is the answer after the common part.
+    `hello` is the answer without its common part.
     """
     if hello[0] != PROTOCOL_VERSION:
         raise ProtocolVersionError(
@@ -73,7 +73,7 @@ def checked_hello(config: Config, hello: bytes, expected_build: str | None) -> s
         raise LinkError(f"the device answered HELLO with {len(hello)} bytes, not {layout.size}")
     device = layout.named(hello)
     size = f"{device['states']} x {device['actions']}"
-    # Readable differences come first: the digest differs whenever anything else does.
+    # The digest is compared last, because it differs whenever a more readable property does.
     for what, there, here in (
         ("geometry", size, f"{config.states} x {config.actions}"),
         ("format", f"Q{device['integer']}.{device['fraction']}", str(config.format)),

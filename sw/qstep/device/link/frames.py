@@ -1,4 +1,4 @@
-"""Frames: COBS around a header, a payload and a CRC-32 (``docs/link.md``, "Frame")."""
+"""Frames: a header, a payload and a CRC-32, encoded with COBS (``docs/link.md``, "Frame")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qstep.spec.protocol import CRC, HEADER, OVERHEAD
 __all__ = ["DELIMITER", "Frame", "FrameReader", "decode_frame", "encode_frame"]
 
 DELIMITER = b"\0"
-"""The byte that ends a frame; alone it is an empty frame, which is ignored."""
+"""The byte that ends a frame. A delimiter without data is an empty frame, which is ignored."""
 
 
 class Frame(NamedTuple):
@@ -25,7 +25,7 @@ class Frame(NamedTuple):
 
 
 def encode_frame(kind: int, seq: int, epoch: int, payload: bytes | memoryview) -> bytes:
-    """Return the bytes for the line, including the delimiter."""
+    """Return the encoded bytes of a frame, including the delimiter."""
     body = HEADER.pack(kind, seq, epoch, len(payload)) + payload
     return bytes(cobs.encode(body + CRC.pack(zlib.crc32(body)))) + DELIMITER
 
@@ -48,8 +48,8 @@ def decode_frame(data: bytes) -> Frame | None:
 class FrameReader:
     """Splits a byte stream into frames; damaged frames are dropped and counted in `errors`.
 
-    A frame of more than `limit` decoded bytes, including header and CRC, is dropped. The buffer holds at
-    most the bytes that the largest frame takes on the line.
+    A frame of more than `limit` decoded bytes, including header and CRC, is dropped. The buffer never
+    exceeds the encoded size of the largest frame.
     """
 
     def __init__(self, limit: int) -> None:
@@ -60,11 +60,11 @@ class FrameReader:
         self.errors = 0
 
     def forget(self) -> None:
-        """Drop a partial frame: after a silence, the next byte begins a new one."""
+        """Drop any partial frame after a timeout, so that the next byte starts a new frame."""
         self._rest, self._overlong = b"", False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes as they arrive, in pieces of any size, and return the completed frames."""
+        """Process received bytes, in chunks of any size, and return the completed frames."""
         *whole, rest = (self._rest + data).split(DELIMITER)
         frames = []
         for part in whole:

@@ -1,4 +1,4 @@
-"""Ports, which carry the bytes between host and device."""
+"""Ports, which transfer bytes between the host and the device."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _BREAK_SECONDS = 2 * BREAK_BITS / LEAST_BAUD  # twice as long as needed at the l
 
 
 def _write_seconds(baud: int) -> float:
-    """Return how long a write may take: the transfer time of the largest buffer, plus some patience."""
+    """Return the timeout of a write: the transfer time of the largest buffer, plus a margin of 5 s."""
     return 5.0 + 65536 * 10 / baud
 
 
 class Port(Protocol):
-    """A bidirectional byte stream, which may lose, change and insert bytes."""
+    """A bidirectional byte stream, which may lose, change or insert bytes."""
 
     def write(self, data: bytes) -> None:
         """Send all of `data`; raise LinkError if the port has failed, DeadlineError if it is stuck."""
 
     def read(self, timeout: float) -> bytes:
-        """Return received bytes as soon as there are any, or ``b""`` after `timeout` seconds."""
+        """Return received bytes as soon as any arrive, or ``b""`` after `timeout` seconds."""
 
     def close(self) -> None:
         """Release the port; calling it twice is harmless."""
@@ -47,7 +47,7 @@ class RatedPort(Port, Protocol):
         """Send and receive at `baud` from now on."""
 
     def send_break(self) -> None:
-        """Hold the line low for longer than two bytes at any rate of the device."""
+        """Keep the line low for longer than two bytes at any rate that the device supports."""
 
 
 class SerialPort:
@@ -57,7 +57,7 @@ class SerialPort:
         self.url = url
         self.baud = baud
         try:
-            # Nothing else may change the settings or steal bytes while a session is open.
+            # No other process may change the settings or read bytes while a session is open.
             self._serial = serial.serial_for_url(
                 url,
                 baud,
@@ -69,13 +69,13 @@ class SerialPort:
             raise LinkError(f"{url}: cannot be opened at {baud} baud: {cause}") from cause
         self._is_native = isinstance(self._serial, serial.Serial)
         if hasattr(self._serial, "set_low_latency_mode"):
-            # Otherwise a USB adapter may buffer answers for 16 ms, while a fast line runs dry. Linux
-            # has a switch for this; ports without it, such as a pty, also work.
+            # Without this mode, a USB adapter may buffer answers for 16 ms and leave a fast line idle.
+            # The mode exists only on Linux. Ports that do not support it, such as a pty, also work.
             with suppress(ValueError):
                 self._serial.set_low_latency_mode(True)
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`; raises DeadlineError after 5 s plus the transfer time."""
+        """Send all of `data`; raise DeadlineError after 5 s plus the transfer time."""
         try:
             self._serial.write(data)
         except serial.SerialTimeoutException as cause:
@@ -101,14 +101,14 @@ class SerialPort:
             # Changing the timeout would set the line rate again, which disturbs some drivers.
             waiting = self._serial.in_waiting
             return bytes(self._serial.read(waiting)) if waiting else b""
-        # Other ports only tell whether bytes are waiting, but have no settings to disturb.
+        # Other ports do not count the waiting bytes, but changing the timeout disturbs nothing there.
         self._serial.timeout = 0
         rest = bytes(self._serial.read(_CHUNK))
         self._serial.timeout = _POLL_SECONDS
         return rest
 
     def set_baud(self, baud: int) -> None:
-        """Change the line rate; raises LinkError if the port does not support it."""
+        """Change the line rate; raise LinkError if the port does not support it."""
         try:
             self._serial.baudrate = baud
             self._serial.write_timeout = _write_seconds(baud)
@@ -119,7 +119,7 @@ class SerialPort:
     def send_break(self) -> None:
         """Send a break, which returns a device to its configured rate.
 
-        On a pty or a socket, which have no line, nothing happens.
+        On a pty or a socket, which have no serial line, this has no effect.
         """
         with suppress(OSError):  # the next write reports a failed port
             self._serial.break_condition = True

@@ -1,4 +1,4 @@
-"""Records: transitions as an APPLY payload, two to nine bytes each (``docs/link.md``)."""
+"""Records: transitions encoded in an APPLY payload, two to nine bytes each (``docs/link.md``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def value_bytes(values: NDArray[np.int32], width: int) -> bytes:
 
 
 def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
-    """Undo :func:`value_bytes`."""
+    """Return the values that :func:`value_bytes` encoded."""
     wide = np.zeros((len(data) // width, 4), np.uint8)
     wide[:, 4 - width :] = np.frombuffer(data, np.uint8).reshape(-1, width)
     # The value is in the upper bytes, so shifting it down extends its sign.
@@ -32,7 +32,7 @@ def values_of(data: bytes | bytearray, width: int) -> NDArray[np.int32]:
 class RewardTable:
     """Codes of the rewards seen so far, in order of first appearance.
 
-    `values` are the raw rewards by code.
+    `values` contains the raw reward of each code.
     """
 
     def __init__(self) -> None:
@@ -42,14 +42,15 @@ class RewardTable:
         return len(self.values)
 
     def clear(self) -> None:
-        """Forget every code."""
+        """Remove all codes."""
         self.values = self.values[:0]
 
     def assign(self, rewards: NDArray[np.int32]) -> tuple[NDArray[np.uint8], int] | None:
-        """Return the code of each reward, and the first code whose value the device does not have yet.
+        """Return the code of each reward, and the first code that has not been sent to the device.
 
-        Existing codes are kept, and new ones follow them; if the new ones do not fit, all codes are
-        reassigned. Returns None for more than 256 distinct rewards; then no code is in use.
+        Existing codes are kept, and new ones are appended; if the new ones do not fit, all codes are
+        reassigned. If there are more than 256 distinct rewards, all codes are removed, and the result is
+        None.
         """
         distinct, first = np.unique(rewards, return_index=True)
         distinct = distinct[np.argsort(first)]
@@ -71,7 +72,7 @@ _PLACED = ("continues", "action", "next_state", "terminated", "reward", "state")
 
 @compiled
 def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, sizes, limit):  # type: ignore[no-untyped-def]
-    """Write all records to `out`, and note the end of each payload; return the number of payloads."""
+    """Write all records and the end of each payload; return the number of payloads."""
     state, action, next_state, terminated = columns
     continues_at, action_at, next_state_at, terminated_at, reward_at, state_at = offsets
     continuing_bytes, full_bytes = sizes
@@ -96,7 +97,7 @@ def _encode(out, byte_ends, record_ends, columns, reward, offsets, reward_mask, 
         )
         high = np.uint64(0)
         if full:
-            # A full raw record may have 72 bits: the ninth byte takes the bits that a left shift loses.
+            # A full raw record may have 72 bits: the ninth byte stores the bits that `low` cannot.
             low |= np.uint64(state[i]) << state_at
             high = np.uint64(state[i]) >> (np.uint64(64) - state_at)
         else:
@@ -141,11 +142,11 @@ def _encode_all(
 def encode_records(
     layout: RecordLayout, transitions: Transitions, reward: NDArray[np.integer], limit: int
 ) -> Iterator[tuple[memoryview, int]]:
-    """Encode transitions in one compiled pass; yield APPLY payloads and their numbers of transitions.
+    """Encode transitions in one compiled pass; yield each APPLY payload and its number of transitions.
 
-    Each payload has at most `limit` bytes, begins with a full record and ends at the end of a record. A
-    record is a continuing one if its state is the next state of the previous record in the same payload.
-    `reward` contains codes or raw rewards, to match `layout`.
+    Each payload has at most `limit` bytes, starts with a full record and contains only whole records. A
+    record omits its state if this is the next state of the previous record in the same payload. `reward`
+    contains codes or raw rewards, as `layout` requires.
     """
     out, byte_ends, record_ends = _encode_all(layout, transitions, reward, limit)
     view = out.data
@@ -156,12 +157,12 @@ def encode_records(
 
 
 def extend_digest(config: Config, transitions: Transitions, digest: int = 0) -> int:
-    """Continue the digest of applied transitions: CRC-32 over their full raw records."""
+    """Extend the digest of applied transitions, a CRC-32 over their full raw records."""
     checked_transitions(config, transitions)
     layout = RecordLayout.raw(config)
     for start in range(0, len(transitions), _DIGEST_CHUNK):
         part = transitions[start : start + _DIGEST_CHUNK]
-        # If a payload fits only one record, every record is full.
+        # With only one record per payload, every record is full.
         out, _, _ = _encode_all(layout, part, part.reward_raw, layout.size(full=True))
         digest = zlib.crc32(out.data, digest)
     return digest

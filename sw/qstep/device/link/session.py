@@ -1,4 +1,4 @@
-"""The host's protocol engine: exactly once, in order, or a typed error (``docs/link.md``)."""
+"""The host's protocol engine: requests execute exactly once and in order, or fail with a typed error."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["PATIENCE", "RETRIES", "Session"]
 _log = logging.getLogger(__name__)
 
 RETRIES = 4
-"""Most repeats of an unanswered request, and most repeats because of a GAP."""
+"""Maximum number of repeats of an unanswered request, and of repeats after a GAP."""
 
 PATIENCE = 0.1
-"""Seconds before the first retry, in addition to the transfer time. Each later retry waits twice as
-long, so that a device may pause for a second or two."""
+"""Seconds before the first retry, in addition to the transfer time. The wait doubles with each retry, so
+a device may pause for a second or two."""
 
-_COUNTS = 1 << 16  # the count of the device's resets and sessions, in its epoch
+_COUNTS = 1 << 16  # modulus of the device's count of resets and sessions, which its epoch contains
 
 T = TypeVar("T")
 
@@ -46,8 +46,8 @@ class Session:
 
     A missing answer is never replaced by a default. After a DeadlineError, LinkError or SessionLostError
     the session is closed, because requests in flight may still be executed. :meth:`open` then starts a
-    new session, in which the device refuses everything left over from the old one. After a RefusedError
-    nothing is in flight, and the next request opens a new session automatically.
+    new session, in which the device refuses all requests of the old one. After a RefusedError, nothing
+    is in flight, and the next request opens a new session automatically.
     """
 
     def __init__(self, port: Port, config: Config, patience: float = PATIENCE) -> None:
@@ -58,8 +58,8 @@ class Session:
         self._max_payload = max_payload(config.link.buffer_bytes)
         self._reader = FrameReader(self._max_payload + OVERHEAD)
         self._window = Window(config.link.buffer_bytes)
-        self._sent = self._received = 0  # bytes so far
-        # Repeats of requests without an answer, or answered with a GAP.
+        self._sent = self._received = 0  # total bytes
+        # Repeats of unanswered requests, and of requests that were answered with a GAP.
         self._retries = self._gaps = 0
         self._made = time.monotonic()
         self._gaps_now = 0  # repeats because of GAP since the last confirmed execution
@@ -77,26 +77,26 @@ class Session:
 
     @property
     def limit(self) -> int:
-        """The largest payload, of a request or an answer, to use for now."""
+        """The current payload limit of requests and answers, in bytes."""
         return self._window.limit
 
     def open(self) -> bytes:
-        """Open a session; return the answer to HELLO after the common part, of any length.
+        """Open a session; return the answer to HELLO, of any length, without its common part.
 
-        A device that does not answer may use a different rate than the port, because of an earlier host
-        or a reset. A break returns it to its configured rate.
+        A device that does not answer may use a line rate other than the port's, because of an earlier
+        host or a reset. A break returns it to its configured rate.
         """
         self._window.close()
         self._gaps_now = 0
         nonce = secrets.randbits(32)
         payload = ARGUMENTS[Request.HELLO].pack(nonce)
-        # The delimiter ends anything that an earlier host left unfinished on the line.
+        # The delimiter ends any frame that an earlier host left unfinished.
         hello = DELIMITER + encode_frame(Request.HELLO, 0, 0, payload)
 
         def accept(frame: Frame) -> Frame | None:
             if frame.type != Request.HELLO + ANSWER or len(frame.payload) <= COMMON.size:
                 return None
-            # Another protocol version may have another layout; the driver must be able to report it.
+            # The layout may differ in another protocol version, which the driver must be able to report.
             is_other = frame.payload[COMMON.size] != PROTOCOL_VERSION
             return frame if is_other or frame.payload.endswith(payload) else None
 
@@ -117,7 +117,7 @@ class Session:
         return frame.payload[COMMON.size :]
 
     def _go_on(self) -> None:
-        """Replace a session that a refusal halted, unless another host or a reset intervened."""
+        """Replace a session that a refusal halted; raise SessionLostError if it has been lost."""
         if not self._window.is_halted:
             return
         applied, count = self.applied, (self._count + 1) % _COUNTS
@@ -136,10 +136,10 @@ class Session:
         transitions: int = 0,
         seconds: float = 0.0,
     ) -> None:
-        """Send a request as soon as there is credit, without waiting for its answer.
+        """Send a request as soon as credit is available, without waiting for its answer.
 
-        `transitions` is the number of transitions in the payload, `seconds` the additional time for the
-        device. HELLO, READ, STATUS, COUNTERS and BAUD have other methods.
+        `transitions` is the number of transitions in the payload, and `seconds` is the additional time
+        that the device may take. Other methods send HELLO, READ, STATUS, COUNTERS and BAUD.
         """
         if len(payload) > self._max_payload:
             raise ValueError(f"payload has {len(payload)} bytes; at most {self._max_payload} fit")
@@ -149,12 +149,12 @@ class Session:
         self._start(kind, payload, transitions, seconds)
 
     def drain(self) -> None:
-        """Wait until every request has been answered; raises RefusedError if one was refused."""
+        """Wait until every request has been answered; raise RefusedError if one was refused."""
         while self._window.pending:
             self._await_progress()
 
     def ask(self, kind: Request, size: int, payload: bytes = b"") -> bytes:
-        """Execute a request and return the `size` bytes of its answer after the common part."""
+        """Execute a request and return the `size` bytes that follow the common part of its answer."""
         self.drain()
         self._go_on()
         seq, epoch = self._window.next, self._window.epoch
@@ -169,14 +169,14 @@ class Session:
             is_ok = answer.payload[:1] == bytes([StatusCode.OK])
             return answer.payload[COMMON.size :] if mine and is_ok else None
 
-        # The request is repeated even if it is known to be executed, because its data is missing.
+        # The request is repeated even if it has been executed, because the answer's data is missing.
         data = self._wait(kind.name, accept, resend)
         if len(data) != size:
             raise LinkError(f"the device answered {kind.name} with {len(data)} bytes, not {size}")
         return data
 
     def report(self) -> None:
-        """Log the port's traffic and its rates at the end of a connection."""
+        """Log the total traffic and the average rates of the connection."""
         seconds = max(time.monotonic() - self._made, 1e-9)
         _log.info(
             f"closed after {seconds:.3g} s: {self._sent} bytes sent ({self._sent / seconds:.3g}/s), "
@@ -185,13 +185,14 @@ class Session:
         )
 
     def pause(self, seconds: float) -> None:
-        """Wait while the device has nothing to answer; no request may be in flight."""
+        """Wait for up to `seconds`, and ignore what arrives; no request may be in flight."""
         self._reader.feed(self._read(seconds))
 
     def change_baud(self, divisor: int, baud: int, set_baud: Callable[[int], None]) -> None:
         """Set the device's clock divisor, then the port's rate with `set_baud`.
 
-        If the answer is lost, the device's rate is unknown, so retries alternate between both rates.
+        If the answer is lost, the device's rate is unknown, so retries alternate between the new and the
+        old rate.
         """
         self.drain()
         self._go_on()
@@ -219,7 +220,7 @@ class Session:
         return frame
 
     def _await_progress(self) -> None:
-        """Wait until an answer confirms at least one more executed request."""
+        """Wait until an answer confirms that at least one more request has been executed."""
         oldest = self._window.pending[0]
 
         def resend() -> None:
@@ -228,10 +229,10 @@ class Session:
         self._wait(oldest.kind.name, self._acknowledge, resend, oldest.seconds)
 
     def _acknowledge(self, answer: Frame) -> bool | None:
-        """Process an answer; return True if it confirms more executed requests.
+        """Process an answer; return True if it confirms that more requests have been executed.
 
-        The requests that a GAP asks for are resent. But a device that keeps answering GAP is eventually
-        treated as silent.
+        After a GAP, the requests in flight are sent again. A device that keeps answering GAP is
+        eventually treated as silent.
         """
         progress = self._window.acknowledge(answer)
         if progress.more_done and self._window.pending:
@@ -261,15 +262,15 @@ class Session:
         resend: Callable[[], None],
         seconds: float = 0.0,
     ) -> T:
-        """Pass frames to `accept` until it returns a result; retry with `resend`, then give up.
+        """Pass frames to `accept` until it returns a result; call `resend` on timeouts, then give up.
 
-        `what` names the awaited answer in the DeadlineError; `seconds` is the additional time that the
-        device may take.
+        `what` names the request in the DeadlineError; `seconds` is the additional time that the device
+        may take.
         """
         waited = 0.0
         for attempt in range(RETRIES + 1):
             if attempt:
-                # Otherwise a truncated answer would also spoil the next one.
+                # Otherwise, a truncated answer would also corrupt the next one.
                 self._reader.forget()
                 self._retries += 1
                 _log.info(

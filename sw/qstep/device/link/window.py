@@ -1,4 +1,4 @@
-"""The window of requests in flight, and the effect of answers on it; no clock, no port."""
+"""The window of requests in flight, and the effect of answers on it, without a clock or a port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Pending", "Progress", "Window"]
 
 _log = logging.getLogger(__name__)
 
-_LEAST_LIMIT = 32  # fits the longest record, and a value in an answer
+_LEAST_LIMIT = 32  # enough for the longest record, or for one value in an answer
 _FIRST_LIMIT = 128
 _CLEAN_BYTES = 8192  # bytes executed without a retry before the limit doubles
 
@@ -33,7 +33,7 @@ class Pending(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The effect of an answer: whether it confirms more executed requests, and bytes to resend."""
+    """The effect of an answer: whether it confirms more executed requests, and the bytes to resend."""
 
     more_done: bool
     repeat: bytes
@@ -43,26 +43,27 @@ _NOTHING = Progress(more_done=False, repeat=b"")
 
 
 class Window:
-    """Numbers the requests of a session and keeps them until the device has executed them.
+    """The requests of a session, which are numbered and kept until the device has executed them.
 
-    A noisy line loses long frames more often than short ones. So payloads start short, double while
-    there are no errors, and halve with every retry. With one flipped bit per 1,000 bytes, only one in
-    three kilobyte frames would arrive, and five consecutive failures would end the session.
+    A noisy line loses long frames more often than short ones. Therefore, payloads start short, double
+    while there are no errors, and halve with every retry. With one flipped bit per 1,000 bytes, only a
+    third of all frames of 1,000 bytes would arrive intact, and five consecutive failures would end the
+    session.
     """
 
     def __init__(self, buffer_bytes: int) -> None:
-        self.epoch: int | None = None  # of the session; None while none is open
+        self.epoch: int | None = None  # epoch of the session; None while no session is open
         self.next = 0  # number of the next new request
         self.applied = 0  # transitions that the device has confirmed since its reset
-        self.limit = _FIRST_LIMIT  # largest payload to use for now, in bytes, in either direction
-        self.is_halted = False  # by a refusal: all requests before it were executed, none after it
+        self.limit = _FIRST_LIMIT  # current payload limit in bytes, in either direction
+        self.is_halted = False  # a request was refused; all earlier ones were executed, no later ones
         self.pending: deque[Pending] = deque()  # requests in flight, oldest first
         self._buffer_bytes = self._credit = buffer_bytes
         self._clean = 0  # bytes executed since the limit last changed
         self._gap_at = _SEQUENCE  # offset in the window of the last gap that was handled
 
     def open(self, epoch: int, expected: int, applied: int) -> None:
-        """Start a session with the values of the answer to HELLO."""
+        """Start a session with the values from the answer to HELLO."""
         self.close()
         self.epoch, self.next, self.applied = epoch, expected, applied
 
@@ -74,13 +75,13 @@ class Window:
         self._credit = self._buffer_bytes
 
     def has_room(self, payload_bytes: int) -> bool:
-        """Whether the device has credit for one more request of this size."""
+        """Return whether the credit is sufficient for one more request of this size."""
         return self._credit >= OVERHEAD + payload_bytes
 
     def add(
         self, kind: Request, payload: bytes | memoryview, transitions: int, seconds: float
     ) -> bytes:
-        """Number a request and return its frame; raises SessionLostError if no session is open."""
+        """Number a request and return its frame; raise SessionLostError if no session is open."""
         if self.epoch is None:
             raise SessionLostError("no session is open: an earlier error closed it; connect again")
         frame = encode_frame(kind, self.next, self.epoch, payload)
@@ -91,9 +92,9 @@ class Window:
         return frame
 
     def repeated(self, frame: bytes | None = None) -> bytes:
-        """Return the bytes for a retry: `frame`, or everything in flight.
+        """Return the bytes for a retry: `frame`, or all frames in flight.
 
-        A delimiter comes first, to end any remains of the last attempt.
+        They start with a delimiter, which ends any incomplete frame of the last attempt.
         """
         before, self.limit = self.limit, max(self.limit // 2, _LEAST_LIMIT)
         if self.limit < before:
@@ -105,12 +106,12 @@ class Window:
     def acknowledge(self, answer: Frame) -> Progress:
         """Process one answer.
 
-        It is ignored as late if the sequence number expected next is behind the oldest pending
-        request's, by up to half the sequence space.
+        The answer is ignored as late if the sequence number that it expects next precedes the number of
+        the oldest pending request by at most half the sequence space.
 
         A refusal halts the session and raises RefusedError; after that, `applied` is exact.
         """
-        # The answer to HELLO says nothing about requests: it is the same in a halted session.
+        # The answer to HELLO is independent of requests: it is the same in a halted session.
         if answer.type <= Request.HELLO + ANSWER or len(answer.payload) < COMMON.size:
             return _NOTHING
         status, expected, applied = COMMON.unpack(answer.payload)
@@ -121,7 +122,7 @@ class Window:
         base = (self.next - len(self.pending)) % _SEQUENCE
         done = (expected - base) % _SEQUENCE
         if done >= _SEQUENCE // 2:
-            return _NOTHING  # late or duplicate: it adds nothing new
+            return _NOTHING  # late or duplicate: it contains no new information
         if done > len(self.pending):
             self._lost(f"the device expects request {expected}, not {self.next}", applied)
         if done and status in REFUSALS:
@@ -130,8 +131,8 @@ class Window:
             self._confirm(done, applied)
         repeat = b""
         if status == StatusCode.GAP and self.pending:
-            # Each request after a lost one is answered with GAP. Within one pass over the window
-            # these answers have rising numbers; one that does not rise belongs to a newer pass.
+            # Each request after a lost one is answered with GAP. The numbers of these answers rise
+            # within one pass over the window; a number that does not rise belongs to a newer pass.
             offset = (answer.seq - expected) % _SEQUENCE
             if offset <= self._gap_at:
                 repeat = self.repeated()
@@ -139,7 +140,7 @@ class Window:
         return Progress(done > 0, repeat)
 
     def _confirm(self, done: int, applied: int) -> None:
-        """Remove the `done` oldest requests, if the count of transitions confirms it."""
+        """Remove the `done` oldest requests, after checking the count of transitions."""
         should_be = self._applied_by(done)
         if applied != should_be:
             self._lost(f"the device has applied {applied} transitions, not {should_be}", applied)
@@ -173,7 +174,7 @@ class Window:
         return self.applied + sum(request.transitions for request in islice(self.pending, done))
 
     def _lost(self, why: str, applied: int) -> NoReturn:
-        """Close the session; `applied` is used only if this session can have reached it."""
+        """Close the session; keep the count `applied` only if this session can have reached it."""
         if self.applied <= applied <= self._applied_by(len(self.pending)):
             self.applied = applied
         self.close()
