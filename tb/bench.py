@@ -1,9 +1,9 @@
-"""Build a test bench with Verilator, run cocotb tests on it, and say how to replay a failure.
+"""Build a testbench with Verilator, run its cocotb tests, and print the command that replays a failure.
 
-The benches of one parameter set share one executable, kept under ``build/tb`` by the digest of the files
-that Verilator reads for it, without their comments; ``make clean`` removes it.
+Runs of a bench with the same parameters share an executable under ``build/tb``. Its key is the digest of
+the files that Verilator reads, without their comments. ``make clean`` removes it.
 
-From the command line this file replays one run::
+From the command line, this module replays one run::
 
     python -m tb.bench qs_lane_bench tb.uvm.lane_tests --parameters States=64,Actions=4 --seed 7
 """
@@ -45,19 +45,19 @@ _COVERAGE_ARGS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
 _LOG_LINES = 60
 
 _LINES = "lines"
-"""In the folder of a build: the digest of its sources with their comments, which number the lines."""
+"""File in a build folder: digest of the sources with their comments, which affect line numbers."""
 
 _MAKEFLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
-"""One C++ file without optimisation: most of a clock is spent in Python, and there are many builds (the
-whole device builds in 3 s instead of 20)."""
+"""Compile a single C++ file without optimisation, because Python takes most of the time of each clock
+and there are many builds. The whole device builds in 3 s instead of 20 s."""
 
 _REWRITTEN = "tb/*.py"
-"""Files whose failed assertions show the compared values. Otherwise cocotb lets pytest rewrite Numba
-as well, which takes several seconds per run."""
+"""Files whose failed assertions show the compared values. By default, cocotb would let pytest rewrite
+Numba as well, which takes several seconds per run."""
 
 
 class BenchError(AssertionError):
-    """A bench did not build, did not run, ran no test, or failed one; the message replays it."""
+    """A bench did not build or run, ran no test, or failed one; the message gives the replay command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +67,27 @@ class Run:
     Parameters
     ----------
     top : str
-        Module at the top; its file is ``rtl/TOP.sv``, ``tb/uvm/TOP.sv`` or ``tb/unit/TOP.sv``.
+        Top module; its file is ``rtl/TOP.sv``, ``tb/uvm/TOP.sv`` or ``tb/unit/TOP.sv``.
     module : str
         Python module with the cocotb tests, such as ``tb.uvm.lane_tests``.
     parameters : mapping of str to int
         Parameters of the top.
     test : str
-        Name of the one test to run; empty for all of the module.
+        Name of the only test to run; empty for all tests of the module.
     options : mapping of str to str
-        Passed to the tests as plusargs (``+name=value``).
+        Plusargs (``+name=value``) for the tests.
     seed : int
         Seed of every random choice in the tests.
     waves : bool
         Record ``dump.vcd`` (the environment variable ``WAVES=1`` does the same).
     rtl : Path
-        Folder of the RTL: another one for mutated copies.
+        Folder of the RTL, or of a mutated copy.
     sources : tuple of Path
-        Further sources, for a generated top.
+        Additional sources, for a generated top.
     build_args : tuple of str
-        Further arguments of Verilator.
+        Additional arguments for Verilator.
     coverage : Path, optional
-        Count code coverage, and write Verilator's counts to this file.
+        File for Verilator's code coverage counts; without it, coverage is not counted.
     """
 
     top: str
@@ -142,7 +142,7 @@ class Report:
 
 
 def tests_of(modules: str) -> list[str]:
-    """Return the names of the cocotb and pyuvm tests in modules, which are separated by commas."""
+    """Return the names of the cocotb and pyuvm tests in a comma-separated list of modules."""
     texts = [
         (TB.parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
         for module in modules.split(",")
@@ -174,7 +174,7 @@ def _built(this: Run, waves: bool) -> Path:
     tools = (version("verilator"), version("cocotb"))
     given = repr((sorted(this.parameters.items()), args, waves, tools)).encode()
     digest = hashlib.sha256(given + digest_of(read))
-    if this.coverage:  # its points are lines
+    if this.coverage:  # coverage points refer to lines
         digest.update(header() + _bytes(read))
     name = "-".join(
         filter(None, (this.top, parameter_id(this.parameters), digest.hexdigest()[:12]))
@@ -182,12 +182,12 @@ def _built(this: Run, waves: bool) -> Path:
     folder = BUILD / name
     if folder.exists():
         return folder
-    # Built aside and moved in one step, so that processes can build the same bench at once.
+    # Build in a temporary folder and move it in one step, so that several processes can build one bench.
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
     log = aside / "build.log"
-    # Verilator's runtime takes most of a build and is always the same, so it is compiled once. The
-    # copies are made newer than the generated Makefile, so that make leaves them alone.
+    # Verilator's runtime takes most of the build time and never changes, so it is compiled once. The
+    # copies are made newer than the generated Makefile, so that make does not rebuild them.
     runtime = BUILD / f"runtime-{version('verilator')}-{version('cocotb')}{'-waves' * waves}"
     for path in runtime.glob("*.o"):
         later = time.time() + 60
@@ -225,7 +225,7 @@ def _built(this: Run, waves: bool) -> Path:
 
 
 def _bytes(paths: Iterable[Path]) -> bytes:
-    """Return the digest of all that files hold, comments and line breaks too."""
+    """Return the digest of the full contents of files, including comments and line breaks."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).digest()
 
 
@@ -241,17 +241,17 @@ def _tail(text: str) -> str:
 
 
 def run(this: Run) -> Report:
-    """Build the bench if needed, run its tests, return what they did.
+    """Build the bench if needed, run its tests and return the report.
 
     Raises
     ------
     BenchError
-        Anything but "at least one test ran and all passed". The message ends with the command that
-        replays the run.
+        The bench does not build, the simulation fails, no test runs, or a test fails. The message ends
+        with the command that replays the run.
     """
     waves = this.waves or os.environ.get("WAVES", "0") not in ("", "0")
     start = time.perf_counter()
-    # cocotb's runner inherits our environment, and would take pytest's test name for its own.
+    # cocotb's runner inherits the environment, and would mistake pytest's current test for its own.
     settings = {"MAKEFLAGS": _MAKEFLAGS, "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN}
     with patch.dict(os.environ, {**environment(), **settings}):
         os.environ.pop("PYTEST_CURRENT_TEST", None)

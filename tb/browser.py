@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Debian's Chromium, without a window."""
+"""Headless Chromium from Debian, for browser tests of pages."""
 
 import json
 import shutil
@@ -15,9 +15,9 @@ __all__ = ["BrowserMissingError", "chromium", "deep", "requested_hosts"]
 _PROGRAMS = ("chromium", "chromedriver")
 _OPTIONS = (
     "--headless=new",
-    "--no-sandbox",  # CI is root in a container, where Chromium has none
+    "--no-sandbox",  # CI runs as root in a container, where Chromium's sandbox fails
     "--disable-dev-shm-usage",
-    "--disable-background-networking",  # what the browser asks for on its own
+    "--disable-background-networking",  # the browser's own requests
     "--disable-component-update",
     "--no-first-run",
 )
@@ -46,12 +46,12 @@ class BrowserMissingError(RuntimeError):
 
 @contextmanager
 def chromium(width: int = 1360, height: int = 1000) -> Iterator[webdriver.Chrome]:
-    """Yield a browser; its log of requests is kept.
+    """Yield a browser that logs its requests.
 
     Raises
     ------
     BrowserMissingError
-        There is none; the message says how to get it.
+        Chromium or its driver is not installed; the message gives the command that installs it.
     """
     found = {program: shutil.which(program) for program in _PROGRAMS}
     missing = [program for program, path in found.items() if path is None]
@@ -74,7 +74,7 @@ def chromium(width: int = 1360, height: int = 1000) -> Iterator[webdriver.Chrome
 def deep(driver: webdriver.Chrome, *selectors: str) -> Any:
     """Return the element at the end of a path of CSS selectors, also in shadow trees.
 
-    Each selector is searched inside the element of the one before. None if there is none.
+    Each selector is searched inside the previous selector's element. Return None if no element matches.
     """
     return driver.execute_script(_DEEP, *selectors)
 

@@ -1,10 +1,11 @@
-"""The command behind ``make check``: the tests that belong to the files that changed, within a minute.
+"""Run the tests that belong to changed files, within a minute (``make check``).
 
     python -m tb.check [--seconds 40] [FILE ...]
 
-Without a file, the files that differ from the last commit are checked. Of the tests of ``make test``,
-those are chosen whose simulation or proof reads a SystemVerilog file, or that plant a fault in it, and
-those that import a Python file, the closest first. At the end, the tests that did not run are listed.
+Without a file, it checks the files that differ from the last commit. For a SystemVerilog file, it runs
+the tests of ``make test`` whose simulation or proof reads the file, and those that plant a fault in it.
+For a Python file, it runs the tests that import it, those with the shortest import chain first. At the
+end, it lists the tests that did not run.
 """
 
 import argparse
@@ -28,26 +29,26 @@ from tools.lint_rtl import lint_style
 ROOT = TB.parent
 
 _LONG_S = 15
-"""A test that took longer is left to ``make test``."""
+"""Maximum duration of a test, in seconds; only ``make test`` runs slower tests."""
 
 _FILES = 25
-"""Test files of Python that are read, at most: the closest ones."""
+"""Maximum number of Python test files to collect, those with the shortest import chain."""
 
 _LAST = 100
-"""More files than any simulation reads: planted faults come last."""
+"""A number above the file count of any simulation, which sorts planted faults last."""
 
 _VERILOG = (".sv", ".svh", ".v")
 
 
 def _changed() -> list[Path]:
-    """Return the files that differ from the last commit, new ones too."""
+    """Return the files that differ from the last commit, including new files."""
     command = "git diff --name-only HEAD && git ls-files --others --exclude-standard"
     names = subprocess.run(command, shell=True, cwd=ROOT, stdout=-1, text=True, check=True).stdout
     return [path for name in names.splitlines() if (path := ROOT / name).exists()]
 
 
 def _modules() -> dict[str, Path]:
-    """Return every module of ours by its name."""
+    """Return the path of every QStep module by its name."""
     found = {}
     for base, below in (("sw", ""), ("rtl", ""), ("sim", ""), ("fpga", ""), ("", "tb")):
         for path in (ROOT / base / below).rglob("*.py"):
@@ -57,7 +58,7 @@ def _modules() -> dict[str, Path]:
 
 
 def _imports(text: str, modules: Collection[str]) -> set[str]:
-    """Return the names of the modules that a text imports: of a package, only the modules in it."""
+    """Return the modules that a text imports; an import from a package counts only for modules in it."""
     return set().union(
         *(
             {name for name in inside if name in modules} or {module}
@@ -67,7 +68,7 @@ def _imports(text: str, modules: Collection[str]) -> set[str]:
 
 
 class Choice:
-    """The plugin of pytest that chooses the tests of `files`, by imports and by what they simulate."""
+    """pytest plugin that selects the tests of `files` by imports and by the files that they simulate."""
 
     def __init__(self, files: Sequence[Path], until: float) -> None:
         self.until, self.began = until, 0
@@ -76,7 +77,7 @@ class Choice:
         imports = {name: _imports(text, modules) for name, text in texts.items()}
         reached = {name: 0 for name, path in modules.items() if path in files}
         for command in [name.rpartition(".")[2] for name in reached if ".cli." in name]:
-            # A command is called by its name.
+            # Modules call a command by its name.
             callers = {name for name in modules if "qstep.cli" in imports[name]}
             callers |= {name for name in modules if imports[name] & callers}
             called = re.compile(rf'"{command}[" ]')
@@ -102,9 +103,9 @@ class Choice:
         self.told = Counter(f"left: {path}, {near[path]} imports away" for path in order[_FILES:])
 
     def place(self, item: pytest.Function) -> tuple[int, int] | None:
-        """Return how far a test is away, and how many files its simulation or proof reads.
+        """Return a test's import distance and the number of files that its simulation or proof reads.
 
-        A fault planted in our file comes after all simulations; None is for a test of something else.
+        A fault planted in one of the files ranks after all simulations. None means an unrelated test.
         """
         reads = [(m.args[0], read_files([], RTL, m.args[1])) for m in item.iter_markers("bench")]
         for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
@@ -127,7 +128,7 @@ class Choice:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Function]
     ) -> None:
-        """Put one case of each function, the quickest, before the others."""
+        """Sort the tests by import distance, with the fastest case of each function first."""
         kept = config.cache.get(SECONDS, {})
         order, cases = {}, Counter[tuple[Path, str]]()
         for item in sorted(items, key=lambda item: kept.get(item.nodeid, 1)):
@@ -158,7 +159,7 @@ class Choice:
 
 
 def _is_styled(files: Sequence[Path]) -> bool:
-    """Return whether ruff and Verible find nothing; print what they find."""
+    """Print the findings of ruff and Verible, and return whether there are none."""
     said = "".join(lint_style(path) for path in files if path.suffix in _VERILOG)
     print(said, end="")
     python = [str(path) for path in files if path.suffix == ".py"]

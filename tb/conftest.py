@@ -1,4 +1,4 @@
-"""Tests behave the same everywhere, and ``pytest -k`` finds those within a simulation by their names."""
+"""pytest settings for all tests, and selection of cocotb tests by name with ``pytest -k``."""
 
 import re
 import signal
@@ -15,12 +15,12 @@ settings.register_profile(
 )
 settings.load_profile("qstep")
 
-# Processes that a shell starts in the background ignore Ctrl-C, and so would the programs under test.
+# Background processes of a shell ignore Ctrl-C, and the programs under test would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # in parallel, the first process hears of all tests
+    if not hasattr(config, "workerinput"):  # the main process gets all reports
         config.pluginmanager.register(Seconds())
 
 
@@ -29,7 +29,7 @@ NEEDS = ("rtl", "formal", "synth", "rebuild", "gpu", "board")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of software and of boards that need no tool of hardware as `unit`."""
+    """Mark tests of software and boards that need no hardware tool as `unit`."""
     for item in items:
         if item.path.parent.name in ("sw", "fpga") and not any(
             item.get_closest_marker(need) for need in NEEDS
@@ -38,21 +38,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Add an item for each cocotb test that ``-k`` names, beside the simulation that runs them all.
+    """Add an item for each cocotb test that ``-k`` names, in addition to the simulation of all of them.
 
-    The simulations are a parameter of the test, or it makes them itself: then it says the module of the
-    cocotb tests with the mark ``bench``, and takes the name of the one to run from the fixture `only`.
+    A test gets its simulations as a parameter or creates them itself. In the second case, its mark
+    ``bench`` names the module of the cocotb tests, and the fixture `only` returns the test to run.
     """
     words = set(re.findall(r"\w+", metafunc.config.option.keyword)) - {"and", "or", "not"}
 
     def named(module: str, test: str = "", known: str = "") -> list[str]:
-        """Return a module's tests that a word of ``-k`` finds, if their item's name lacks it."""
+        """Return a module's tests whose names contain a word of ``-k`` that the item's name lacks."""
         new = [word for word in words if word not in metafunc.function.__name__ + known]
         there = [test] if test else tests_of(module)
         return [name for name in there if any(word in name for word in new)]
 
     def alone(test: str) -> str:
-        """Return the name of a test that runs alone; empty if it is about what all the others did."""
+        """Return the test's name, or an empty string if the test checks the results of all others."""
         return "" if test == "every_bin_is_hit" else test
 
     if "only" in metafunc.fixturenames:
@@ -80,5 +80,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def only(request: pytest.FixtureRequest) -> str:
-    """The name of one cocotb test, if ``-k`` has it; empty for all tests of the simulation."""
+    """Return the name of the cocotb test that ``-k`` selects; empty for all tests of the simulation."""
     return getattr(request, "param", "")

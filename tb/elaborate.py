@@ -1,4 +1,4 @@
-"""The hardware of a simulation, read by yosys with the same parameters."""
+"""Read the hardware of a simulation into yosys, with the same parameters."""
 
 import re
 import shutil
@@ -22,19 +22,19 @@ def default_parameters(module: Path) -> dict[str, int]:
 
 
 def is_verilog(run: Run) -> bool:
-    """Return whether the only source of a run is Verilog that a tool wrote."""
+    """Return whether the only source of a run is generated Verilog."""
     return len(run.sources) == 1 and run.sources[0].suffix == ".v"
 
 
 def read_run(run: Run, folder: Path) -> str:
-    """Copy the sources of a run to a folder, and return yosys' command that reads them there.
+    """Copy the sources of a run to a folder, and return the yosys command that reads them there.
 
-    What is there only for simulation is read as well.
+    The command also reads simulation-only code.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for path in (*run.rtl.rglob("*.sv*"), *run.files):
         shutil.copy(path, folder)
-    if is_verilog(run):  # slang does not take the names in what yosys wrote
+    if is_verilog(run):  # slang rejects some names in Verilog written by yosys
         return f"read_verilog {run.sources[0].name}"
     given = [path.name for path in run.files]
     modules = [path.name for path in run.rtl.rglob("qs_*.sv") if path.name not in given]

@@ -1,4 +1,4 @@
-"""Compares agents: those of a device, of a model, and as they were at some moment."""
+"""Compare the agents of devices, models and snapshots."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -23,7 +23,7 @@ Model = FastActingModel | FastTiledModel
 
 
 class Held(NamedTuple):
-    """What agents hold at some moment."""
+    """Snapshot of the agents' table, states and counters."""
 
     table: NDArray[np.int32]
     states: list[AgentState]
@@ -31,7 +31,7 @@ class Held(NamedTuple):
 
 
 class Agents(Protocol):
-    """What is compared."""
+    """Agents of a device, a model or a snapshot."""
 
     @property
     def table(self) -> NDArray[np.int32]: ...
@@ -44,7 +44,7 @@ class Agents(Protocol):
 
 
 def differing(one: Agents, other: Agents) -> list[str]:
-    """Return everything that is not equal bit for bit."""
+    """Return the names of the parts that are not equal bit for bit."""
     equal = {
         "table": (one.table == other.table).all(),
         "states": one.states == other.states,
@@ -54,7 +54,7 @@ def differing(one: Agents, other: Agents) -> list[str]:
 
 
 def run_alike(device: LinkAgents, model: Model, *pieces: int) -> None:
-    """Let both make steps, and compare all that they hold after each piece."""
+    """Run both for each number of steps in `pieces`, and check that they stay equal."""
     for steps in pieces:
         device.run(steps)
         model.run(steps)
@@ -62,7 +62,7 @@ def run_alike(device: LinkAgents, model: Model, *pieces: int) -> None:
 
 
 def run_alone(device: LinkAgents, begin: Callable[[], Model]) -> None:
-    """Let each agent of a new model, with a table of its own, make as many steps, and compare it."""
+    """Check each agent, with its own table, against a new model after the same number of steps."""
     counters, states, table = device.counters, device.states, device.table
     for number, own in enumerate(counters):
         model = begin()
@@ -72,7 +72,7 @@ def run_alone(device: LinkAgents, begin: Callable[[], Model]) -> None:
 
 
 def stop_midway(device: LinkAgents) -> None:
-    """Start a job, read counters in it, be refused another one, and stop it."""
+    """Start a job, read its counters twice, check that another job is refused, and stop it."""
     device.start(ENDLESS)
     assert device.running
     first, second = (device.counters for _ in range(2))
@@ -85,7 +85,7 @@ def stop_midway(device: LinkAgents) -> None:
 
 
 def go_on_after_a_reset(device: LinkAgents, port: SimPort, model: Model) -> None:
-    """Reset a device in a job, which then rests; what is restored from the model goes on alike."""
+    """Reset a device during a job, check that it is idle, restore the model's data, compare new runs."""
     device.start(ENDLESS)
     port.reset()
     device.reconnect()

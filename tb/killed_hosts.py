@@ -1,8 +1,8 @@
-"""Hosts that die at a device that lives on: `python -m tb.killed_hosts URL DEATHS [SKIPPED]`.
+"""Kill hosts of a device that keeps running: `python -m tb.killed_hosts URL DEATHS [SKIPPED]`.
 
-Each host opens the device, asks how many transitions were applied, and applies the following ones until
-it is killed in front of a random system call. After each death another host compares count, digest,
-noise and table with the model's.
+Each host opens the device, reads the number of applied transitions, and applies the following ones
+until it is killed before a random system call. After each kill, the device's count, digest, noise and
+table are compared with the model's.
 """
 
 import json
@@ -22,11 +22,11 @@ __all__ = ["CONFIG", "kill_hosts"]
 CONFIG = Config(16, 4, rounding="stochastic", link=Link(buffer_bytes=512))
 COUNT = 1 << 21
 MOST_CALLS = 250
-"""A host that lives for so many system calls applies up to some ten thousand transitions."""
+"""Maximum number of system calls of a host, enough for up to some ten thousand transitions."""
 
 
 def stream() -> Transitions:
-    """Return more transitions than all hosts apply."""
+    """Return more transitions than all hosts together apply."""
     rng = np.random.default_rng(1)
     return Transitions.from_arrays(
         CONFIG,
@@ -39,18 +39,18 @@ def stream() -> Transitions:
 
 
 def host(url: str, transitions: Transitions, skipped: int) -> None:
-    """Apply the transitions that follow; a wrong host leaves some out."""
+    """Apply the transitions after the applied ones; a faulty host skips `skipped` transitions."""
     with open_device(url, CONFIG) as device:
         device.apply(transitions[device.status().applied + skipped :])
 
 
 def kill_hosts(url: str, deaths: int, skipped: int = 0) -> list[int]:
-    """Kill so many hosts; return how many transitions the device had applied after each.
+    """Kill `deaths` hosts; return the device's number of applied transitions after each kill.
 
     Raises
     ------
     AssertionError
-        The device is not where the model is.
+        The device differs from the model.
     """
     rng = random.Random(deaths)
     transitions = stream()
@@ -58,7 +58,7 @@ def kill_hosts(url: str, deaths: int, skipped: int = 0) -> list[int]:
     applied = [0]
     with open_device(url, CONFIG) as device:
         device.clear()
-        device.apply(transitions[:0])  # compiles what the hosts need
+        device.apply(transitions[:0])  # compiles the code that the hosts need
     for death in range(deaths):
         number = rng.randint(1, MOST_CALLS)
         assert dies_before(number, partial(host, url, transitions, skipped)), "too few transitions"

@@ -1,6 +1,6 @@
-"""A Verilated netlist in the place of an Amaranth block, in Amaranth's simulator.
+"""Replace an Amaranth block by a Verilated netlist in Amaranth's simulator.
 
-At each change of an input and at each edge of the clock, the netlist says what the outputs are.
+The netlist is evaluated at each input change and each clock edge, and drives the outputs.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ extern "C" void evaluate(V{top} *top, int clk, const uint32_t *in, uint32_t *out
 
 
 def ports(block: Component) -> Ports:
-    """Return the ports of a block without its clock and those that have no bits."""
+    """Return the ports of a block, without its clock and its zero-width ports."""
     return {
         name: (value, way.name == "Input")
         for name, (value, way) in blocks.ports(block).items()
@@ -37,9 +37,9 @@ def ports(block: Component) -> Ports:
 
 
 def harness(top: str, of: Ports) -> str:
-    """Return the C++ of a library that makes netlists and evaluates them.
+    """Return the C++ source of a library that creates and evaluates netlists.
 
-    `top` has a port ``clk``, which may be among `of` too.
+    `top` has a port ``clk``, which `of` may include.
     """
     lines = [*_pieces(of, True), "top->eval();", *_pieces(of, False)]
     return _HARNESS.format(top=top, lines="\n".join(f"  {line}" for line in lines))
@@ -57,9 +57,9 @@ def load(path: Path) -> ctypes.CDLL:
 def bridge(
     library: ctypes.CDLL, domain: ClockDomain | None, of: Ports, given: bytes = b""
 ) -> Callable[[Any], Any]:
-    """Return the process that lets a new netlist drive the outputs; `given` comes before all inputs.
+    """Return a simulator process in which a new netlist drives the outputs.
 
-    Without a domain, the clocks are among the ports.
+    `given` precedes the input words. Without a domain, the ports include the clocks.
     """
     inputs = [value for value, is_input in of.values() if is_input]
     outputs = [value for value, is_input in of.values() if not is_input]
@@ -100,7 +100,7 @@ def _words(value: Value) -> int:
 
 
 def _pieces(of: Ports, inputs: bool) -> list[str]:
-    """Return the C++ statements that move words of 32 bits to the inputs, or from the outputs."""
+    """Return the C++ statements that copy 32-bit words to the inputs, or from the outputs."""
     lines: list[str] = []
     for name, (value, is_input) in of.items():
         for word in range(_words(value)) if is_input is inputs else ():

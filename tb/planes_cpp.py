@@ -12,7 +12,7 @@ from qstep.golden.planes import Choices, Requests
 from qstep.spec.planes import CPP_HEADER, PlanesConfig, config_header
 from qstep_sim import verilator
 
-# No contraction: a fused multiply-add rounds once where the recording rounds twice.
+# No contraction, because a fused multiply-add rounds once but the recording rounds twice.
 FLAGS = (
     "-std=c++17",
     "-O2",
@@ -27,12 +27,12 @@ FLAGS = (
 
 
 class CppPlanes:
-    """The header with a configuration, compiled into `folder`; without a compiler, ToolMissingError."""
+    """The C++ header compiled for a configuration; raises ToolMissingError without a compiler."""
 
     def __init__(
         self, name: str, config: PlanesConfig, folder: Path, header: Path = CPP_HEADER
     ) -> None:
-        # Libraries of one process share inline variables, so that names of configurations must differ.
+        # The libraries of a process share inline variables, so the names of configurations must differ.
         self.config = config
         (folder / "config.hpp").write_text(config_header(name, config), encoding="utf-8")
         library = folder / "planes.so"
@@ -46,7 +46,7 @@ class CppPlanes:
     def run(
         self, form: str, requests: Requests, seed: int = 0
     ) -> tuple[Choices, NDArray[np.float64]]:
-        """Serve requests from reset in the `fixed` or `float` form; return choices and weights."""
+        """Execute requests after a reset in `fixed` or `float` form; return choices and weights."""
         config = self.config
         single = (requests.learns, requests.action, requests.reward, requests.next_action)
         columns = [*single, requests.terminated, *requests.rows.T, *requests.next_rows.T]
@@ -67,13 +67,13 @@ class CppPlanes:
         ), weights
 
     def rows(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Return the rows of features, uint64 of shape (N, G)."""
+        """Return the rows of feature words, which are uint64 of shape (N, G)."""
         rows = np.zeros((len(words), self.config.all_planes), np.uint32)
         self._library.hash_rows(_pointer(words), ctypes.c_int64(len(words)), _pointer(rows))
         return rows
 
     def queue(self, events: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """Return the updates and the count of unknown keys of a queue of three entries."""
+        """Return the updates of a three-entry queue and its count of unknown keys."""
         learns, unknown = np.zeros((len(events), 5), np.int64), np.zeros(1, np.int64)
         call = self._library.run_queue
         call.restype = ctypes.c_int64

@@ -7,7 +7,7 @@ from qstep.spec.planes import PlanesConfig
 
 
 def random_requests(config: PlanesConfig, count: int, seed: int) -> Requests:
-    """Return legal requests of all kinds, many of them on the same rows, with rewards at the limits."""
+    """Return legal requests of all kinds, with repeated rows and rewards at the limits."""
     rng = np.random.default_rng(seed)
     learns = rng.random(count) < 0.6
     shape, number_format = (count, config.all_planes), config.format

@@ -1,11 +1,12 @@
 """Copies of the hardware with a planted fault, to show that a proof, a bench or an assertion can fail.
 
-``tb/faults`` has a table for each file of the hardware, and in it a line for each fault::
+``tb/faults`` contains a TOML file for each hardware file, with one line per fault::
 
-    name = [text, faulty text, { finder = what it must see, ... }]
+    name = [text, faulty text, { finder = expected result, ... }]
 
-A finder is a proof, a bench or a test. A proof must violate a property within that many clocks from
-power-up, and may be a pattern, as in ``lane-*-1``; a bench must report what is written there.
+A finder is a proof, a bench or a test. Patterns such as ``lane-*-1`` can select several proofs. A proof
+must violate a property within the expected number of clocks after power-up. A bench must report the
+expected text.
 """
 
 import inspect
@@ -35,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Fault:
-    """A text of a file and its replacement, who finds it, and what must be seen."""
+    """A text of a file, its faulty replacement, the finder and the expected result."""
 
     name: str
     file: str
@@ -62,9 +63,9 @@ def faults(finder: str) -> tuple[Fault, ...]:
 
 
 def with_finders(finders: Iterable[str]) -> list[object]:
-    """Return each fault of these finders, with its finder first, as parameters of a test.
+    """Return test parameters (finder, fault) for each fault of these finders.
 
-    CI plants the first one of each finder, a release all of them.
+    CI plants the first fault of each finder. A release plants all of them.
     """
     return [
         pytest.param(
@@ -83,13 +84,13 @@ def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = (
     Raises
     ------
     AssertionError
-        The file does not hold the text exactly once: the fault no longer applies.
+        The file does not contain the text exactly once, so the fault no longer applies.
     """
     return plant_all(folder, [Fault("", file, old, new, "", "")], extra)
 
 
 def plant_all(folder: Path, planted: Iterable[Fault], extra: Iterable[Path] = ()) -> Path:
-    """Do what :func:`plant` does for several faults in one copy."""
+    """Plant several faults in one copy, as :func:`plant` does for one fault."""
     for path in [*RTL.rglob("*.sv*"), *extra]:
         shutil.copy(path, folder)
     for fault in planted:
@@ -98,7 +99,7 @@ def plant_all(folder: Path, planted: Iterable[Fault], extra: Iterable[Path] = ()
 
 
 def plant_file(folder: Path, file: Path, old: str, new: str) -> Path:
-    """Return a copy of a file, in `folder`, with one text replaced; errors as :func:`plant`."""
+    """Return a copy of a file, in `folder`, with one text replaced; errors are as in :func:`plant`."""
     planted = folder / file.name
     text = _replaced(file.read_text(encoding="utf-8"), file.name, old, new)
     planted.write_text(text, encoding="utf-8")
@@ -111,7 +112,7 @@ def plant_python(module: ModuleType, old: str, new: str) -> ModuleType:
     Raises
     ------
     AssertionError
-        The module does not hold the text exactly once: the fault no longer applies.
+        The module does not contain the text exactly once, so the fault no longer applies.
     """
     text = _replaced(inspect.getsource(module), module.__name__, old, new)
     planted = ModuleType(module.__name__)

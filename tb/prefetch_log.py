@@ -1,4 +1,4 @@
-"""The recording of Pythia's released learner, as requests: `data/README.md` describes it."""
+"""The recording of Pythia's released learner, as requests; `data/README.md` describes it."""
 
 from dataclasses import replace
 from functools import cache
@@ -15,11 +15,11 @@ from qstep.spec.tiles import hashed
 FILE = Path(__file__).with_name("data") / "prefetch_log.npz"
 
 PYTHIA = replace(PRESETS["pythia"], epsilon=0.0)
-"""The preset; the recording says where it explores."""
+"""The Pythia preset without exploration, because the recording contains the explored actions."""
 
 
 class PrefetchLog(NamedTuple):
-    """The requests, and the action and whether it explored of each that chooses, in order."""
+    """Requests in order, with the action of each choice and whether it explored."""
 
     words: NDArray[np.int64]
     requests: Requests
@@ -28,14 +28,14 @@ class PrefetchLog(NamedTuple):
 
 
 def feature_words(pc: NDArray[Any], delta: NDArray[Any]) -> NDArray[np.int64]:
-    """Return Pythia's features of accesses: int64, shape (N, 2)."""
+    """Return Pythia's features of memory accesses, int64 of shape (N, 2)."""
     pc, delta = pc.astype(np.int64), delta.astype(np.int64)
     return np.stack([pc, (pc << 7) + np.where(delta < 0, 64 - delta, delta)], axis=1)
 
 
 @cache
 def prefetch_log() -> PrefetchLog:
-    """Read the recording. `words` are the features of each choice."""
+    """Return the recording; its `words` are the features of each choice."""
     with np.load(FILE) as file:
         log = dict(file)
     choices, learns = len(log["action"]), len(log["learn_action"])
@@ -43,7 +43,7 @@ def prefetch_log() -> PrefetchLog:
     rows = np.stack(
         [hashed(words[:, g], c, 128) for g in range(2) for c in PYTHIA.constants], axis=1
     )
-    # Choice number i is followed by its updates.
+    # The updates after choice i follow it.
     order = np.argsort(
         np.r_[np.arange(choices) * 2, log["learn_after_choice"] * 2 + 1], kind="stable"
     )

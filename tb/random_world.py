@@ -1,4 +1,4 @@
-"""Worlds for agents of the models and of the hardware: random ones, and a ring."""
+"""Random worlds and a ring world, for agents of the models and of the hardware."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ __all__ = ["random_world", "ring_model"]
 
 
 def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any, Any]:
-    """Return splits; with one slot, the split of a world without chance."""
+    """Return random splits; with one slot, the splits of a deterministic world."""
     most = (1 << 16) // slots
     split = rng.integers(0, most + 1, (*shape, slots), np.int32)
     ends = rng.random(split.shape) < 0.2
@@ -25,7 +25,7 @@ def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any,
 
 
 def random_world(config: Config, limit: int, seed: int) -> WorldTable:
-    """Return a random world: any reward, next state and end, so that values saturate as well."""
+    """Return a world with random rewards, next states and terminations; values also saturate."""
     rng = np.random.default_rng(seed)
     acting = config.acting
     assert isinstance(acting, Acting)
@@ -45,9 +45,9 @@ def random_world(config: Config, limit: int, seed: int) -> WorldTable:
 
 
 def ring_model(config: Config, settings: Sequence[AgentSettings]) -> FastActingModel:
-    """Return the model of agents whose steps go `action + 1` states on, modulo 8.
+    """Return the model of agents in a ring, in which a step adds `action + 1` to the state, modulo 8.
 
-    A step pays a 256th of the state's number; state 7 is the end.
+    The reward is the next state's number divided by 256. State 7 is terminal.
     """
     state, action = np.divmod(np.arange(8 * config.actions), config.actions)
     to = (state + action + 1) % 8

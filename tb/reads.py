@@ -1,4 +1,4 @@
-"""Which files Verilator reads for a module, and the digest of what in them affects a build."""
+"""Find the files that Verilator reads for a module, and digest the contents that affect a build."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 def read_files(files: Sequence[Path], folder: Path, text: str = "") -> list[Path]:
-    """Return `files`, and what they and `text` can reach by name in `folder`: modules and includes."""
+    """Return `files`, and the files in `folder` that they and `text` reach by module or include name."""
     there = {path.stem: path for path in folder.rglob("*.sv*")}
     found = list(dict.fromkeys(files))
     names = set(_WORD.findall(text)).union(*(_facts(*_version(path))[1] for path in found))
@@ -29,7 +29,7 @@ def read_files(files: Sequence[Path], folder: Path, text: str = "") -> list[Path
 
 
 def digest_of(paths: Iterable[Path]) -> bytes:
-    """Return the digest of the names and the substance of Verilog files: comments do not count."""
+    """Return the digest of the names and contents of Verilog files, without ordinary comments."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{path.name}\0".encode() + _facts(*_version(path))[0])
@@ -37,7 +37,7 @@ def digest_of(paths: Iterable[Path]) -> bytes:
 
 
 def forgotten(dependencies: Path, paths: Iterable[Path]) -> set[str]:
-    """Return what Verilator read, by its dependency file, in the folders of `paths` and beside them."""
+    """Return the files that Verilator read in the folders of `paths` but that `paths` lacks."""
     known = {path.resolve() for path in paths}
     folders = {path.parent for path in known}
     read = map(Path, dependencies.read_text(encoding="utf-8").partition(" : ")[2].split())
@@ -52,7 +52,7 @@ def _version(path: Path) -> tuple[Path, int]:
 def _facts(path: Path, _changed_ns: int) -> tuple[bytes, frozenset[str]]:
     """Return the digest of a file's substance, and the words in it that can be names.
 
-    Line breaks end a directive, and Verilator obeys some comments: both count as well.
+    The digest includes directives line by line, and the comments that Verilator obeys.
     """
     text = path.read_text(encoding="utf-8")
     obeyed = [comment for comment in _COMMENT.findall(text) if _OBEYED.match(comment)]

@@ -8,7 +8,7 @@ __all__ = ["Record", "decode_record"]
 
 
 class Record(NamedTuple):
-    """A decoded record; `state` is None in a continuing one, `reward` is not sign-extended."""
+    """A decoded record; `state` is None in a continuing record, and `reward` is not sign-extended."""
 
     state: int | None
     action: int

@@ -20,12 +20,12 @@ _COUNTERS, _REGIONS = 2, 6
 
 
 class ReferenceAgents(ReferenceDevice):
-    """Takes the bytes of a host and returns the answering bytes.
+    """Device with agents that receives a host's bytes and returns its answers.
 
     Parameters
     ----------
     config : Config
-        With ``config.acting``.
+        Configuration with ``config.acting``.
     pace : int
         Steps of every agent between answers; 0 for a stuck device.
 
@@ -36,9 +36,9 @@ class ReferenceAgents(ReferenceDevice):
     left : int
         Steps left in the job.
     made : int
-        Steps made in all.
+        Total number of steps made.
     silent : int or None
-        The agent that gets no answer from the world: a job ends before its next step.
+        Agent that the world does not answer; a job ends before its next step.
     """
 
     repeatable: ClassVar[tuple[Request, ...]] = (
@@ -119,14 +119,14 @@ class ReferenceAgents(ReferenceDevice):
 
 
 class ReferenceLive(ReferenceAgents):
-    """The same device with the host as its world.
+    """Reference device with agents whose world is the host.
 
     Attributes
     ----------
     said : list of tuple of int
-        Requests, once each: agent and state of a BEGIN; agent, next state, terminated and raw
-        reward of an ACT. A state is the row in each plane. The action is the sum of agent and first row,
-        modulo the number of actions; 0 before.
+        Requests without repeats: agent and state of each BEGIN; agent, next state, terminated and raw
+        reward of each ACT. A state is the row in each plane. The answered action is the sum of agent and
+        first row of the latest request, modulo the number of actions, and 0 before the first request.
     """
 
     repeatable = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)

@@ -1,10 +1,11 @@
 """The device's side of ``docs/link.md`` in plain Python: the executable specification.
 
 It replaces a device in the tests of the driver, and defines the hardware's answers byte for byte.
-It shares the frame codec and the numbers of requests and statuses with the driver; layouts of
-payloads and records are written from the document. The arithmetic is the golden model's. Where the
-document leaves the order of checks open, it is fixed here: epoch, then an earlier refusal, then
-sequence number, type, length, values; in an APPLY record by record, so that the first error is answered.
+It shares the frame codec and the numbers of requests and statuses with the driver, but implements the
+layouts of payloads and records independently, from the document. The arithmetic is the golden model's.
+This module defines the order of checks if the document does not: epoch, earlier refusal, sequence
+number, type, length, values. It checks an APPLY record by record, so that the answer reports the first
+error.
 """
 
 import struct
@@ -41,7 +42,7 @@ class Refused(Exception):
 
 
 class ReferenceDevice:
-    """Takes the bytes that a host sends and returns the bytes that it gets back.
+    """Device that receives a host's bytes and returns its answers.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ class ReferenceDevice:
     divisor : int
         Clocks per bit; changes with BAUD.
     frame_errors, refused, saturated : int
-        As in COUNTERS. `offered_clocks` equals `applied`, and `held` and `forwarded` are 0, because they
-        depend on the clock-by-clock timing of a real lane.
+        Counts as in COUNTERS. `offered_clocks` equals `applied`, and `held` and `forwarded` are 0,
+        because they depend on the clock-by-clock timing of a real lane.
     """
 
     repeatable: ClassVar[tuple[Request, ...]] = (Request.READ, Request.STATUS, Request.COUNTERS)
@@ -71,7 +72,7 @@ class ReferenceDevice:
         self.reset()
 
     def reset(self) -> None:
-        """Reset like the hardware: control and counts; table and reward table keep their contents."""
+        """Reset control and counts like the hardware; table and reward table keep their contents."""
         self._count = (self._count + 1) % _COUNTS
         self.receive_break()
         self.applied = self.digest = self.refused = self.saturated = 0
@@ -85,12 +86,12 @@ class ReferenceDevice:
         self._reader = FrameReader(self._most + OVERHEAD)
 
     def receive_break(self) -> None:
-        """Return to the configured rate."""
+        """Restore the configured rate."""
         self.divisor = self.config.link.divisor
 
     @property
     def frame_errors(self) -> int:
-        """Dropped frames."""
+        """Number of dropped frames."""
         return self._reader.errors
 
     @property
@@ -99,9 +100,9 @@ class ReferenceDevice:
         return np.array(self._table, np.int32).reshape(self.config.states, self.config.actions)
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes in pieces of any size and return the answers to completed requests.
+        """Accept bytes in pieces of any size, and return the answers to complete requests.
 
-        After a reset a delimiter comes first, so that no answer is joined to a truncated one.
+        After a reset, a delimiter is sent first, so that no answer is appended to a truncated one.
         """
         unsent, self._unsent = self._unsent, b""
         return unsent + b"".join(self._answer(frame) for frame in self._reader.feed(data))

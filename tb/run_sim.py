@@ -1,4 +1,4 @@
-"""The command behind ``make sim``: RTL benches and pyuvm environments, with one table at the end.
+"""Run the RTL benches and pyuvm environments, and print a table of the results (``make sim``).
 
 python -m tb.run_sim --seed 7 --transitions 50000 --test LaneSuite --waves
 """
@@ -29,10 +29,10 @@ from qstep._io.files import make_folder, write_atomically
 __all__ = ["main"]
 
 UCIS = TB.parent / "build" / "sim" / "coverage.ucis.xml"
-"""Where the bins of all suites are written, for tools that read UCIS."""
+"""File with the coverage bins of all suites, for tools that read UCIS."""
 
 _LOG_COLUMNS = 160
-"""Width of the tables without a terminal."""
+"""Width of the tables if the output is not a terminal."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def _label(this: Run) -> str:
 
 
 def _exact(outcome: Outcome) -> int:
-    """Return the number of transitions, or steps of agents, that were compared."""
+    """Return the number of compared transitions or agent steps."""
     figures = outcome.figures
     return int(figures.get("transitions", figures.get("steps", 0)))
 
 
 def _suite(outcome: Outcome) -> bool:
-    """Return whether the run has to hit every bin, and has."""
+    """Return whether the run must hit every bin and did."""
     return "holes" in outcome.figures and not outcome.figures["holes"]
 
 
@@ -104,7 +104,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
-    """Print the bins of each suite that must reach all of them: hit/listed for each point."""
+    """Print hit/listed bins of each coverage point, for the suites that must hit all bins."""
     suites = [o for o in outcomes if _suite(o)]
     points = list(dict.fromkeys(point for o in suites for point in o.figures["coverage"]))
     table = Table("functional coverage", *(_label(o.run) for o in suites))

@@ -1,15 +1,15 @@
-"""How long each test took when it last ran, in pytest's cache."""
+"""Duration of each test in its last run, stored in pytest's cache."""
 
 import pytest
 
 __all__ = ["SECONDS", "Seconds"]
 
 SECONDS = "qstep/seconds"
-"""The name in the cache."""
+"""Key in the cache."""
 
 
 class Seconds:
-    """The plugin of pytest that keeps them."""
+    """pytest plugin that stores the durations of tests."""
 
     def __init__(self) -> None:
         self._took: dict[str, float] = {}

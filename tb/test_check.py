@@ -1,4 +1,4 @@
-"""``make check`` chooses the tests of a file, and says what it leaves to ``make test``."""
+"""``make check`` selects the tests of a file, and lists those that it leaves to ``make test``."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every planted fault still applies, and someone looks for it."""
+"""Every planted fault still applies, and has a finder."""
 
 import re
 from fnmatch import filter as matching
@@ -17,13 +17,13 @@ from qstep_rtl import sources
 
 @cache
 def benches() -> str:
-    """Return all Python of the benches, where the finders have their names."""
+    """Return the Python source of all benches, which contains the names of the finders."""
     return "".join(path.read_text(encoding="utf-8") for path in TB.rglob("*.py"))
 
 
 @cache
 def source(file: str) -> Path:
-    """Return a file of hardware, bench or C++ by its name; a generated block is written first."""
+    """Return a hardware, bench or C++ file by its name; a generated block is written first."""
     if file in BLOCKS:
         return block(file)
     return next(path for folder in (RTL, TB, CPP_HEADER.parent) for path in folder.rglob(file))

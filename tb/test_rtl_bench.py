@@ -174,7 +174,7 @@ def test_a_build_is_made_anew_only_if_something_that_verilator_reads_in_it_chang
 def test_a_failure_tells_that_its_lines_are_those_of_a_build_with_other_comments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A build that is kept from an earlier run may have other comments already.
+    # A cached build from an earlier run may have other comments.
     monkeypatch.setattr("tb.bench.BUILD", tmp_path / "build")
     rtl = plant(tmp_path, "qs_noise.sv", "x_q != 0", "x_q != 2")
     moved = "comments have moved lines since .* was built"

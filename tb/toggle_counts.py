@@ -1,8 +1,9 @@
-"""Verilator's header that counts toggles, without a mistake of it about wide signals.
+"""Correct the toggle counts of wide signals in Verilator's coverage header.
 
-A signal of more than 64 bits is counted word by word. In Verilator 5.049, ``VL_COV_TOGGLE_CHG_ST_W``
-takes the bits of all later words for bits of the word at hand, and shifts by 32 and more, which
-processors take modulo 32: a bit that toggles also counts for the bits 32, 64, ... above it.
+Toggles of a signal of more than 64 bits are counted word by word. In Verilator 5.049,
+``VL_COV_TOGGLE_CHG_ST_W`` treats the bits of all later words as bits of the current word. It shifts by
+32 and more, and processors take the shift amount modulo 32. A bit that toggles is therefore also counted
+for the bits 32, 64, ... above it.
 """
 
 from qstep_sim.verilator import root
@@ -15,12 +16,12 @@ _RIGHT = "j < VL_EDATASIZE && j < width - i * VL_EDATASIZE;"
 
 
 def header() -> bytes:
-    """Return the text of the header, for a folder where Verilator's C++ looks first.
+    """Return the corrected header, for a folder that the C++ compiler searches first.
 
     Raises
     ------
     ValueError
-        This Verilator has another header.
+        This version of Verilator has a different header.
     """
     path = root() / "include" / HEADER
     text = path.read_text(encoding="utf-8")

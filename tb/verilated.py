@@ -1,4 +1,4 @@
-"""Hardware as a shared library: Verilator's C++ with a harness, compiled once and kept in the cache."""
+"""Compile hardware with Verilator and a harness into a shared library, which is stored in the cache."""
 
 import hashlib
 import subprocess
@@ -23,7 +23,7 @@ _VERILATE = (
     "unique",
     "-Wno-fatal",
 )
-"""Assertions are checked, and registers begin as the harness says."""
+"""Assertions are checked, and the harness determines the initial values of registers."""
 
 _COMPILE = ("-std=c++17", "-fPIC", "-pthread", "-w")
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
@@ -42,29 +42,29 @@ def shared_library(
     generated: str = "",
     optimise: str = "-O1",
 ) -> Path:
-    """Return the library of a module, from the cache or built.
+    """Return the library of a module from the cache, and build it if necessary.
 
     Parameters
     ----------
     top : str
-        The module; the harness includes ``V{top}.h``.
+        Top module; the harness includes ``V{top}.h``.
     rtl : Path
-        Folder of the hand-written RTL: another one for copies with a planted fault.
+        Folder of the hand-written RTL, or of a copy with a planted fault.
     files : sequence of Path
-        What Verilator reads, packages first; it finds other modules in `rtl`.
+        Files that Verilator reads, packages first; it finds other modules in `rtl`.
     harness : Path
         C++ that exports the functions of the library.
     parameters : sequence of str
         ``-GName=value`` for the parameters of the module.
     generated : str
-        Verilog that is not in a file.
+        Text of generated Verilog, which Verilator also reads.
     optimise : str
-        The compiler's option.
+        Optimisation option of the compiler.
 
     Raises
     ------
     ToolFailedError
-        Its message ends with what the tool said last.
+        Verilator or the compiler failed; the message ends with the tool's last output.
     """
     command = _compiler(optimise)
     given = (top, *parameters, generated, _VERILATE, command, verilator.version())
@@ -79,7 +79,7 @@ def shared_library(
         includes = [f"-I{path}" for path in folders(rtl)]
         names: list[str | Path] = ["--prefix", f"V{top}", "--top-module", top, "--Mdir", folder]
         _run_tool(verilator.find(), *_VERILATE, *names, *parameters, *includes, *read)
-        # One unit, as most of the time goes into reading Verilator's headers.
+        # Compile a single unit, because reading Verilator's headers takes most of the time.
         unit, library = folder / "unit.cpp", folder / "library.so"
         parts = [*sorted(folder.glob("V*.cpp")), harness]
         unit.write_text("".join(f'#include "{part}"\n' for part in parts), encoding="utf-8")
@@ -98,7 +98,7 @@ def _run_tool(*command: str | Path) -> None:
 
 
 def _compiler(optimise: str) -> list[str]:
-    """Return the command of the C++ compiler for what Verilator writes."""
+    """Return the C++ compiler command for Verilator's output."""
     include = verilator.root() / "include"
     switches = [f"-DVM_{name}=0" for name in _SWITCHES]
     return [
@@ -112,7 +112,7 @@ def _compiler(optimise: str) -> list[str]:
 
 
 def _runtime() -> Path:
-    """Return Verilator's run-time library as an object file, which all libraries share."""
+    """Return Verilator's run-time library as an object file that all libraries share."""
     names = ["verilated.cpp", "verilated_threads.cpp"]
     command = _compiler("-O1")
 

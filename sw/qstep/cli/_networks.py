@@ -156,7 +156,7 @@ def train(
     **settings: Any,
 ) -> None:
     """Run the seeds one after another and write the results."""
-    extras.load("qstep.deep.run", "torch")  # PyTorch takes seconds to load, and may not be installed
+    extras.load("qstep.deep.run", "torch")  # PyTorch loads slowly, and may not be installed
     from qstep.deep.algorithms import ALGORITHMS, preset_of
     from qstep.deep.run import NetworkRun
 

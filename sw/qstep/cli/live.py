@@ -64,7 +64,7 @@ def command(name: str, **options: Any) -> None:
     """
     server = extras.load("qstep.live.server", "live")
     world = acting_world(name, options)
-    known = {field.name for field in fields(LiveOptions)}  # other options are defaults of `qstep train`
+    known = {field.name for field in fields(LiveOptions)}  # others are for `qstep train`
     chosen = LiveOptions(**{given: options[given] for given in known & options.keys()})
 
     from qstep.learn.plan import Budget

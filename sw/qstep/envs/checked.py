@@ -184,5 +184,5 @@ def _single(value: Any) -> Any:
         return value
     try:
         return value.item()
-    except (AttributeError, TypeError, ValueError, RuntimeError):  # not a number, or an array of several
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # not a single number
         return value

@@ -56,7 +56,7 @@ class Window:
         self.next = 0  # number of the next new request
         self.applied = 0  # transitions that the device has confirmed since its reset
         self.limit = _FIRST_LIMIT  # current payload limit in bytes, in either direction
-        self.is_halted = False  # a request was refused; all earlier ones were executed, no later ones
+        self.is_halted = False  # True after a refusal: no later request is executed
         self.pending: deque[Pending] = deque()  # requests in flight, oldest first
         self._buffer_bytes = self._credit = buffer_bytes
         self._clean = 0  # bytes executed since the limit last changed
