@@ -1,4 +1,4 @@
-"""Checkpoints of a given run, as `qstep train --resume` reads them."""
+"""Reads the checkpoint of a given run, as `qstep train --resume` does."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["load_checkpoint"]
 
 
 def load_checkpoint(path: Path, identity: dict[str, Any]) -> Checkpoint:
-    """Read a checkpoint, or raise CheckpointError if it is of another run."""
+    """Read a checkpoint; raise CheckpointError if it belongs to another run."""
     there, checkpoint = read_checkpoint(path)
     check_identity(path, there, identity)
     return checkpoint

@@ -1,4 +1,4 @@
-"""The commands as they are typed, run in this process."""
+"""Runs commands, as they are typed, inside the test process."""
 
 import json
 import pkgutil
@@ -17,7 +17,7 @@ __all__ = ["after_pieces", "ctrl_c", "fails", "files_below", "invoke", "ran", "r
 
 
 def invoke(words: str, *more: object) -> Result:
-    """Run a command; `more` are words that may contain spaces."""
+    """Run a command; `more` are further arguments, which may contain spaces."""
     return CliRunner().invoke(cli._qstep, [*words.split(), *map(str, more)])
 
 
@@ -38,9 +38,9 @@ def files_below(folder: Path) -> dict[Path, bytes]:
 
 
 def refused(words: str, error: type[BaseException], text: str) -> None:
-    """Run a command that must end in an error, as `text` (a pattern) says; it may change no file here.
+    """Run a command that must fail with a message matching the pattern `text` and change no file here.
 
-    SystemExit stands for an error of usage. The test needs a folder of its own (`own_folder`), because
+    SystemExit stands for a usage error. The test needs a folder of its own (`own_folder`), because
     other processes write into the checkout at the same time.
     """
     assert Path.cwd() != Path(__file__).parents[2], "use the fixture own_folder"
@@ -56,7 +56,7 @@ def refused(words: str, error: type[BaseException], text: str) -> None:
 def after_pieces(
     monkeypatch: pytest.MonkeyPatch, piece: str, pieces: int, happens: Callable[[], Any]
 ) -> None:
-    """Let something happen after so many calls of the function that makes a piece of a run."""
+    """Call `happens` once the function that computes a piece of a run has returned `pieces` times."""
     place, _, name = piece.rpartition(".")
     owner = pkgutil.resolve_name(place)
     plain = getattr(owner, name)
@@ -74,7 +74,7 @@ def after_pieces(
 
 
 def fails(error: BaseException) -> Callable[[], None]:
-    """Return a function that raises an error."""
+    """Return a function that raises `error`."""
 
     def failing() -> None:
         raise error

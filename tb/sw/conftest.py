@@ -1,4 +1,4 @@
-"""Fixtures that the tests of software share."""
+"""Fixtures shared by the software tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Keep PyTorch from waking threads that tests in other processes are using."""
+    """Restrict PyTorch to one thread, because tests in other processes need the other cores."""
     from qstep.deep import torch_device
 
     with torch_device.one_thread():
@@ -25,7 +25,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def timed_port(monkeypatch: pytest.MonkeyPatch) -> TimedPort:
-    """Return a port whose time is that of sessions."""
+    """Return a port whose simulated clock also drives the session."""
     from tb.sw.timed_port import TimedPort
 
     port = TimedPort()
@@ -47,6 +47,6 @@ def session(timed_port: TimedPort) -> Session:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, and return it."""
+    """Change into an empty folder, and return its path."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

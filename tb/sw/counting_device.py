@@ -8,7 +8,7 @@ __all__ = ["CountingDevice"]
 
 
 class CountingDevice(ModelDevice):
-    """A model with hardware-like counters: a hold after four transitions, six clocks for each."""
+    """A model with hardware-like counters: one hold per four transitions, six clocks per transition."""
 
     accepted = 0
 

@@ -1,4 +1,4 @@
-"""A small DQN learner for tests, and runs with a whole configuration."""
+"""A small DQN learner for tests, and runs built from a complete configuration."""
 
 from dataclasses import fields
 from typing import Any
@@ -35,6 +35,6 @@ def play_on(made: Dqn, steps: int) -> Dqn:
 
 
 def run_of(name: str, algorithm: str, config: Any, **settings: Any) -> NetworkRun:
-    """Return a run with every field of a configuration."""
+    """Return a run that takes every field from a configuration."""
     every = {field.name: getattr(config, field.name) for field in fields(config)}
     return NetworkRun(name, algorithm, **every, **settings)

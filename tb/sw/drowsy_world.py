@@ -1,6 +1,6 @@
-"""A world that answers late, and ignores agent 1 for a while: a circuit for tests.
+"""A test world, written as a circuit, that answers late and ignores agent 1 for a while.
 
-It answers every second request of agent 0, and all of agent 1 except the 20th to the 119th.
+It answers every second request of agent 0, and all requests of agent 1 except the 20th to the 119th.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -15,7 +15,7 @@ SLEEP = (20, 120)
 
 
 class World(Component):
-    """A step goes `action + 1` states on, modulo 8, and pays that state's number; state 7 is the end."""
+    """Eight states in a ring; a step moves `action + 1` on and pays the new state's number; 7 ends."""
 
     def __init__(self, config: Config) -> None:
         super().__init__({"world": In(WorldSignature(config))})

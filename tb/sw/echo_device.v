@@ -1,6 +1,6 @@
-// The smallest devices with the ports of the real ones, to test what is around them.
+// Minimal devices with the ports of the real ones, for testing the code around them.
 
-// Sends back every byte, one clock later, and objects to 0xEE.
+// Echoes every byte one clock later; its assertion fails on 0xEE.
 module echo_device (
   input wire clk, input wire rst,
   input wire rx_valid, output wire rx_ready, input wire [7:0] rx_data,
@@ -23,7 +23,7 @@ module echo_device (
   end
 endmodule
 
-// Sends back every bit, one clock later.
+// Echoes every bit one clock later.
 module echo_top (input wire clk, input wire rst, input wire rx, output reg tx);
   always @(posedge clk) tx <= rst | rx;
 endmodule

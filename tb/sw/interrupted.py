@@ -1,4 +1,4 @@
-"""Commands that a signal ends at random moments, again and again, until they are done."""
+"""Runs a command, ends it with a signal at random moments, and resumes it until it finishes."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["disturbed", "learnt", "run"]
 
-# Seconds of processor time, so that a busy computer does not move all moments to the beginning.
+# Counts processor time: on a busy computer, moments of wall-clock time would all fall near the start.
 PROGRAM = """
 import os, signal, sys
 number, seconds = int(sys.argv.pop(1)), float(sys.argv.pop(1))
@@ -24,9 +24,9 @@ qstep_command.main()
 
 
 def run(typed: str, folder: Path, number: int = 0, seconds: float = 0.0) -> tuple[int, str]:
-    """Run a command until it ends, or until a signal after so many seconds of processor time (0: never).
+    """Run a command; unless `seconds` is 0, send it a signal after that much processor time.
 
-    Return its status, negative for a signal that ended it, and its last line.
+    Return the exit status, negative if a signal ended the command, and its last line of stderr.
     """
     words = [*typed.split(), "--out", str(folder)]
     command = [sys.executable, "-c", PROGRAM, str(int(number)), str(seconds), *words]
@@ -35,7 +35,7 @@ def run(typed: str, folder: Path, number: int = 0, seconds: float = 0.0) -> tupl
 
 
 def learnt(folder: Path) -> dict[str, Any]:
-    """Return what a run learned and what happened meanwhile, without the times that it took."""
+    """Return a run's history and learned files, without times and memory use."""
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     for name in ("learning_s", "peak_mib"):
         history["evaluations"].pop(name, None)
@@ -51,10 +51,10 @@ def processor_seconds() -> float:
 def disturbed(
     typed: str, number: int, deaths: int, folder: Path, more: str = ""
 ) -> tuple[int, int]:
-    """End a run so many times at random moments, let it go on, and compare what it learns.
+    """Interrupt a run `deaths` times at random moments, resume it, and compare what it learns.
 
-    With `more` behind the command, the run must learn what it learns without. Return how often it was
-    ended, and how often it went on from a checkpoint.
+    The options in `more`, appended to the command, must not change what it learns. Return how often the
+    run was interrupted, and how often it resumed from a checkpoint.
     """
     before = processor_seconds()
     assert run(typed, folder / "whole")[0] == 0
@@ -71,14 +71,14 @@ def disturbed(
         seconds = rng.uniform(0.2, 1) * most if ended < deaths else 0.0
         status, said = run(f"{typed} {more}{resume}", place, number, seconds)
         if status == 0:
-            if not goes_on:  # the first run may have compiled what others find in the cache
+            if not goes_on:  # the first run may have compiled code for the cache
                 most = min(most, processor_seconds() - before)
             assert learnt(place) == whole
             if ended >= deaths:
                 return ended, resumed
             shutil.rmtree(place)
         else:
-            # Before its handlers are there, the command ends as every program does; and when Python has
-            # let go of its handlers, the clock's own signal ends it.
+            # Before its handlers are installed, the command dies of the signal like any program; after
+            # Python has removed them, the timer's own SIGPROF ends it.
             assert status in (-number, 128 + number, -signal.SIGPROF), (status, said)
             ended += 1

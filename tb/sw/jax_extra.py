@@ -1,4 +1,4 @@
-"""The reason to skip tests of forms in JAX."""
+"""Reason for skipping the tests of JAX implementations."""
 
 __all__ = ["NO_JAX"]
 

@@ -1,10 +1,9 @@
-"""Writers of files, killed in front of each of their system calls: they leave the old or the new file.
+"""Kills file writers before each of their system calls: the old or the new file must remain.
 
     python -m tb.sw.killed_writers NAME
 
-kills one of :data:`tb.sw.writers.WRITERS` and says how it went. A file that is neither the old nor the
-new one, a reader that refuses what is there, or anything that the next writer leaves over, ends it with
-an error.
+kills one of :data:`tb.sw.writers.WRITERS` and prints the result. It fails if a file is neither the old
+nor the new one, if the reader rejects the files, or if the next writer does not leave exactly its own.
 """
 
 import sys
@@ -24,7 +23,7 @@ Files = dict[str, bytes]
 
 
 class WrongFileError(AssertionError):
-    """A killed writer left what it must not leave."""
+    """A killed writer left a wrong file."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,12 @@ class Writer:
     write : callable
         Writes version 0, 1 or 2 of all files into a folder.
     read : callable
-        Reads them back; raises QStepError or FileNotFoundError if they are not there.
+        Reads them back; raises QStepError or FileNotFoundError if they are missing.
     removed : str
-        Ending of files that are removed before anything is written, so that they are never of another
-        version than those beside them.
+        Suffix of files that are removed before anything is written, so that their version never differs
+        from that of the other files.
     by_lines : bool
-        The new file is written in place, line by line.
+        Whether the new file is written in place, line by line.
     """
 
     write: Callable[[Path, int], object]
@@ -52,21 +51,21 @@ class Writer:
 
 @dataclass(frozen=True)
 class Deaths:
-    """How often a writer was killed, and in how many ways the files stood afterwards."""
+    """How often a writer was killed, and how many different states of the files resulted."""
 
     count: int
     outcomes: int
 
 
 def kill_everywhere(writer: Writer, folder: Path) -> Deaths:
-    """Kill a writer of new files in front of each system call: beside no file, and beside old ones.
+    """Kill a writer before each of its system calls, first in an empty folder, then over old files.
 
-    After each death the reader reads, and another writer writes.
+    After each kill, the reader must accept the files if all exist, and another writer overwrites them.
 
     Raises
     ------
     WrongFileError
-        The message says which file is wrong after which death.
+        The message names the wrong file and the system call.
     """
     old, new, last = (
         _whole(writer, folder / f"version-{version}", version) for version in range(3)
@@ -96,7 +95,7 @@ def kill_everywhere(writer: Writer, folder: Path) -> Deaths:
 
 
 def _legal(writer: Writer, name: str, before: Files, new: Files) -> list[bytes | None]:
-    """Return what a file may hold after a death; None if it may be absent."""
+    """Return the contents that a file may have after a kill; None means that it may be absent."""
     versions = [before.get(name), new.get(name)]
     if name.endswith(writer.removed):
         versions.append(None)
@@ -114,12 +113,12 @@ def _check_reader(writer: Writer, place: Path, where: str) -> None:
 
 
 def _differing(one: Files, other: Files) -> list[str]:
-    """Return the names of files that are not the same."""
+    """Return the names of files that differ."""
     return sorted(name for name in one | other if one.get(name) != other.get(name))
 
 
 def _whole(writer: Writer, place: Path, version: int) -> Files:
-    """Return what an uninterrupted writer writes, after its reader has accepted it."""
+    """Return the files of an uninterrupted writer, once its reader has accepted them."""
     place.mkdir(parents=True)
     done(partial(writer.write, place, version))
     writer.read(place)
@@ -127,7 +126,7 @@ def _whole(writer: Writer, place: Path, version: int) -> Files:
 
 
 def _reset(place: Path, files: Files) -> None:
-    """Make a folder hold these files and nothing else."""
+    """Leave exactly these files in a folder."""
     for path in sorted(place.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     place.mkdir(exist_ok=True)
@@ -136,7 +135,7 @@ def _reset(place: Path, files: Files) -> None:
 
 
 def _files(place: Path) -> Files:
-    """Return all that is below a folder, empty folders too."""
+    """Return everything below a folder, including empty folders."""
     return {
         str(path.relative_to(place)): path.read_bytes() if path.is_file() else b""
         for path in place.rglob("*")
@@ -144,7 +143,7 @@ def _files(place: Path) -> Files:
 
 
 def main() -> None:
-    """Kill the named writer everywhere and print how it went."""
+    """Kill the named writer before each system call, and print the result."""
     from tb.sw.writers import WRITERS, WRONG
 
     with tempfile.TemporaryDirectory() as scratch:

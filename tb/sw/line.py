@@ -1,7 +1,7 @@
-"""A serial line in simulated time, with the reference device at its end: how busy is it?
+"""A simulated serial line to the reference device, for measuring how busy the line is.
 
-A byte takes ten bit times, after those before it. The device takes one byte a clock, then the answer
-travels back. Time passes only while the host waits for answers: the host itself takes none.
+Each byte takes ten bit times, one after the other. The device processes one byte per clock, then sends
+its answer. Time passes only while the host waits for answers, and by ``host_delay`` before each write.
 """
 
 from collections import deque
@@ -25,9 +25,9 @@ class SimulatedLine:
     ----------
     config : Config
     answer_delay : float
-        Seconds that an adapter keeps each answer back.
+        Seconds by which an adapter delays each answer.
     host_delay : float
-        Seconds that the host takes before each write.
+        Seconds that the host needs before each write.
 
     Attributes
     ----------
@@ -44,14 +44,13 @@ class SimulatedLine:
         self._byte_seconds = BITS_PER_BYTE / config.link.baud
         self._clock_seconds = 1 / config.link.clock_hz
         self._device = ReferenceDevice(config)
-        self._device.receive(b"")  # nobody listens yet to what it sends after its reset
-        # When the last byte will have reached the device, been processed, and the answer's last byte
-        # arrived.
+        self._device.receive(b"")  # discard what it sends after its reset
+        # Times at which the last byte reaches the device, has been processed, and is answered.
         self._arrived = self._worked = self._answered = 0.0
         self._answers: deque[tuple[float, bytes]] = deque()
 
     def write(self, data: bytes) -> None:
-        """Put bytes on the line, after those still waiting."""
+        """Send bytes over the line, after those already queued."""
         self.now += self._host_delay
         self.to_device += len(data)
         self._arrived = max(self._arrived, self.now)
@@ -104,8 +103,8 @@ class Carried:
 def carry(config: Config, transitions: Transitions, line: SimulatedLine, warm: bool) -> Carried:
     """Send transitions over a line and return the traffic.
 
-    With `warm`, they are sent twice and the second time is reported: by then the device knows the
-    rewards, and after some 12,000 transitions the payloads, short at first, have their full length.
+    With `warm`, they are sent twice and only the second pass is reported. By then the rewards are in the
+    device, and after some 12,000 transitions the payloads have grown to their full length.
     """
     device = LinkDevice(line, config)
     device.apply(transitions if warm else transitions[:0])

@@ -1,4 +1,4 @@
-"""Ports for tests: to a reference device, and over a line that loses, changes, doubles and delays."""
+"""Test ports to a reference device, some of which lose, corrupt, duplicate or delay frames."""
 
 import random
 import time
@@ -13,7 +13,7 @@ __all__ = ["FAULTS", "DirectPort", "LossyPort", "NoisyPort", "ResettingPort", "S
 
 
 class DirectPort:
-    """Passes every byte on, and counts what the host wrote."""
+    """Passes every byte on, and records what the host wrote."""
 
     def __init__(self, device: ReferenceDevice) -> None:
         self.device = device
@@ -35,16 +35,16 @@ class DirectPort:
         self.closed = True
 
     def there(self, data: bytes) -> bytes:
-        """Return what the device receives of `data`."""
+        """Return what the device receives when the host sends `data`."""
         return data
 
     def back(self, data: bytes) -> bytes:
-        """Return what the host receives of `data`."""
+        """Return what the host receives when the device sends `data`."""
         return data
 
 
 class Silent(DirectPort):
-    """A line that is cut after some frames; what the host writes then is lost."""
+    """A line that is cut after `frames` frames; whatever the host writes afterwards is lost."""
 
     def __init__(self, device: ReferenceDevice, frames: int) -> None:
         super().__init__(device)
@@ -82,15 +82,15 @@ FAULTS: dict[str, Fault] = {
     "insert": _insert,
     # The delimiter is lost, and with it the boundary to the next frame.
     "splice": lambda rng, frame: frame[: -1 - rng.randint(0, 4)],
-    # These come later: see LossyPort.
+    # Frames with these faults arrive later: see LossyPort.
     "delay": lambda rng, frame: b"",
     "swap": lambda rng, frame: b"",
 }
-"""What may happen to a frame, by name."""
+"""Faults that can be injected into a frame, by name."""
 
 
 class LossyPort:
-    """Each frame through `port`, in either direction, gets a fault with probability `rate`.
+    """Injects a fault into each frame, in either direction, with probability `rate`.
 
     A delayed frame arrives after a later one, or when the other side waits.
     """
@@ -104,7 +104,7 @@ class LossyPort:
         self._faults = faults
         self._late: dict[str, list[bytes]] = {"there": [], "back": []}
         self._swapped = {"there": b"", "back": b""}
-        self._rest = b""  # of a frame whose end has not been read
+        self._rest = b""  # start of a frame whose end has not been read
         self.hits = dict.fromkeys(faults, 0)
 
     def write(self, data: bytes) -> None:
@@ -151,7 +151,7 @@ class LossyPort:
 
 
 class ResettingPort(DirectPort):
-    """Resets the device in front of every n-th frame on average, in its middle or after it."""
+    """Resets the device before, within or after a frame: at one in `period` frames on average."""
 
     def __init__(self, device: ReferenceDevice, seed: int, period: int) -> None:
         super().__init__(device)
@@ -174,7 +174,7 @@ class ResettingPort(DirectPort):
 
 
 class NoisyPort:
-    """Flips random bits through `port`, in both directions: one in `period` bytes on average."""
+    """Flips random bits in both directions: one bit in `period` bytes on average."""
 
     def __init__(self, port: Port, seed: int, period: int) -> None:
         self._port = port

@@ -1,4 +1,4 @@
-"""Shared by the tests of the session: a quick configuration, transitions, and the model's answer."""
+"""Helpers for the session tests: a fast configuration, transitions, and the model's results."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from qstep.golden.lane import Model
 
 __all__ = ["CONFIG", "PATIENCE", "assert_exact", "expected_table", "spoiled", "transitions"]
 
-# A fast line and little patience, so that retries cost milliseconds.
+# A fast line and a short timeout, so that retries cost milliseconds.
 CONFIG = Config(36, 3, "Q6.10", link=Link(baud=6_000_000, buffer_bytes=512))
 PATIENCE = 0.002
 
@@ -19,7 +19,7 @@ PATIENCE = 0.002
 def transitions(
     count: int, seed: int = 0, config: Config = CONFIG, rewards: ArrayLike = (-1.0, 0.25, 3.0)
 ) -> Transitions:
-    """Return a walk that jumps now and then."""
+    """Return a walk with occasional jumps."""
     rng = np.random.default_rng(seed)
     next_state = rng.integers(0, config.states, count)
     return Transitions.from_arrays(
@@ -33,7 +33,7 @@ def transitions(
 
 
 def spoiled(count: int, at: int) -> Transitions:
-    """Return transitions with an illegal action, put in after they were checked."""
+    """Return transitions with an illegal action, inserted after validation."""
     batch = transitions(count)
     action = batch.action.copy()
     action[at] = CONFIG.actions
@@ -47,7 +47,7 @@ def expected_table(
     config: Config = CONFIG,
     start: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the model's table after a batch, from zeros or from `start`."""
+    """Return the model's table after a batch, starting from zeros or from `start`."""
     model = Model(config)
     model.configure(hyper)
     if start is not None:
@@ -59,7 +59,7 @@ def expected_table(
 def assert_exact(
     device: LinkDevice, reference: ReferenceDevice, batch: Transitions, hyper: Hyperparameters
 ) -> None:
-    """Table, digest and count are those of the model after the same transitions."""
+    """Check that table, digest and count equal the model's after the same transitions."""
     table = expected_table(batch, hyper)
     assert np.array_equal(device.read(), table)
     assert np.array_equal(reference.table, table)

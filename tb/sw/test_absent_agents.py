@@ -1,4 +1,4 @@
-"""Words of agents that a device does not have are answered, and a STORE of them changes nothing."""
+"""A device answers accesses to the words of absent agents, and a STORE to them changes nothing."""
 
 import pytest
 from tb.equal_agents import differing

@@ -1,4 +1,4 @@
-"""Every device refuses what it cannot do, or cannot continue from, and nothing changes."""
+"""Every device rejects unsupported requests and unusable checkpoints, and changes nothing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -55,7 +55,7 @@ def test_a_device_refuses_what_it_is_built_without(
     message: str,
 ) -> None:
     assert WITHOUT.acting is not None
-    # The other switch is on: only this one is in the way.
+    # The other switch is on, so only this one causes the error.
     off: dict[str, Any] = {switch: False}
     config = replace(WITHOUT, acting=Acting(2, **off))
     world = random_world(config, limit, 1)
@@ -77,7 +77,7 @@ LAST_COUNTERS = AgentCounters(MOST, MOST, MOST, MOST, LOW - 1)
 
 
 def device_of(kind: str, config: Config, settings: Sequence[AgentSettings]) -> Device:
-    """Open a device whose episodes have a limit, except in a live world."""
+    """Open a device whose episodes have a step limit, unless its world is live."""
     acting = config.acting
     assert acting is not None
     if kind.endswith("live"):
@@ -233,7 +233,7 @@ def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm
 
 
 def choosing(split: int) -> WorldTable:
-    """Return a world that draws the second of two outcomes from `split` on, 0 being always."""
+    """Return a world that takes the second of two outcomes for draws of at least `split` (0: always)."""
     world = random_world(WITHOUT, 0, 1)
     next_state, splits = world.next_state.copy(), world.split.copy()
     next_state[0, 0, 0], splits[0, 0, 0] = (1, 2), split

@@ -1,4 +1,4 @@
-"""The compiled model of agents equals the plain one, bit for bit, in all that can be read."""
+"""The compiled agent model equals the plain one, bit for bit, in everything that can be read."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,11 +19,11 @@ from qstep.spec.epsilon import KINDS, UNITS, Epsilon
 from qstep.spec.fixed import QFormat, Rounding, greatest_coefficient
 from qstep.spec.settings import AgentSettings
 
-ACTIONS = 3  # one loop is compiled for each number and algorithm
+ACTIONS = 3  # a loop is compiled for each number of actions and algorithm
 
 SEEDS = st.integers(0, 2**64 - 1)
 AGENTS = st.sampled_from([1, 2, 13, 16, 17])
-"""One after the other, in a block of 16 lanes, with lanes left over, and both."""
+"""Numbers of agents that run singly, fill a block of 16 lanes, fill it partly, or need both."""
 Pair = tuple[ActingModel, FastActingModel]
 
 
@@ -68,7 +68,7 @@ def pairs(draw: st.DrawFn) -> Pair:
 
 
 def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
-    """Everything that can be read is equal."""
+    """Check that everything that can be read is equal."""
     assert fast.table.shape == plain.table.shape
     assert (fast.table == plain.table).all()
     assert fast.states == plain.states
@@ -149,7 +149,7 @@ def test_settings_that_a_run_cannot_go_on_with_are_refused() -> None:
 
 
 def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEAREST) -> Pair:
-    """A pair of two agents in a larger random world without chance."""
+    """Return both models of two agents in a larger random world without chance."""
     acting = Acting(agents=2, algorithm=algorithm, shared_table=shared)
     config = Config(40, 3, rounding=rounding, acting=acting)
     own = [AgentSettings(epsilon=Epsilon(1, 0.05, "exponential", 9000)), AgentSettings(0.2)]
@@ -210,7 +210,7 @@ def test_every_number_of_agents_equals_the_plain_model() -> None:
 
 
 def test_counters_and_returns_of_a_long_run_do_not_wrap() -> None:
-    """32 bits do not hold a return of -2^33."""
+    """A return of -2^33 does not fit into 32 bits."""
     config = Config(2, ACTIONS, QFormat(16, 0), acting=Acting(agents=17))
     world = random_world(config, 0, 3)
     world.reward[...] = config.format.minimum

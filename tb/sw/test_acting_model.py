@@ -1,4 +1,4 @@
-"""An agent's trace explains its table: the contract, checked by independent code."""
+"""An agent's trace explains its table: independent code checks the contract."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,7 +23,7 @@ STATES, ACTIONS = 7, 3
 
 
 def ring(config: Config, limit: int = 9) -> WorldTable:
-    """A ring of states: left, right, or a leap that may end the episode; two outcomes, two starts."""
+    """Return a ring of states with the actions left, right and leap; each pair has two outcomes."""
     state = np.arange(STATES)[:, None]
     move = np.array([-1, 1, 3])
     following = np.stack([(state + move) % STATES, (state + 2 * move) % STATES], -1)
@@ -62,12 +62,12 @@ def replayed(
     """Return the tables that follow from a trace, by independent arithmetic.
 
     Each action that did not explore must be greedy in the row as it was before the write of the step
-    that chose it. The last step of each agent is not applied, as SARSA's needs the action after it.
+    that chose it. Each agent's last step is not applied, because SARSA needs the following action.
     """
     acting = config.acting
     assert acting is not None
     count = 1 if acting.shared_table else acting.agents
-    q = np.zeros((count, 2, STATES, ACTIONS), np.int64)  # the second only for Double Q-learning
+    q = np.zeros((count, 2, STATES, ACTIONS), np.int64)  # only Double Q-learning uses the second
     double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
     following: list[Step | None] = [None] * len(lived)
     last: dict[int, int] = {}
@@ -166,7 +166,7 @@ def test_truncated_step_bootstraps_and_terminated_one_does_not() -> None:
 
 
 def test_action_after_an_end_is_chosen_before_the_write() -> None:
-    """The ending step makes the best action worse; the choice at the next start does not see it yet."""
+    """An ending step lowers the best action's value, but the choice at the next start ignores it."""
     config = Config(2, 2, acting=Acting())
     world = WorldTable(
         split=np.full((2, 2, 1), 65536, np.int32),
@@ -179,7 +179,7 @@ def test_action_after_an_end_is_chosen_before_the_write() -> None:
     )
     model = ActingModel(config, world, [AgentSettings(1.0, 0.5, Epsilon(0.0))])
     actions = [step.action for step in model.run(4)]
-    assert actions == [0, 0, 1, 1]  # with the write seen it would be 0, 1, 0, 0
+    assert actions == [0, 0, 1, 1]  # if the choice saw the write: 0, 1, 0, 0
 
 
 @pytest.mark.parametrize("rounding", ["floor", "nearest", "stochastic"])
@@ -206,7 +206,7 @@ def test_expectation_is_that_of_the_policy(row: list[int], epsilon: int) -> None
     explore = Fraction(threshold(epsilon), 1 << 16)
     mean = Fraction(sum(row), len(row))
     exact = (1 - explore) * max(row) + explore * mean
-    # share is rounded twice, by 2^-16 and by A / 2^17 of itself, and the result by a half
+    # rounding errors: two in the share (2^-16, and A / 2^17 of itself), and a half in the result
     most = len(row) * (max(row) - min(row)) * Fraction(3, 1 << 16) + Fraction(1, 2)
     assert abs(expected(row, epsilon) - exact) <= most
 

@@ -1,4 +1,4 @@
-"""`qstep advise` tries all formats, names the narrowest that will do, and says why others fail."""
+"""`qstep advise` tries all formats, names the narrowest sufficient one, and explains why others fail."""
 
 import io
 import json
@@ -65,7 +65,7 @@ def test_too_few_steps_are_not_enough() -> None:
 
 
 def endless(reward: float = 1.5) -> World:
-    """Rewards never end: action 1 pays best in state 0, but all values are far above all rewards."""
+    """Return a world without end: action 1 pays best in state 0, but values far exceed all rewards."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],
@@ -126,7 +126,7 @@ def table_of(advice: dict[str, Any]) -> list[str]:
 
 
 def rows(*trials: Trial) -> list[str]:
-    """Return the rows of the table of some trials, without borders."""
+    """Return the rows of the table that shows these trials, without borders."""
     lines = table_of(advice_of(*trials))
     return [line.strip("│ ").replace("│ ", "") for line in lines if line.startswith("│")]
 
@@ -182,7 +182,7 @@ def test_cartpole_seen_through_tiles_is_learned_with_six_fraction_bits() -> None
     assert (advice["goal"], advice["planes"]) == (475, 8)
     outcomes = {trial["format"]: trial["outcome"] for trial in advice["trials"]}
     assert advice["narrowest"]["format"] == "Q5.6"
-    assert outcomes["Q6.5"] == Outcome.DEAD_ZONE  # the first reward is rounded away in each plane
+    assert outcomes["Q6.5"] == Outcome.DEAD_ZONE  # the first reward is rounded to 0 in each plane
     assert outcomes["Q4.7"] == Outcome.SATURATION
     assert outcomes["Q6.6"] == Outcome.REACHED
     few = advise(CART_POLE, steps=100, most_width=12, roundings=NEAREST)

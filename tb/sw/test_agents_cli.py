@@ -1,4 +1,4 @@
-"""`qstep agents` shows that it learns, says how well, and refuses what it cannot do."""
+"""`qstep agents` shows its progress, reports how well it learned, and rejects invalid options."""
 
 import sys
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def agents(words: str) -> Result:
 
 
 def learnt(words: str) -> dict[str, Any]:
-    """Return the summary of a run, without what differs from run to run."""
+    """Return the summary of a run, without the fields that differ from run to run."""
     report: dict[str, Any] = told(f"agents --torch-device cpu {words}")
     for name in ("seconds", "updates_per_second", "progress"):
         del report[name]

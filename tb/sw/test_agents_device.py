@@ -1,4 +1,4 @@
-"""The driver of agents on the reference device: jobs begin exactly once, and words arrive in place."""
+"""The agent driver on the reference device: jobs start exactly once, and words reach their addresses."""
 
 import itertools
 from collections.abc import Callable
@@ -58,14 +58,14 @@ def opened(reference: ReferenceDevice, port: type[DirectPort] = DirectPort) -> L
 
 
 def opened_in(own: str, world: Any) -> LinkAgents:
-    """Open agents whose configuration has a world of its `own` kind."""
+    """Open agents with `own` as the world of their configuration."""
     wanted = TILED if own == CART_POLE.env_id else CONFIG
     config = replace(wanted, acting=Acting(agents=2, world=own))
     return LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
 
 
 def opened_tiled(config: Config = TILED, **changed: Any) -> LinkAgents:
-    """Open agents whose configuration or world differs from CartPole with its own tiles."""
+    """Open agents in CartPole with its own tiles, after changes to the configuration or world."""
     world = TiledWorld(replace(CART_POLE, **changed), config)
     return LinkAgents(DirectPort(ReferenceAgents(config)), config, world, SETTINGS, PATIENCE)
 

@@ -1,4 +1,4 @@
-"""Agents on simulated hardware, over the link, equal the model bit for bit; over a lossy line too."""
+"""Agents on simulated hardware equal the model bit for bit over the link, even over a lossy line."""
 
 import random
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ SETTINGS = [
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
     AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 900, unit="episodes"), 3),
 ]
-# The driver's patience is in wall-clock time, and a simulation runs slower than a device.
+# The driver's timeout is in wall-clock time, and a simulation runs slower than a device.
 PATIENCE = 0.05
 
 
@@ -73,11 +73,11 @@ KINDS = [
         {"shared_table": True, "starts": 8, "schedules": False},
     ),
 ]
-"""Algorithm, agents, states, actions, format, rounding, limit of steps, and further parts of the
-configuration: tables of their own and a shared one, 1 to 16 agents, 2 to 64 actions."""
+"""Algorithm, agents, states, actions, format, rounding, step limit, and further parts of the
+configuration. Covers separate and shared tables, 1 to 16 agents, and 2 to 64 actions."""
 
 OFTEN = KINDS[:2]
-"""The other ones are for ``make slow``."""
+"""The kinds that run in ``make test``; ``make slow`` runs the others."""
 
 EPSILONS = (
     Epsilon(0.5),
@@ -260,7 +260,7 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
     with pytest.raises(SessionLostError, match="the device was reset"):
         _ = device.running
     device.reconnect()
-    port.read(0)  # steps under way still end, as after STOP
+    port.read(0)  # steps in flight still finish, as after STOP
     assert not device.running
     after = device.counters
     assert all(a.steps <= b.steps for a, b in zip(before, after, strict=True))
@@ -272,7 +272,7 @@ def test_reset_ends_the_job_and_the_counters_say_how_far_it_was(port: SimPort) -
 def test_reset_at_rest_keeps_the_words_of_all_agents(tmp_path: Path) -> None:
     device = tmp_path / "qstep_device.v"
     device.write_text(generated(CONFIG)["qstep_device"], encoding="utf-8")
-    # A memory that spoils a word read in the clock in which it is written, as a chip may.
+    # This memory corrupts a word that is read in the clock in which it is written, as a chip may.
     library = compile_library([*sources.rtl_files(CONFIG), device], "qstep_device", optimise=False)
     port = SimPort(CONFIG, library=library)
     agents = LinkAgents(port, CONFIG, WORLD, SETTINGS)

@@ -1,4 +1,4 @@
-"""`qstep dqn` and `qstep pqn` on any environment that fits, with every hyperparameter as an option."""
+"""`qstep dqn` and `qstep pqn` accept any suitable environment, and every hyperparameter as an option."""
 
 import itertools
 import math
@@ -32,11 +32,11 @@ from qstep.errors import (
 from qstep.learn.table import load_table
 
 MAP = "S..\n.#.\n..G\n"
-"""Three steps of -1, then +1."""
+"""The shortest path pays -1 three times, then +1."""
 
 
 def learnt(command: str, folder: Path) -> float:
-    """Return the greedy score on a map that a network sees as one number per cell."""
+    """Return the greedy score on a map that the network observes through one input per cell."""
     path = folder / "map.txt"
     path.write_text(MAP, encoding="utf-8")
     words = "--total-timesteps 8000 --num-envs 16 --evaluate-every 100000 --overwrite"
@@ -118,10 +118,10 @@ def test_what_does_not_fit_is_refused_before_a_folder_is_made(
 
 
 class Broken(gym.Env[Any, Any]):
-    """Episodes of two steps, of which the last pays `reward` and has `score` in its info."""
+    """Episodes of two steps; the last one pays `reward` and has `score` in its info."""
 
     sizes: Iterator[int] = itertools.repeat(5)
-    """Of the observation space of each copy that is made."""
+    """Sizes of the observation spaces of successive copies."""
 
     def __init__(self, reward: Any = 2, score: Any = 3.0) -> None:
         self.observation_space = Discrete(next(self.sizes), start=-2)
@@ -139,7 +139,7 @@ class Broken(gym.Env[Any, Any]):
 
 
 @pytest.mark.parametrize(
-    ("words", "copies"),  # which are made before those for evaluations
+    ("words", "copies"),  # copies made before those for evaluations
     [("dqn", 34), ("dqn --code plain", 3), ("pqn", 34)],
 )
 def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
@@ -153,7 +153,7 @@ def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
           for value in (math.nan, None)),
         *(({"score": value}, itertools.repeat(5),
            f"score in an episode's last info is {value}; it must be a finite number$")
-          for value in (math.inf, None)),  # which only evaluations look at
+          for value in (math.inf, None)),  # only evaluations read the score
         ({}, itertools.count(5), spaces),
         ({}, itertools.chain(itertools.repeat(5, copies), itertools.repeat(6)),
          r"are Discrete\(6\) and Discrete\(2\); the network was made for Discrete\(5\) and D"),
@@ -172,14 +172,14 @@ def test_environment_whose_results_or_spaces_are_wrong_ends_the_run(
 
 
 @pytest.mark.parametrize(
-    ("words", "files"),  # PQN learns in its first step, and the plain form has no checkpoints
+    ("words", "files"),  # PQN learns in its first step, and the plain code has no checkpoints
     [("dqn --prioritised", ["checkpoint.npz"]), ("dqn --code plain", []), ("pqn", [])],
 )
 def test_network_that_diverges_ends_the_run_and_leaves_the_checkpoint_before(
     words: str, files: list[str], own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: 1e4 * clock())  # a checkpoint whenever possible
+    monkeypatch.setattr(time, "monotonic", lambda: 1e4 * clock())  # as many checkpoints as possible
     words += " cartpole --total-timesteps 6000 --learning-rate 1e13"
     error = invoke(f"{words} --out run").exception
     assert isinstance(error, DivergedError)
@@ -243,7 +243,7 @@ def test_vector_form_is_the_compiled_one_where_there_is_one() -> None:
             ("snake", {"observation": "flood"}),
             ("snake", {"max_episode_steps": 5}),
             ("qstep/CartPole-v0", None),
-            ("CartPole-v1", None),  # whose start states differ
+            ("CartPole-v1", None),  # its start states differ
             ("gridworld", None),
         )
     ]
@@ -322,7 +322,7 @@ def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
     big = "dqn FrozenLake-v1 --env-kwargs map_name=8x8 --num-envs 4 --out run " + SHORT
     assert told(big)["env_kwargs"] == {"map_name": "8x8"}
     made = qstep.load("run")
-    assert made.act(63) in range(4)  # which the small lake lacks
+    assert made.act(63) in range(4)  # the small lake has no state 63
     assert made.evaluate(episodes=2) == made.evaluate(gym.make("FrozenLake8x8-v1"), episodes=2)
     refused("dqn cartpole --env-kwargs a=1", ConfigError, "takes no argument 'a'")
     short = "pqn cartpole --env-kwargs max_episode_steps=7 --out short --total-timesteps 600"
@@ -380,7 +380,7 @@ def test_id_of_an_environment_is_learnt_as_its_short_name(
 
 
 class Dials(gym.Env[Any, Any]):
-    """Two dials, from 0 to 2 and from 1 to 2; an action turns one, and both at 2 are the goal."""
+    """Two dials, from 0 to 2 and from 1 to 2; each action turns one, and the goal is 2 on both."""
 
     observation_space: Any = MultiDiscrete([3, 2], start=[0, 1])
     action_space = Discrete(2)

@@ -1,4 +1,4 @@
-"""The software forms learn the right thing, and the sequential ones learn the same thing."""
+"""The software implementations learn correct values, and the sequential ones learn the same values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ def torch_replay() -> Any:
 
 
 def array(table: Any) -> NDArray[np.float64]:
-    """Return a table of any form as an array."""
+    """Return the table of any implementation as an array."""
     if isinstance(table, dict):
         table = dictionary.to_array(table)
     return np.asarray(table, np.float64)
@@ -126,19 +126,19 @@ def test_replays_equal_the_dictionary_bit_for_bit(form: str) -> None:
 def test_without_exploration_all_forms_walk_the_same_way(
     updates: int, world: DeterministicModel, torch_batched: Any
 ) -> None:
-    # Nothing is drawn, so one wrong tie, unmasked end or missed restart leads to another table.
+    # Nothing is random, so one wrong tie, unmasked end or missed restart leads to another table.
     expected = array(dictionary.learn(world, updates, Learning(epsilon=0.0)))
     assert np.array_equal(numpy_table.learn(world, updates, Learning(epsilon=0.0)), expected)
     assert np.array_equal(numba_table.learn(world, updates, Learning(epsilon=0.0)), expected)
     table = torch_batched.learn(
         world, updates, AgentsLearning(epsilon=0.0, agents=1, episode_cap=updates + 1)
     )
-    # float32 against float64: a unit in the last place for each of the few updates of an entry.
+    # float32 versus float64: each of an entry's few updates may differ by a unit in the last place.
     assert np.allclose(table.numpy(), expected, rtol=0, atol=1e-5)
 
 
 def test_ties_go_to_the_lowest_action(world: DeterministicModel) -> None:
-    # Up against the board, then down into the hole: the first two actions, each worse than 0.
+    # Up into the border, then down into the hole: the first two actions are both worse than 0.
     q = numba_table.learn(world, 2, Learning(epsilon=0.0))
     assert q[0].tolist() == [-0.5, -2.5, 0.0, 0.0]
 
@@ -198,7 +198,7 @@ def test_equal_pairs_in_one_batch_move_the_entry_by_their_mean_error(torch_repla
     )
     table = torch.zeros(2, 2)
     torch_replay.replay(table, torch_replay.upload(stream), alpha=0.5, batch=4)
-    # The third reads row 0 as it was before the batch: 0.
+    # The third transition reads row 0 as it was before the batch: 0.
     assert table.tolist() == [[0.0, 0.5 * (1 + 3 + 8) / 3], [2.5, 0.0]]
 
 
@@ -206,7 +206,7 @@ def test_a_batch_of_one_is_sequential_q_learning(torch_replay: Any) -> None:
     import torch
 
     stream = random_stream(500)
-    # NumPy in float32 rounds as PyTorch does, wherever alpha is a power of two and multiplies exactly.
+    # NumPy in float32 rounds like PyTorch, because alpha is a power of two and multiplies exactly.
     expected = np.zeros((STATES, ACTIONS), np.float32)
     numpy_table.replay(expected, stream._replace(reward=stream.reward.astype(np.float32)))  # type: ignore[arg-type]
     table = torch.zeros(STATES, ACTIONS)
@@ -228,7 +228,7 @@ def test_the_last_batch_may_be_short(torch_replay: Any) -> None:
 
 
 def corridor() -> DeterministicModel:
-    """States 0, 1, 2 in a row, one action onwards, no end; each step pays 1."""
+    """Return states 0, 1 and 2 in a row with one action, forward, and no end; each step pays 1."""
     return DeterministicModel(
         np.array([[1], [2], [2]], np.int32), np.ones((3, 1)), np.zeros((3, 1), bool), 0
     )

@@ -1,4 +1,4 @@
-"""The reference makes the same moves as the public program."""
+"""The reference program makes the same moves as the public program."""
 
 import pytest
 
@@ -10,10 +10,10 @@ PLAYED = {0: (83_961, 9_182), 1: (83_289, 8_889), 2: (83_866, 9_149)}
 """Moves and wins in 10,000 episodes, by seed."""
 
 LEFT = -sum(0.9**k for k in range(8)) + 0.9**8
-"""Exact value of the start if the state that is left pays: eight moves, then the goal's own reward."""
+"""Exact start value if the state left by a move pays: eight moves, then the goal's own reward."""
 
 ENTERED = -sum(0.9**k for k in range(7)) + 0.9**7
-"""The same if the state that is entered pays: the eighth move pays +1."""
+"""Exact start value if the state entered by a move pays: the eighth move pays +1."""
 
 
 @pytest.fixture(scope="module", params=PLAYED, ids=lambda seed: f"seed{seed}")
@@ -40,7 +40,7 @@ def test_the_textbook_form_reaches_the_exact_value() -> None:
     env = GridWorld(MAPS["gridworld"])
     world = env.deterministic_model()
     q = dictionary.to_array(dictionary.learn(world, 60_000))
-    # Float64 sums of eight terms.
+    # These are float64 sums of eight terms.
     assert q[0].max() == pytest.approx(ENTERED, abs=1e-12)
 
 
@@ -70,7 +70,7 @@ def test_values_have_three_decimals_and_ends_are_worth_their_reward() -> None:
 
 
 def test_ties_go_to_the_highest_action() -> None:
-    # Every first try costs 0.5: the first row is walked rightwards, then tried downwards.
+    # Every first try costs 0.5: each state of the first row tries right first, which moves on.
     learnt = reference.learn(1, most_moves=4, epsilon=0.0)
     assert [entry for entry, value in learnt.q.items() if value] == [(0, k, 3) for k in range(4)]
 

@@ -1,4 +1,4 @@
-"""The benchmark's report: every turn, absent forms, assumptions; printed, drawn, written."""
+"""The benchmark report has every turn, absent implementations and assumptions in all its outputs."""
 
 import base64
 import errno
@@ -39,7 +39,7 @@ from qstep_bench.table import render
 from qstep_bench.yardstick import compiler_version
 
 HELD = Config(64, 4, loop_depth=3, link=Link(24_000_000, 1_000_000))
-"""A table so small that a loop of this depth holds transitions back."""
+"""A table so small that, at this loop depth, the lane holds transitions back."""
 
 
 def write_plot(report: BenchReport, path: Path) -> None:
@@ -47,12 +47,12 @@ def write_plot(report: BenchReport, path: Path) -> None:
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Progress that nobody sees."""
+    """Ignore the progress."""
 
 
 @pytest.fixture(scope="module")
 def quick_report() -> BenchReport:
-    """A short run of both tables, with a stand-in for the simulation on `stream` only."""
+    """Return a short run of both tables; only `stream` has a stand-in for the simulation."""
     with pytest.MonkeyPatch.context() as patch:
 
         def simulation(config: Config) -> Any:
@@ -68,10 +68,10 @@ def quick_report() -> BenchReport:
 
 @pytest.fixture(scope="module")
 def small_report() -> BenchReport:
-    """A slow form, one that is about ten times as fast, with phases, and one that is absent.
+    """Return a report of a slow, an about ten times faster, and an absent implementation, with phases.
 
-    Its turns are shorter than what some kernels' clock of processor time can tell, so the wall's clock
-    stands in for it.
+    The turns are shorter than the resolution of some kernels' processor-time clock, so the wall clock
+    replaces it.
     """
 
     def form(name: str, size: int, base: str | None = None) -> Form:
@@ -194,7 +194,7 @@ def test_the_table_has_backends_cores_and_lines_by_their_rates(quick_report: Ben
     assert [label.get_text() for label in ranking.get_yticklabels()] == list(rows)
     assert len(ranking.patches) == len(rows)
     assert rows["3,000,000 baud"][1] == 3.0
-    # 10 bits a byte, 3 and a bit bytes a transition.
+    # Ten bits per byte, and slightly more than 3 bytes per transition.
     to_device = only.hardware["gridworld"].lines[0].to_device
     for rate, mbaud in rows.values():
         assert mbaud * 1e6 / rate == pytest.approx(10 * to_device, rel=0.02)
@@ -296,7 +296,7 @@ def test_the_terminal_shows_rates_ratios_phases_and_the_absent(small_report: Ben
     assert re.search(r"act learn .* slow 25% 75%", text)
     assert "absent: gone: no <b>" in text
     assert "Median of 3 turns" in text
-    assert "Kernel" not in text  # only tables have this remark
+    assert "Kernel" not in text  # only tables get this remark
 
 
 def test_a_report_without_systems_and_boards_names_the_machine_alone(
@@ -326,7 +326,7 @@ def test_the_tables_are_no_wider_than_a_terminal_of_80_columns(quick_report: Ben
 
 
 class Page(HTMLParser):
-    """Collects the content of a page, and what it would fetch from elsewhere."""
+    """Collects the content of a page, and the external resources that it would fetch."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

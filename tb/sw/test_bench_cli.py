@@ -1,4 +1,4 @@
-"""`qstep bench` refuses what it cannot measure or write before it measures."""
+"""`qstep bench` rejects what it cannot measure or write before it starts measuring."""
 
 from pathlib import Path
 

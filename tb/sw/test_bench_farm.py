@@ -1,4 +1,4 @@
-"""Agents on all cores as a system of the benchmark, and boards beside them per watt and per euro."""
+"""Agents on all cores as a benchmark system, compared with boards per watt and per euro."""
 
 import io
 import sys
@@ -98,7 +98,7 @@ def test_watts_and_euros_are_counted(compared: Comparison, monkeypatch: pytest.M
     monkeypatch.setattr(BuildReport, "stale", "")
     agents = made_up_build(Config(32, 4, acting=Acting(agents=16)))
     nano = replace(agents, board="tang-nano-9k-agents")
-    builds = [agents, nano, made_up_build(Config(32, 4))]  # one is unknown, one has no agents
+    builds = [agents, nano, made_up_build(Config(32, 4))]  # one board is unknown, one has no agents
     found = {entry.name: entry for entry in efficiencies(compared, 2, builds)}
     assert list(found) == [
         entry.name for entry in sorted(found.values(), key=lambda entry: -entry.rate)
@@ -106,7 +106,7 @@ def test_watts_and_euros_are_counted(compared: Comparison, monkeypatch: pytest.M
     rate = compared.forms[0].rate.median
     assert found["2 cores here"].rate == rate
     assert found["2 cores here"].watts == 280 * 2 / 64
-    # Both are the same product, in another order.
+    # Both products have the same factors in a different order.
     assert found["64 cores"].per_euro == pytest.approx(found["2 cores here"].per_euro, rel=1e-12)
     board = found["tang-nano-9k-agents"]
     assert board == Efficiency("tang-nano-9k-agents", "16 agents, 24 MHz", 24e6, 2.5, 20)
@@ -119,7 +119,7 @@ def test_watts_and_euros_are_counted(compared: Comparison, monkeypatch: pytest.M
 
 def test_the_table_has_assumptions(compared: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "compare", lambda *_: compared)
-    monkeypatch.setattr(BuildReport, "stale", "")  # which takes a second a board
+    monkeypatch.setattr(BuildReport, "stale", "")  # computing it takes a second per board
     system: Any = None
     result = report.run([system], 1, 0.1, lambda *_: None, load_reports([]))
     assert {"64 cores", "ulx3s-85f-agents"} <= {entry.name for entry in result.efficiency}

@@ -1,4 +1,4 @@
-"""The benchmark's figures for boards and lines follow from the driver's bytes and the lane's clocks."""
+"""The benchmark derives its figures for boards and lines from the driver's bytes and lane clocks."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -26,7 +26,7 @@ from qstep_sim.port import SimPort
 
 CONFIG = Config(25, 4, link=Link(clock_hz=48_000_000, baud=3_000_000))
 BUSY = 0.95
-"""The least share of the time in which the driver must keep a line busy."""
+"""The minimum share of time for which the driver must keep a line busy."""
 
 STREAM = WORKLOADS["stream"]()
 
@@ -43,7 +43,7 @@ def random_transitions(config: Config, count: int) -> Transitions:
     )
 
 
-# The line, and its formula
+# The line and its formula
 
 
 def test_a_byte_takes_ten_bit_times_and_frames_wait_for_each_other() -> None:
@@ -51,13 +51,13 @@ def test_a_byte_takes_ten_bit_times_and_frames_wait_for_each_other() -> None:
     line = SimulatedLine(config)
     request = encode_frame(Request.CLEAR, 0, 1, b"")
     line.write(request + encode_frame(Request.CLEAR, 1, 1, b""))
-    # A byte takes 0.1 ms on the line, and a clock of 1 us to be worked on.
+    # A byte takes 0.1 ms on the line, and one clock of 1 us in the device.
     arrived, worked = len(request) * 1e-4, len(request) * 1e-6
     assert line.read(arrived / 2) == b""
     assert line.now == arrived / 2
     first = line.read(1.0)
     assert line.now == pytest.approx(arrived + worked + len(first) * 1e-4)
-    # Answers are longer: the second waits for the first on the line back.
+    # Answers are longer than requests, so the second waits for the first on the return line.
     second = line.read(1.0)
     assert line.now == pytest.approx(arrived + worked + (len(first) + len(second)) * 1e-4)
     assert (line.to_device, line.to_host) == (2 * len(request), len(first) + len(second))
@@ -68,9 +68,9 @@ def by_formula(config: Config, transitions: Transitions, answer_delay: float = 0
 
 
 FORMULA = 0.006
-"""Relative difference allowed between formula and simulated line. The formula counts the most bytes that
-COBS can add (one in 254, 0.4 %). It leaves out that one frame in fifty is shorter (0.1 %), and the wait
-for the last answer (0.1 % of 24 frames or more)."""
+"""Relative difference allowed between formula and simulated line. The formula assumes the most bytes
+that COBS can add (one in 254, 0.4 %). It ignores that one frame in fifty is shorter (0.1 %), and the
+wait for the last answer (0.1 % of 24 frames or more)."""
 
 
 @pytest.mark.parametrize("baud", BAUDS)
@@ -85,7 +85,7 @@ def test_a_busy_line_carries_what_the_formula_says(name: str, baud: int) -> None
     assert found.busy == pytest.approx(said.busy, rel=FORMULA)
     assert found.transitions / found.seconds == pytest.approx(said.rate, rel=FORMULA)
     assert found.to_device / found.transitions == pytest.approx(said.to_device, rel=FORMULA)
-    # An answer to each frame, of which some are short.
+    # Each frame has an answer, and some frames are short.
     assert found.to_host / found.transitions == pytest.approx(said.to_host, rel=0.05)
 
 
@@ -96,7 +96,7 @@ def test_credits_keep_the_line_busy_until_answers_are_late(delay: float, is_busy
     said = by_formula(CONFIG, transitions, delay)
     found = carry(CONFIG, transitions, SimulatedLine(CONFIG, answer_delay=delay), warm=True)
     assert (said.busy == 1.0) is is_busy
-    # The wait for the last answer is now as long as some frames.
+    # Waiting for the last answer now takes as long as several frames.
     assert found.busy == pytest.approx(said.busy, rel=0.08)
     assert found.transitions / found.seconds == pytest.approx(said.rate, rel=0.08)
 
@@ -133,7 +133,7 @@ def test_a_slow_computer_does_not_keep_a_line_busy() -> None:
     assert carry(CONFIG, transitions, slow, warm=False).busy < BUSY
 
 
-# The same on the simulated hardware, over simulated serial lines
+# The same transfers on the simulated hardware, over simulated serial lines
 
 
 class Watched:
@@ -159,13 +159,13 @@ class Watched:
 def carry_simulated(
     device: LinkDevice, port: SimPort, watched: Watched, transitions: Transitions, at_once: int
 ) -> Carried:
-    """Do what `carry` does, on simulated hardware, with `at_once` transitions in a call of `apply`."""
+    """Do what `carry` does, on simulated hardware, with `at_once` transitions per call of `apply`."""
     to_device, to_host, began = watched.to_device, watched.to_host, port.clocks
     for first in range(0, len(transitions), at_once):
         device.apply(transitions[first : first + at_once])
     clocks = port.clocks - began
     to_device, to_host = watched.to_device - to_device, watched.to_host - to_host
-    # The far end of the line sends byte after byte, each for ten times the divisor in clocks.
+    # The far end of the line sends each byte for ten times the divisor in clocks.
     busy = to_device * 10 * CONFIG.link.divisor / clocks
     seconds = clocks / CONFIG.link.clock_hz
     return Carried(len(transitions), seconds, to_device, to_host, busy)
@@ -180,11 +180,11 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
     with closing(LinkDevice(watched, CONFIG)) as device:
         cold = carry_simulated(device, port, watched, transitions, len(transitions))
         warm = carry_simulated(device, port, watched, transitions, len(transitions))
-        # With small portions the line is not busy: it waits for the last answer of each.
+        # Small portions leave the line idle while each one's last answer is pending.
         portions = carry_simulated(device, port, watched, transitions[:2000], 20)
     assert CONFIG.link.baud == 3_000_000
     assert portions.busy < BUSY <= cold.busy < 1
-    # The line made of time carries the very same bytes, in the same time.
+    # The line in simulated time carries exactly the same bytes in the same time.
     for found, is_warm in ((cold, False), (warm, True)):
         there = carry(CONFIG, transitions, SimulatedLine(CONFIG), is_warm)
         assert (found.to_device, found.to_host) == (there.to_device, there.to_host)
@@ -194,13 +194,13 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
     assert warm.transitions / warm.seconds == pytest.approx(said.rate, rel=FORMULA)
 
 
-# What hardware would do
+# Estimates for hardware
 
 
 def test_a_board_is_named_by_the_formula_of_its_own_line() -> None:
     found = hardware("stream", [made_up_build(Config(1024, 4, link=Link(24_000_000, 1_000_000)))])
     assert [entry.baud for entry in found.lines] == list(BAUDS)
-    # Ten bits a byte; four bytes, and at most 23 of frame around some 500 transitions.
+    # Ten bits per byte; four bytes per transition, and at most 23 of framing for some 500 transitions.
     for entry in found.lines:
         assert 4 < entry.to_device < 4 * (1 + 24 / 2000)
         assert entry.rate == pytest.approx(entry.baud / 10 / entry.to_device)
@@ -220,7 +220,7 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
     assert isinstance(found, BoardRate)
     assert (found.name, found.seeds, found.pll_mhz) == ("made-up", 3, 24.0)
     assert found.clock_mhz == Spread(30.0, 20.0, 70.0)
-    # As docs/lane.md has it for independent transitions of 1024 x 4 at depth 3.
+    # The value in docs/lane.md for independent transitions of 1024 x 4 at depth 3.
     assert found.updates_per_clock == pytest.approx(0.997, abs=1e-3)
     assert found.core_rate == 30e6 * found.updates_per_clock
     assert found.line.baud == 1_000_000

@@ -1,4 +1,4 @@
-"""A benchmark's description of its machine, and its format of numbers."""
+"""A benchmark describes its machine, and formats its numbers for reading."""
 
 import platform
 import sys

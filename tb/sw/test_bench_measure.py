@@ -1,4 +1,4 @@
-"""Forms of a system take turns, are paired round by round, checked, and absent with a reason."""
+"""Implementations take turns, are paired by round and checked, and give a reason if absent."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ from qstep_bench.measure import (
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Progress that nobody sees."""
+    """Ignore the progress."""
 
 
 class FakeClock:
@@ -35,7 +35,7 @@ class FakeClock:
         return self.now
 
     step = 0.0
-    """The processor's clock advances in steps of so many seconds; 0 is continuous."""
+    """Resolution of the processor clock in seconds; 0 means continuous."""
 
     def processor(self) -> float:
         seconds = self.now / 2
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form:
-    """A form whose calls take `each` seconds a unit, one after the other, the last for ever."""
+    """Return a form whose calls take these seconds per unit in turn, then the last value for ever."""
     costs = iter(each)
     cost = 0.0
 
@@ -72,7 +72,7 @@ def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form
 
 
 def made_up(clock: FakeClock) -> Benchmark:
-    """Both slow down fourfold in the second round."""
+    """Return two implementations that both slow down fourfold in the second round."""
     # One warm-up and one calibrating call each, then three rounds.
     slow = form(clock, "slow", [9.0, 1.0, 1.0, 4.0, 1.0])
     fast = form(clock, "fast", [9.0, 0.1, 0.1, 0.4, 0.1], base="slow", least=10)
@@ -89,7 +89,7 @@ def comparison(clock: FakeClock) -> Comparison:
 def test_forms_take_turns_and_are_checked_after_all_of_them(clock: FakeClock) -> None:
     log: list[tuple[str, int, int]] = []
     compare(made_up(clock), 2, 1.0, lambda *told: log.append(told))
-    # Calibration, two rounds, checks.
+    # The steps are calibration, two rounds, and checks.
     names = ["first runs", *["slow", "fast"] * 4]
     assert log == [(f"made-up: {name}", done, 8) for done, name in enumerate(names)]
 
@@ -105,7 +105,7 @@ def test_the_first_call_and_the_check_are_not_timed(comparison: Comparison) -> N
 def test_ratios_are_taken_inside_a_round(comparison: Comparison) -> None:
     slow, fast = comparison.forms
     assert slow.ratio is slow.processor_ratio is None
-    # Unpaired, the second round would give 2.5 or 40.
+    # Without pairing, the second round would give 2.5 or 40.
     for ratio in (fast.ratio, fast.processor_ratio):
         assert ratio is not None
         assert (ratio.median, ratio.minimum, ratio.maximum) == pytest.approx((10, 10, 10))
@@ -159,7 +159,7 @@ def test_wrong_work_ends_the_benchmark(clock: FakeClock) -> None:
 
 
 def test_phases_are_those_of_the_turns(clock: FakeClock) -> None:
-    seconds = {"prepare": 5.0, KERNEL: 7.0}  # the calibration's, which do not count
+    seconds = {"prepare": 5.0, KERNEL: 7.0}  # from calibration, so they do not count
 
     def work(amount: int) -> int:
         clock.spend(4.0 * amount)
@@ -229,7 +229,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
     [
         pytest.param(name, marks=pytest.mark.slow if name == "acting" else ())  # fourteen loops
         for name in systems.NAMES
-        if name not in ("farm", "pqn-run")  # have test files of their own: a form needs JAX
+        if name not in ("farm", "pqn-run")  # have their own test files: one part needs JAX
     ],
 )
 def test_every_form_of_every_system_does_what_it_is_asked_for_and_passes(name: str) -> None:
@@ -286,7 +286,7 @@ def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPat
 
     def learn(model: Any, updates: int, how: Any, device: str, watch: Any) -> Any:
         assert device == "cuda"
-        # The same algorithm, where there is no CUDA.
+        # The same algorithm, for machines without CUDA.
         return torch_batched.learn(model, updates, how, "cpu", watch)
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -1,4 +1,4 @@
-"""Whole runs of PQN as a system of the benchmark: ours, and the authors' algorithm in JAX."""
+"""Complete PQN runs as a benchmark system: QStep's, and the authors' algorithm in JAX."""
 
 import sys
 from functools import partial
@@ -89,7 +89,7 @@ def test_carts_of_jax_move_as_ours() -> None:
         ends += expected.sum()
         np.testing.assert_array_equal(ended, expected)
         going = ~expected
-        # float32 against float64
+        # float32 versus float64
         found, wanted = np.asarray(after.place)[going], envs.observation[going]
         np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6)
         assert np.abs(np.asarray(other.place)[going] - wanted).max() > 0.1

@@ -1,4 +1,4 @@
-"""Every form that fills a table does so correctly, and a wrong form is caught."""
+"""Every implementation fills its table correctly, and a wrong one is caught."""
 
 import re
 import sys
@@ -64,7 +64,7 @@ def checked_device(monkeypatch: pytest.MonkeyPatch, workload: str, kind: Any) ->
     monkeypatch.setattr(tables, "_simulation", lambda config: (device, device.clocks))
     table = simulated(WORKLOADS[workload]())
     table.run(FEWEST)
-    table.run(FEWEST)  # only the last run is counted
+    table.run(FEWEST)  # only the last run counts
     return table.check()
 
 
@@ -193,5 +193,5 @@ def test_the_simulated_hardware_is_checked_against_the_model() -> None:
     assert said, found
     lane, held, device = map(float, said.groups())
     assert lane == pytest.approx(1 + held, abs=1e-3)
-    # Four bytes a record, a byte a clock, and the frames around the records.
+    # Four bytes per record, one byte per clock, plus the framing.
     assert 4 < device < 5

@@ -1,4 +1,4 @@
-"""The cache: built once, served whole, and nothing in it that another user may have put there."""
+"""Cache entries are built once, served complete, and never taken from another user."""
 
 import os
 import pickle

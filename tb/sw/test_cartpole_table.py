@@ -1,4 +1,4 @@
-"""CartPole as a table: its rows, what counts as success, and that every device learns the same."""
+"""CartPole as a table: its rows, its criterion of success, and equal learning on every device."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_falling_is_no_success_and_500_steps_are() -> None:
 
 
 LEAST = 400.0
-"""Four fifths of what is reached here; another processor's sines round differently."""
+"""Four fifths of the return reached here, because other processors round sines differently."""
 
 
 def test_table_learns_to_balance(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_table_learns_to_balance(tmp_path: Path) -> None:
 
 
 class Blind(ModelDevice):
-    """A table in which the angular speed, the four lowest bits of a row, does not count."""
+    """A table that ignores the angular speed, which is the four lowest bits of a row."""
 
     def apply(self, transitions: Transitions) -> None:
         state, action, _, next_state, terminated = transitions.columns

@@ -1,4 +1,4 @@
-"""`CartPoleVectorEnv` equals Gymnasium's CartPole-v1, number for number, and resets by itself."""
+"""`CartPoleVectorEnv` equals Gymnasium's CartPole-v1 number for number, and resets automatically."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def numbers(envs: CartPoleVectorEnv, index: int) -> list[float]:
 
 
 class Pole:
-    """Gymnasium's environment, put into the state of an environment whenever an episode begins."""
+    """Gymnasium's environment, set to the state of one of `envs` whenever an episode begins."""
 
     def __init__(self, envs: CartPoleVectorEnv, index: int) -> None:
         self.env: gym.Env[Any, Any] = gym.make("CartPole-v1")
@@ -36,7 +36,7 @@ class Pole:
         return self.env.unwrapped
 
     def follow(self, action: int, outcome: Outcome) -> None:
-        """Repeat the environment's step, and compare all its results."""
+        """Repeat the environment's step, and compare all results."""
         seen, reward, terminated, truncated, _ = self.env.step(action)
         assert (seen == outcome.next_observation[self.index]).all()
         assert reward == outcome.reward[self.index]
@@ -49,7 +49,7 @@ class Pole:
 
 
 def balanced(seen: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return actions that keep a pole up for long, usually to the end of the episode."""
+    """Return actions that balance a pole for a long time, usually to the end of the episode."""
     return (seen @ [0.1, 0.3, 3.0, 1.0] > 0).astype(np.int64)
 
 
@@ -104,7 +104,7 @@ def test_start_states_are_the_documented_draws() -> None:
     starts = np.array([numbers(poles(1, seed=s), 0) for s in range(500)])
     assert np.abs(starts).max() <= 0.05
     assert np.abs(starts.mean(axis=0)).max() < 0.005
-    assert starts.std() == pytest.approx(0.05 / np.sqrt(3), rel=0.05)  # of a uniform distribution
+    assert starts.std() == pytest.approx(0.05 / np.sqrt(3), rel=0.05)  # uniform distribution
 
 
 def test_autoreset_shows_the_new_episode_and_keeps_where_the_old_one_ended() -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: what was saved comes back whole, and anything else is refused."""
+"""A checkpoint restores exactly what was saved, and any other file is rejected."""
 
 import hashlib
 import io
@@ -158,7 +158,7 @@ MAP = ["S" * 99, "." * 99]
 @pytest.mark.parametrize(
     ("saved", "here", "differs"),
     [
-        # Values are named in full: what differs must not be cut off.
+        # Values are printed in full, so that differing parts are never cut off.
         (IDENTITY, {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))},
          "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
          f"extra is None in it and {list(range(99))} here"),
@@ -180,7 +180,7 @@ def test_foreign_run_is_refused_with_every_difference_by_its_name(
 
 
 def sealed(path: Path, compression: int = zipfile.ZIP_STORED, **arrays: Any) -> None:
-    """Write a zip of arrays with a right digest."""
+    """Write a zip file of arrays with a correct digest."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as file:
         for name, array in arrays.items():

@@ -1,4 +1,4 @@
-"""Worlds that are circuits: the simulated device equals the model of the same world from a table."""
+"""Worlds as circuits: the simulated device equals the model of the same world from a table."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -55,7 +55,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[SimPort]:
 
 
 def grid_model() -> FastActingModel:
-    """The grid world from a table, with a limit of 12 steps."""
+    """Return the model of the grid world from a table, with a limit of 12 steps."""
     world = World.named("gridworld")
     config = replace(GRID, acting=world.acting(agents=3))
     table = replace(world.table(config), max_episode_steps=12)
@@ -70,7 +70,7 @@ def test_the_grid_world_as_logic_is_the_one_from_a_table(port: SimPort) -> None:
 
 
 def admission() -> dict[str, NDArray[Any]]:
-    """The outcomes of ``admission.py``, each with its share of the 65536 draws."""
+    """Return the outcomes of ``admission.py``; weights count how many of 65536 draws lead to each."""
     state, action, kind, leaves = (axis.ravel() for axis in np.indices((32, 2, 4, 2)))
     taken = state // 4 + action * (state < 28)
     return {
@@ -84,7 +84,7 @@ def admission() -> dict[str, NDArray[Any]]:
 
 
 def admission_table() -> WorldTable:
-    """The same world as memories: the upper bits of a draw select the slot, the others are compared."""
+    """Return the same world as memories: a draw's upper bits select the slot, the lower bits choose."""
     rows = {name: column.reshape(32, 2, 4, 2)[..., ::-1] for name, column in admission().items()}
     return WorldTable(
         split=rows["weight"][..., 0].astype(np.int32),
@@ -111,7 +111,7 @@ def test_the_memories_of_admission_are_those_of_the_world_that_it_is() -> None:
 
 
 def admission_model() -> FastActingModel:
-    """Admission from a table, with a limit of 40 steps."""
+    """Return the model of admission from a table, with a limit of 40 steps."""
     config = replace(ADMISSION, acting=Acting(agents=3, outcomes=4))
     return FastActingModel(config, admission_table(), SETTINGS)
 
@@ -175,7 +175,7 @@ def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path)
     words = f"train {name} --device sim --steps 4000 --config {tmp_path}/grid.toml --out"
     report = told(words, tmp_path / "run")
     assert report["terminations"] > 0
-    # The optimum is known if the world describes its outcomes.
+    # The optimum is known only if the world describes its outcomes.
     assert (len(report["optimum"]), report["greedy_return"] is not None) == (3 * known, known)
     plan = planned(
         "gridworld",
@@ -220,7 +220,7 @@ def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPor
     assert steps[1] == SLEEP[0]
     assert steps[1] < steps[0] < steps[2] < 5000
     run_alone(device, begin)
-    # The world answers agent 1 again; both the device and a restored copy go on exactly.
+    # The world answers agent 1 again, and both the device and a restored copy continue exactly.
     device.run(200)
     assert [own.steps - before for own, before in zip(device.counters, steps, strict=True)] == [
         200

@@ -1,4 +1,4 @@
-"""The command line as a whole: its list of commands, and its errors."""
+"""The command line as a whole: its list of commands and its errors."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Options that commands share: ``--json``, seeds, ranges, and folders for results."""
+"""Options shared by several commands: ``--json``, seeds, ranges and result folders."""
 
 import json
 import math

@@ -31,7 +31,7 @@ SECONDS = 60
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers, each in a process of its own."""
+    """Start a scheduler and two workers, each in its own process."""
     file = tmp_path / "scheduler.json"
     told: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     words = ["scheduler", "--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0"]
@@ -102,7 +102,7 @@ def test_missing_dask_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -
 
 
 class KilledWorker(Exception):
-    """Dask's error of this name."""
+    """Stands for Dask's error of this name."""
 
 
 def stand_in(
@@ -110,7 +110,7 @@ def stand_in(
     late: bool = False,
     version: Callable[..., Any] = metadata.version,
 ) -> SimpleNamespace:
-    """A scheduler whose work fails, or whose workers are late or have another version."""
+    """Return a scheduler whose tasks fail, or whose workers are late or have another version."""
 
     class Client:
         def __init__(self, *_: Any, **__: Any) -> None: ...

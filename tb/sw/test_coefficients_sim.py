@@ -1,4 +1,4 @@
-"""Simulated devices with more than 15 fractional bits of coefficients are the models, bit for bit."""
+"""Simulated devices whose coefficients have over 15 fractional bits equal the models bit for bit."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.rtl
 
 BITS = 22
 MOST = (2**16 - 1) / 2**BITS
-"""The greatest alpha."""
+"""The largest alpha."""
 
 
 def test_lane_is_both_models_after_105000_transitions() -> None:

@@ -1,4 +1,4 @@
-"""Machine code kept on disk always belongs to the present source text."""
+"""Machine code cached on disk always matches the current source text."""
 
 import os
 import pickle
@@ -36,7 +36,7 @@ FILES = {
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A package of our name with a kernel and a constant that is three imports away from it."""
+    """Return a package named qstep whose kernel depends on a constant three imports away."""
     folder = tmp_path / "qstep"
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -63,9 +63,9 @@ def test_code_is_made_anew_when_what_it_imports_has_changed(package: Path) -> No
     assert run(package) == "22.0 1"  # from the cache
     (package / "rules.py").write_text("FOOD = 20.0\n", encoding="utf-8")
     assert run(package) == "42.0 0"
-    (package / "other.py").write_text("UNUSED = 2\n", encoding="utf-8")  # not a part of the kernel
+    (package / "other.py").write_text("UNUSED = 2\n", encoding="utf-8")  # not part of the kernel
     assert run(package) == "42.0 1"
-    assert len([*package.rglob("*.nbc")]) == 1  # it replaced the old one
+    assert len([*package.rglob("*.nbc")]) == 1  # the new file replaced the old one
 
 
 RECORDS = """\
@@ -124,7 +124,7 @@ def test_settings_of_numba_hold(package: Path, tmp_path: Path) -> None:
 def test_read_only_installation_caches_elsewhere_or_nowhere(package: Path, tmp_path: Path) -> None:
     for name in ("_io/cache.py", "errors.py", "_io/files.py"):
         shutil.copy(PACKAGE / name, package / name)
-    occupied = package / "__pycache__"  # a file, so that it takes no files even of an administrator
+    occupied = package / "__pycache__"  # a plain file, in which not even root can create files
     occupied.touch()
     nowhere = {"XDG_CACHE_HOME": str(occupied), "HOME": str(occupied)}
     assert run(package, QSTEP_CACHE=str(occupied), **nowhere) == "22.0 0"
@@ -171,7 +171,7 @@ def length(values):
     return len(values)
 print(length((1,) * int(sys.argv[1])), flush=True)
 """
-"""Slow between the choice of a file's name, its entry in the index, and its writing."""
+"""Waits between choosing a file's name, entering it into the index, and writing the file."""
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def test_no_other_module_keeps_machine_code() -> None:
 
 
 def test_arrays_that_do_not_overlap_are_told_to_the_compiler() -> None:
-    """Without it, the loops of the compiled model of agents become no vector instructions."""
+    """Without noalias, the loops of the compiled agent model are not vectorized."""
 
     def copy(a, b):
         for k in range(len(a)):

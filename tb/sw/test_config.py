@@ -1,4 +1,4 @@
-"""Config and Hyperparameters: ranges, immutability, TOML, digest."""
+"""Config and Hyperparameters: ranges, immutability, TOML and digest."""
 
 import builtins
 import dataclasses

@@ -1,4 +1,4 @@
-"""A checkpoint of a learner with networks is exact, or refused with nothing loaded."""
+"""A checkpoint of a deep learner restores it exactly, or is rejected without loading anything."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def make(config: DqnConfig = CONFIG, name: str = "cartpole") -> NetworkRun:
 
 
 def everything(run: NetworkRun) -> dict[str, Any]:
-    """Return all results of a run except its times."""
+    """Return all results of a run except times."""
     assert isinstance(run.learner, Dqn | Pqn | Sac)
     state = run.learner.checkpoint()
     return {
@@ -60,7 +60,7 @@ def pqn(name: str, num_envs: int) -> NetworkRun:
 
 
 def sac() -> NetworkRun:
-    """Return a run whose random actions, held for nine steps, last for 60 steps of 120."""
+    """Return a run of 120 steps; actions in the first 60 are random and held for nine steps each."""
     config = SacConfig(
         480, hidden=(16,), batch_size=16, learning_starts=240, action_hold=9, buffer_size=300
     )
@@ -68,7 +68,7 @@ def sac() -> NetworkRun:
 
 
 def on_gymnasium(env_id: str) -> NetworkRun:
-    """Return a run of about 15 episodes of each environment, which repeats the last one."""
+    """Return a run in an environment of Gymnasium, with about 15 episodes per copy."""
     return run_of(
         env_id, "dqn", replace(CONFIG, total_timesteps=1500), num_envs=4, evaluate_every=40
     )
@@ -81,7 +81,7 @@ def snake() -> NetworkRun:
 
 
 @pytest.mark.parametrize(
-    ("kind", "steps"),  # 1: before the first update; 50: after the ring has closed
+    ("kind", "steps"),  # 1: before the first update; 50: after the ring buffer has wrapped
     [
         *((replace(CONFIG, **other), steps)
           for other in ({}, {"prioritised": True}, {"variant": "target", "target_update_interval": 7})
@@ -281,7 +281,7 @@ def test_plain_form_has_no_checkpoint_and_says_why() -> None:
 
 @pytest.mark.parametrize(("units", "threads"), [(128, 1), (129, 2)])
 def test_only_small_networks_are_kept_to_one_thread(units: int, threads: int) -> None:
-    torch.set_num_threads(2)  # the fixture sets it back
+    torch.set_num_threads(2)  # the fixture restores it
     run = make(replace(CONFIG, hidden=(16, units)))
     run.open(None)
     assert torch.get_num_threads() == threads

@@ -1,4 +1,4 @@
-"""The demonstration tells the truth, even when it is unpleasant."""
+"""The demonstration reports the truth, even if it is unflattering."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ SPEED: Any = SimpleNamespace(forms=[SimpleNamespace(name="c", processor_rate=Spr
 
 @cache
 def on_pole() -> demo_pole.OnPole:
-    model = demo_pole.on_model()  # compiled for this: not while tests are collected
+    model = demo_pole.on_model()  # compiles code, so not while tests are collected
     played = [Evaluation(0, float(mean), None, 0.0, float(mean)) for mean in range(470, 486)]
     return demo_pole.OnPole(2_000_123, 2.5, model.table, model, played)
 
@@ -43,7 +43,7 @@ def trained() -> demo.Trained:
 
 
 def report(config: Config, clock_mhz: int) -> Any:
-    """Return the part of a board's report that the picture uses."""
+    """Return the parts of a board's report that the picture uses."""
     agents = config.acting.agents if config.acting else 0
     rate = clock_mhz * config.lanes
     return SimpleNamespace(
@@ -59,7 +59,7 @@ def with_table(trained: demo.Trained, table: Any) -> demo.Trained:
 def run(
     trained: demo.Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., Result]:
-    """Return the command, which gets what the simulated device and the agents on the chip learned."""
+    """Return a function that runs the demonstration on given results of the simulated device."""
 
     def shown(
         simulated: demo.Trained = trained,
@@ -113,7 +113,7 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
     for name in ("result", "map"):
         light, dark = (imread(tmp_path / f"{name}-{theme}.png") for theme in ("light", "dark"))
         assert light.shape == dark.shape
-        shown = light[..., 3] > 0.99  # the rest is transparent
+        shown = light[..., 3] > 0.99  # everything else is transparent
         assert light[shown][:, :3].mean() < dark[shown][:, :3].mean()
     assert (
         "320,000 steps in 320,123 clocks of the chip, simulated in 1.5 s of processor time."
@@ -139,7 +139,7 @@ def test_curves_show_exploring_and_greedy_returns_and_whose_optimum_it_is() -> N
     optimum, exploring, greedy = (np.asarray(line.get_ydata()) for line in axes.lines)
     assert set(optimum) == {-6.0}
     assert [text.get_text() for text in axes.texts] == ["greedy optimum at gamma 0.9"]
-    assert greedy[0] == -100  # it walks in a circle
+    assert greedy[0] == -100  # the greedy policy walks in a circle
     assert greedy[-1] == -6 > exploring[-1]
 
 
@@ -193,7 +193,7 @@ def test_clocks_of_a_slower_link_take_longer(
     monkeypatch.setattr(demo_agents, "boards_with_agents", lambda: boards)
     result = run(on_chip=replace(ON_CHIP, clocks=360_000))
     assert re.findall(r"(\S+) +(\S+) MHz +(\S+) ms", result.output) == [
-        ("two-clocks", "200", "2.1"),  # 320,000 at 200 MHz, 40,000 at 80
+        ("two-clocks", "200", "2.1"),  # 320,000 clocks at 200 MHz, 40,000 at 80 MHz
         ("one-clock", "100", "3.6"),
     ]
 
@@ -204,7 +204,7 @@ def test_agents_learn_on_the_simulated_chip() -> None:
     found = demo_agents.on_chip()
     assert (found.table.size, found.differing) == (1600, 0)
     assert found.optimal == demo_agents.AGENTS
-    # A step a clock, and the clocks until the host learns that all are made.
+    # One step per clock, plus the clocks until the host learns that all steps are done.
     assert found.steps == demo_agents.AGENTS * demo_agents.STEPS
     assert found.steps <= found.clocks < 1.3 * found.steps
 
@@ -235,7 +235,7 @@ def test_clocks_of_the_lane_are_reported(
     monkeypatch.setattr(demo_agents, "boards_with_agents", list)
     said = " ".join(run(replace(trained, counters=counters)).output.split())
     assert "was offered 4,074 transitions in 4,076 clocks and held 2 of them back. 673" in said
-    assert "MHz" not in said  # there are no boards
+    assert "MHz" not in said  # no boards are listed
 
 
 def test_speeds_are_reported_beside_the_first(

@@ -1,4 +1,4 @@
-"""Whatever a method of agents is given, it does it or raises a QStepError, and the agents go on."""
+"""An agent method accepts any argument or raises a QStepError, and the agents stay usable."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -22,7 +22,7 @@ from qstep.spec.agents import Acting
 from qstep.spec.settings import AgentCounters, AgentState
 
 TAKEN = 8
-"""Of the wrong values, no more are right somewhere."""
+"""Upper limit on the wrong values that are legal for a particular argument."""
 
 
 def is_refused(call: Callable[..., Any], given: list[Any]) -> bool:
@@ -36,7 +36,7 @@ def is_refused(call: Callable[..., Any], given: list[Any]) -> bool:
 
 
 def holes(right: list[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of all arguments, of the last part of a list, and of that part's fields."""
+    """Yield the paths of all arguments, of each list's last element, and of that element's fields."""
     for place, value in enumerate(right):
         yield (place,)
         if isinstance(value, list):
@@ -46,7 +46,7 @@ def holes(right: list[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def spoilt(right: list[Any], hole: tuple[Any, ...], wrong: Any) -> list[Any]:
-    """Return arguments with a wrong value in one place."""
+    """Return the arguments with a wrong value at one path."""
     given = deepcopy(right)
     *way, last = hole
     at: Any = given

@@ -1,4 +1,4 @@
-"""Which discount is learned with 15 fractional bits or more, and that every front end says so."""
+"""The discount learned with 15 or more fractional bits, and its report by every front end."""
 
 import json
 import warnings
@@ -103,7 +103,7 @@ def test_many_pairs_are_told_in_one_line() -> None:
     with pytest.warns(PrecisionWarning, match=many) as said:
         warn_of_discounts([(0.5, 0.9), *((alpha, 0.9) for alpha in (2**-12, 2**-12, 2**-9, 2**-8))])
     assert len(said) == 1
-    # No gamma that is learned to 1 % is remarked.
+    # There is no warning where gamma is learned to 1 %.
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
 
 
@@ -114,7 +114,7 @@ def test_many_pairs_are_told_in_one_line() -> None:
         (2**-12, 0.9, 21),
         (2**-12, 0.95, 22),
         (2**-10, 0.99, 22),
-        (0.5, 0.99999, None),  # from 17 bits on, alpha has no room
+        (0.5, 0.99999, None),  # from 17 bits on, alpha does not fit
         (2**-20, 0.9, None),
     ],
 )
@@ -131,7 +131,7 @@ def test_least_bits_learn_gamma_and_fewer_do_not(
 
 @pytest.mark.parametrize(("later", "best"), [(1.55, 1), (1.8, 0)])
 def test_small_alpha_with_more_bits_learns_the_policy_of_its_gamma(later: float, best: int) -> None:
-    """0.95^10 is 0.5987: `later` in ten steps is worth 0.93 or 1.08 now, and 1 can be had at once."""
+    """As 0.95^10 is 0.5987, `later` in ten steps is worth 0.93 or 1.08 now; the alternative is 1 now."""
     world = World.from_arrays(
         state=[*range(10), *range(10)],
         action=[0] * 10 + [1] * 10,
@@ -242,7 +242,7 @@ def test_advice_names_the_bits_that_learn_gamma(alpha: float, gamma: float, bits
 
 
 def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
-    """No number of bits learns 0.9999 with alpha 0.3: with 15 it is 0.999898, so the optimum is less."""
+    """Alpha 0.3 learns 0.9999 with no number of bits; 15 bits learn 0.999898, whose optimum is lower."""
     world = World.named("gridworld")
     with pytest.warns(
         PrecisionWarning, match=r"alpha 0\.3 with gamma 0\.9999 learns the discount 0\.9998"

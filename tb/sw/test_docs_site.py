@@ -1,4 +1,4 @@
-"""The documentation site: what it takes from the source, and that a broken link fails it."""
+"""The documentation site contains the right parts of the sources, and a broken link fails its build."""
 
 import json
 import re

@@ -171,7 +171,7 @@ def test_table_of_a_ready_machine_ends_with_status_0() -> None:
 
 
 def check_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check what the command says when it finds everything, and when something is missing."""
+    """Check the command's output when everything is installed, and when something is missing."""
     here = Finding("needle", "1.2.3", "sewing", "buy one", required=True)
     missing = Finding("thread", None, "sewing", "spin some", required=True)
     for findings, ready in (([here], True), ([here, missing], False)):
@@ -200,7 +200,7 @@ def test_json_and_table_say_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def shown_with(**wrong: Any) -> Callable[[list[Finding], bool], list[Any]]:
-    """Return a way to show findings, with these fields wrong in each."""
+    """Return a faulty output function that replaces these fields of each finding."""
     show = doctor._in_words
     return lambda findings, ready: show([replace(f, **wrong) for f in findings], ready)
 

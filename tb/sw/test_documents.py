@@ -1,4 +1,4 @@
-"""The documents are true: what they name exists, what they show runs."""
+"""The documents are accurate: everything they name exists, and everything they show runs."""
 
 import importlib.util
 import json
@@ -29,9 +29,9 @@ PAGES = sorted(
     p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
 )
 COMMANDS_IN = [page for page in PAGES if page != "docs/development-log.md"] + ["fpga/README.md"]
-COMMANDS_IN.remove("docs/python.md")  # docstrings, in which `train --metrics` is an option
+COMMANDS_IN.remove("docs/python.md")  # docstrings, where `train --metrics` names an option
 INVENTED = {"orangecrab", "tank:Tank-v0"}
-"""What pages make up on the way: the board of docs/boards.md and the environment of docs/features.md."""
+"""Names that pages invent: the board in docs/boards.md and the environment in docs/features.md."""
 SVG = "http://www.w3.org/2000/svg"
 MOST_PICTURE_BYTES = 300_000
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -49,7 +49,7 @@ def blocks(name: str, language: str) -> list[str]:
 def commands_in(text: str) -> list[str]:
     """Return every command in a page's code blocks and prose, each on one line.
 
-    A remark stands after a # or two spaces. In prose `qstep build` is a name, more words are a command.
+    A remark follows a # or two spaces. In prose, `qstep build` is a name, and longer texts are commands.
     """
     text = re.sub(r" *\\\n *", " ", text)
     fenced = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
@@ -70,8 +70,8 @@ def documented_commands() -> list[str]:
 
 
 def complaint(command: str) -> str:
-    """Return what is wrong with a documented command; empty if nothing."""
-    # A synopsis: [--seeds N] is an option that may be given.
+    """Return what is wrong with a documented command, or an empty string."""
+    # In a synopsis, [--seeds N] is an optional argument.
     program, *words = shlex.split(re.sub(r"\bN\b", "1", re.sub(r"[][]", "", command)))
     if program == "make":
         unknown = [word for word in words if "=" not in word and word not in TARGETS]
@@ -83,23 +83,23 @@ def complaint(command: str) -> str:
         return "" if importlib.util.find_spec(words[1]) else f"no such module: {words[1]}"
     try:
         return wrong_names(parsed(words))
-    except click.exceptions.Exit:  # of --help
+    except click.exceptions.Exit:  # raised by --help
         return ""
     except click.UsageError as error:
         return error.format_message()
 
 
 def parsed(words: list[str]) -> dict[str, Any]:
-    """Return the arguments with which `qstep` would call the command of these words."""
+    """Return the parameters that `qstep` would pass to the command for these arguments."""
     group = click.Context(cli._qstep, info_name="qstep")
     _, command, rest = cli._qstep.resolve_command(group, words)
     assert command is not None
-    with command.make_context(command.name, rest, parent=group) as context:  # ends what -v began
+    with command.make_context(command.name, rest, parent=group) as context:  # undoes -v at its end
         return context.params
 
 
 def check_world(name: str) -> None:
-    """Raise an error unless there is a circuit or an environment of that name."""
+    """Raise an error unless a circuit or an environment of that name exists."""
     if name.endswith(CIRCUITS):
         sources.circuit(Config(2, 2, acting=Acting(world=name)))
     elif name not in INTEGER_WORLDS:
@@ -116,7 +116,7 @@ def wrong_names(params: dict[str, Any]) -> str:
         (params.get("backend"), systems.find),
     ]
     for name, check in checks:
-        # BOARD is any board.
+        # An upper-case name such as BOARD is a placeholder.
         if name is not None and not name.isupper() and name not in INVENTED:
             try:
                 check(name)
@@ -224,12 +224,12 @@ def test_script_of_the_readme_prints_what_its_comments_say(own_folder: Path) -> 
     ).stdout.split()
     table, network = re.findall(r"\)  # ([\d.]+)$", script, re.MULTILINE)
     assert printed[0] == table
-    assert float(printed[1]) > 0.5 * float(network)  # other processors add up in another order
+    assert float(printed[1]) > 0.5 * float(network)  # other processors add in another order
     assert {path.name for path in own_folder.iterdir()} == {"lake.png", "runs"}
 
 
 def broken_picture(path: Path) -> str:
-    """Return what is wrong with a picture of a page; empty if nothing."""
+    """Return what is wrong with a picture of a page, or an empty string."""
     if not path.is_file():
         return "absent"
     if path.stat().st_size > MOST_PICTURE_BYTES:
@@ -283,7 +283,7 @@ def test_lost_picture_is_found(tmp_path: Path, name: str, text: str | None, expe
 
 
 def printed_and_said(page: str) -> tuple[Any, Any]:
-    """Return the table that a page's example prints, and the one that the prose says it does."""
+    """Return the table printed by a page's example, and the table given in its prose."""
     *_, example = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""DQN in both forms: learns, repeats itself exactly, and refuses what it cannot learn."""
+"""Both DQN implementations learn, are reproducible, and reject what they cannot learn."""
 
 from dataclasses import replace
 from typing import Any
@@ -47,7 +47,7 @@ def test_a_seed_gives_the_same_network_bit_for_bit(variant: Any, prioritised: bo
 
 
 def fast_score(prioritised: bool) -> float:
-    """Return the greedy score after 20,000 steps: 150, prioritised 165; below 30 before the first."""
+    """Return the greedy score after 20,000 steps: 150, or 165 if prioritised; untrained below 30."""
     config = ALGORITHMS["dqn"].settings_for(preset_of("cartpole"), 1).config
     config = replace(config, total_timesteps=20_000, prioritised=prioritised)
     made = Dqn(CartPoleVectorEnv(32), config, CPU)
@@ -56,7 +56,7 @@ def fast_score(prioritised: bool) -> float:
 
 
 def plain_returns() -> list[float]:
-    """Return those of 3,000 steps: 22 in the first 20 episodes, 172 in the last 5."""
+    """Return the returns over 3,000 steps: on average 22 in the first 20 episodes, 172 in the last 5."""
     config = replace(
         preset_of("cartpole").settings["dqn"].config, total_timesteps=3_000, batch_size=64,
         gradient_steps=8, learning_starts=200, gamma=0.95, reward_scale=0.05, tau=0.2,
@@ -70,7 +70,7 @@ def plain_returns() -> list[float]:
 
 
 LEAST_FAST, LEAST_PLAIN = 112.0, 125.0
-"""Three quarters of what is reached here; another processor rounds differently."""
+"""Three quarters of the results reached here, because other processors round differently."""
 
 
 @pytest.mark.parametrize("prioritised", [False, True])
@@ -91,7 +91,7 @@ def test_fast_form_does_not_learn_from_actions_of_another_environment(
 
     push_batch = Replay.push_batch
     monkeypatch.setattr(Replay, "push_batch", mixed_up)
-    assert fast_score(prioritised) < LEAST_FAST  # 68, prioritised 33
+    assert fast_score(prioritised) < LEAST_FAST  # 68; if prioritised, 33
 
 
 def test_plain_form_needs_the_next_observation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_plain_form_explores_and_replays_by_independent_generators() -> None:
         [generator.random() for _ in range(1000)]
         for generator in (made._exploring, made._replaying)
     )
-    # 1000 independent pairs: the standard deviation of their correlation is 0.03.
+    # For 1000 independent pairs, the standard deviation of the correlation is 0.03.
     assert abs(np.corrcoef(explore, replay)[0, 1]) < 0.15
 
 
@@ -146,7 +146,7 @@ def test_replay_gets_what_the_environments_showed() -> None:
 
 def test_discount_is_zero_only_where_an_episode_terminated() -> None:
     class Ends(gym.Env[Any, Any]):
-        """An environment whose steps terminate, are cut off, or go on, in turn."""
+        """An environment whose steps in turn terminate, are truncated, or continue the episode."""
 
         observation_space, action_space = Box(0, 1, (1,)), Discrete(2)
         count = 0
@@ -167,7 +167,7 @@ def test_discount_is_zero_only_where_an_episode_terminated() -> None:
     assert kept["discount"][:6].tolist() == [0, gamma, gamma] * 2
     assert (kept["reward"][:6] == np.float32(SMALL.reward_scale)).all()
     next_seen = kept["seen"].reshape(2, SMALL.buffer_size, -1)[1, :6, 0]
-    assert (next_seen == 0).all()  # not what the next episode begins with
+    assert (next_seen == 0).all()  # not the next episode's first observation
     assert ended == [1, 1, 0] * 2
     assert made.episodes == 4
 
@@ -178,7 +178,7 @@ def test_returns_are_those_of_each_environment() -> None:
     ends = 0
     for step in range(1, 101):
         ended = made.step()
-        assert (ended.episode_return == step - began[ended.env]).all()  # 1 a step
+        assert (ended.episode_return == step - began[ended.env]).all()  # each step pays 1
         began[ended.env] = step
         ends += len(ended.env)
     assert ends > 10
@@ -190,7 +190,7 @@ def test_target_network_is_copied_when_it_is_time() -> None:
     for _ in range(16):
         made.step()
         equal.append(torch.equal(made.online.flat, made.target.flat))
-    # Learning begins with step 8, and step 8 copies.
+    # Learning starts in step 8, which also copies.
     assert equal == [True] * 8 + [False, False, False, True] * 2
 
 
@@ -253,7 +253,7 @@ def test_latest_of_the_best_networks_is_kept_and_scored_on_other_episodes(
     report = result.summary()
     assert report["last_score"] == scores[-1]
     assert report["kept_at"] == run.evaluations[3].steps
-    assert report["greedy_score"] not in scores  # it is played, and not those episodes
+    assert report["greedy_score"] not in scores  # it comes from new episodes
     assert report["greedy_score"] == result.evaluate(seed=1 << 33)["greedy_score"]
 
 
@@ -272,7 +272,7 @@ def test_greedy_ties_go_to_the_lowest_action() -> None:
 
 
 def test_greedy_scores_are_one_whole_episode_an_environment() -> None:
-    network = Stack.zeros((4, 8, 2), 1, CPU)  # always to the left: falls within 11 steps
+    network = Stack.zeros((4, 8, 2), 1, CPU)  # always left: falls within 11 steps
     network.copy_modules(modules((4, 8, 2), 0))
     network.flat.zero_()
     scores = play(CartPoleVectorEnv(50), Greedy(network, 50), 7).score

@@ -1,4 +1,4 @@
-"""`qstep dqn` end to end: files, summary, interruption, errors."""
+"""`qstep dqn` end to end: files, summary, interruption and errors."""
 
 import json
 import re
@@ -115,7 +115,7 @@ def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.Monkey
     whole = told("dqn cartpole", "--seeds", "3", "--out", "whole", *SHORT)
     here = ("cartpole", *SHORT, "--seeds", "3", "--out", "run")
     with monkeypatch.context() as patch:
-        after_pieces(patch, STEP, 100, ctrl_c)  # 94 steps a seed
+        after_pieces(patch, STEP, 100, ctrl_c)  # each seed takes 94 steps
         stopped = dqn(*here)
     command_line = shlex.join(["qstep", "dqn", *here, "--resume"])
     assert stopped.stderr.endswith(
@@ -126,7 +126,7 @@ def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.Monkey
         step = Dqn.step
         patch.setattr(Dqn, "step", lambda learner: (taken.append(learner), step(learner))[1])
         resumed = told("dqn", *here, "--resume")
-    assert len(taken) == 88 + 94  # of seeds 1 and 2; none of seed 0
+    assert len(taken) == 88 + 94  # for seeds 1 and 2; none for seed 0
     for first, second in zip(whole, resumed, strict=True):
         assert (first["seed"], first["greedy_score"]) == (second["seed"], second["greedy_score"])
         networks = [load_file(said["files"]["network"]) for said in (first, second)]
@@ -142,7 +142,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     plain = ("cartpole", "--code", "plain", "--out", tmp_path, *SHORT)
     assert isinstance(dqn(*plain).exception, RunFolderError)
     assert dqn(*plain, "--overwrite").exit_code == 0
-    # The plain form has no checkpoint, and that of another run is not among its results.
+    # The plain code has no checkpoint, and another run's checkpoint is removed.
     assert {path.name for path in tmp_path.iterdir()} == FILES - {"checkpoint.npz"}
 
 

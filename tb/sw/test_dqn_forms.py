@@ -1,4 +1,4 @@
-"""DQN learns the same in other ways: on an accelerator, and with products through copies."""
+"""DQN learns the same values on an accelerator, and with products through copies."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,12 +31,12 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
     here = learner(config)
     for made in (there, here):
         play_on(made, 96)
-    # ten updates in float32, sums in another order
+    # ten updates in float32, with sums in another order
     torch.testing.assert_close(there.networks.flat.cpu(), here.networks.flat, rtol=1e-3, atol=1e-4)
 
 
 class Products(Calls):
-    """Counts products of matrices, and those of them that get or write a view with gaps."""
+    """Counts matrix products, and those that read or write a non-contiguous view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def test_the_way_of_apples_gpu_multiplies_no_views_and_learns_the_same(
     found = counted(copies)
     assert found.products == expected.products > 300
     assert (found.of_views, expected.of_views > 0) == (0, True)
-    # 36 updates in float32, sums in another order
+    # 36 updates in float32, with sums in another order
     torch.testing.assert_close(copies.networks.flat, views.networks.flat, rtol=1e-3, atol=1e-4)
     assert not torch.equal(copies.networks.flat, learner(config).networks.flat)
 
@@ -84,5 +84,5 @@ def test_a_product_through_copies_may_write_and_read_views() -> None:
     b = torch.randint(-9, 10, (4, 5), generator=draw).float().t().expand(2, -1, -1)
     room = torch.ones(2, 8, 4)
     through_copies(a, b, out=room[:, :-1])
-    assert torch.equal(room[:, :-1], torch.bmm(a, b))  # integers: exact in any order
+    assert torch.equal(room[:, :-1], torch.bmm(a, b))  # integer sums are exact in any order
     assert (room[:, -1] == 1).all()

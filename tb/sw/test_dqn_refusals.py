@@ -1,4 +1,4 @@
-"""DQN refuses what it cannot learn, and says what would be legal."""
+"""DQN rejects settings and environments that it cannot learn, and names the legal ones."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Snake learned by DQN: both forms, the summary of a long run, and exact resuming."""
+"""Snake learned by DQN: both implementations, the summary of a long run, and exact resumption."""
 
 import gc
 import weakref
@@ -26,7 +26,7 @@ FORMS = ("dqn plain", "dqn")
 
 
 def small_run(name: str = "snake", form: str = "dqn", episodes: int = 1200) -> NetworkRun:
-    """Return a run that learns little, but does everything that a long run does."""
+    """Return a run that learns little but exercises everything that a long run does."""
     config = preset_of(name).settings[form].config
     if form == "dqn":
         config = replace(config, batch_size=16, gradient_steps=1, buffer_size=4096)
@@ -75,17 +75,17 @@ def test_fast_form_learns_as_often_as_documented() -> None:
     run = run_of("snake", "dqn", config, evaluate_every=10**9)
     for _ in islice(run, 12):
         pass
-    steps = 12 - config.learning_starts // 256 + 1  # the first one is in the step that fills it
+    steps = 12 - config.learning_starts // 256 + 1  # the step that fills it already learns
     assert run.learner.steps == 12 * 256
     assert run.learner.updates == 16 * steps
     assert (config.hidden, config.batch_size) == ((256,), 128)
     plain, num_envs, _ = astuple_of("dqn plain")
-    # Both go through each transition eight times.
+    # Both replay each transition eight times.
     assert 16 * config.batch_size / 256 == plain.batch_size / num_envs == 8
 
 
 def score_after_600_episodes() -> float:
-    """Return the greedy score: 31; below 1 before the first."""
+    """Return the greedy score after 600 episodes: 31; untrained below 1."""
     config = preset_of("snake").settings["dqn"].config
     run = run_of("snake", "dqn", config, evaluate_every=600, episodes=600)
     for _ in run:
@@ -94,7 +94,7 @@ def score_after_600_episodes() -> float:
 
 
 LEAST = 23.0
-"""Three quarters of what is reached here; another processor rounds differently."""
+"""Three quarters of the score reached here, because other processors round differently."""
 
 
 def test_fast_form_learns_to_eat_in_600_episodes() -> None:
@@ -121,7 +121,7 @@ def test_phases_are_parts_of_the_time(form: str) -> None:
 
 
 def run_with(episodes: int) -> NetworkRun:
-    """Return a run that was evaluated every 400 episodes, and whose steps took longer and longer."""
+    """Return a run that was evaluated every 400 episodes and whose steps became slower and slower."""
     run = small_run(episodes=1)
     for _ in run:
         pass
@@ -135,10 +135,10 @@ def run_with(episodes: int) -> NetworkRun:
 @pytest.mark.parametrize(
     ("episodes", "us_per_step", "peak_mib"),
     [
-        # Evaluated after 400, 800, ...: 1200 is the first after a thousand, 1600 the last before 1800.
-        # 1.44 s of 12,000 steps; 7.84 - 2.56 s of 12,000
+        # With evaluations at 400, 800, ..., 1200 is the first after 1000, and 1600 the last before 1800.
+        # 1.44 s for 12,000 steps; 7.84 - 2.56 s for 12,000
         (2800, [120.0, 440.0], [1300.0, 2900.0]),
-        (2400, [120.0, 360.0], [1300.0, 2500.0]),  # the shortest that has two
+        (2400, [120.0, 360.0], [1300.0, 2500.0]),  # the shortest run with two parts
         (2000, None, None),
     ],
 )
@@ -172,7 +172,7 @@ def test_interval_holds_the_mean_as_often_as_it_says() -> None:
         half = interval(means.tolist())
         assert half is not None
         inside += abs(means.mean()) <= half
-    # Four standard deviations of a count of 4000 at 95 % are 0.014.
+    # Four standard deviations of the share in 4000 trials at 95 % are 0.014.
     assert inside / trials == pytest.approx(0.95, abs=0.014)
     assert NormalDist().inv_cdf(0.975) < 2.776  # the normal quantile would be too small
 

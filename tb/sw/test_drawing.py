@@ -1,4 +1,4 @@
-"""A separate process draws the same pictures, reports when it cannot, and never stays behind."""
+"""A separate process draws the same pictures, reports failures, and never outlives the command."""
 
 import math
 import signal
@@ -22,7 +22,7 @@ from qstep.learn.plots import draw_policy
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that are begun, as in a command, which has not loaded Matplotlib."""
+    """Record the processes that are started, as in a command that has not loaded Matplotlib."""
     processes: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen):  # type: ignore[type-arg]

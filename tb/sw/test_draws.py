@@ -1,4 +1,4 @@
-"""The generator of agents by statistics that catch linear ones, and by what agents learn from it."""
+"""The agents' generator passes statistical tests that catch linear ones, and agents learn well."""
 
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
@@ -21,13 +21,13 @@ from qstep.spec.settings import AgentSettings
 COUNT = 1 << 16
 AGENTS = 16
 UNLIKELY = 5.5
-"""In standard deviations: a thousand statistics are computed."""
+"""Rejection limit in standard deviations, chosen because a thousand statistics are computed."""
 
 WIDTHS = (16, 16, 16, 16, 31, 1)
 ACTION = 3
 MAZE = "gridworld-16x16"
 STEPS = 1 << 20
-Parts = tuple[NDArray[np.uint64], ...]  # the parts of many draws, in the order of Draw
+Parts = tuple[NDArray[np.uint64], ...]  # parts of many draws, in the order of Draw
 Generator = Callable[..., Parts]
 
 
@@ -46,7 +46,7 @@ def ours(agent: int, count: int = COUNT) -> Parts:
 
 
 def split(word: NDArray[np.uint64]) -> Parts:
-    """Return the parts of a draw that takes the word itself, without rounds."""
+    """Return the parts of a draw taken from the word itself, without cipher rounds."""
     parts = (word >> np.uint64(shift) & np.uint64(0xFFFF) for shift in (48, 32, 16, 0))
     return (*parts, word >> np.uint64(33), word & np.uint64(1))
 
@@ -56,7 +56,7 @@ def plain_xorshift(agent: int, count: int = COUNT) -> Parts:
 
 
 def shifted(word: int) -> int:
-    """Shift a 64-bit register (taps 64, 63, 61, 60: of the longest period)."""
+    """Shift a 64-bit register (taps 64, 63, 61 and 60 give the longest period)."""
     bit = (word >> 63 ^ word >> 62 ^ word >> 60 ^ word >> 59) & 1
     return (word << 1 | bit) & (1 << 64) - 1
 
@@ -70,7 +70,7 @@ def same_for_all(agent: int, count: int = COUNT) -> Parts:
 
 
 def chi(cells: NDArray[np.uint64], bins: int) -> float:
-    """Return by how many standard deviations cells are unevenly filled."""
+    """Return by how many standard deviations the cell counts deviate from uniform."""
     expected = len(cells) / bins
     found = np.bincount(cells.astype(np.int64), minlength=bins)
     square = ((found - expected) ** 2).sum() / expected
@@ -78,7 +78,7 @@ def chi(cells: NDArray[np.uint64], bins: int) -> float:
 
 
 def rank(rows: list[int]) -> int:
-    """Return the rank over GF(2)."""
+    """Return the rank of a matrix over GF(2)."""
     found = 0
     while rows:
         pivot = rows.pop()
@@ -98,7 +98,7 @@ def failures(generator: Generator) -> set[str]:
         if abs(deviations) > UNLIKELY:
             found.add(name)
 
-    # Bins of the upper bits, and of the lower ones.
+    # Bins are the upper bits, then the lower bits.
     def ends(part: NDArray[np.uint64], width: int, bits: int) -> Iterator[NDArray[np.uint64]]:
         yield part >> np.uint64(max(width - bits, 0))
         if width > bits:
@@ -119,7 +119,7 @@ def failures(generator: Generator) -> set[str]:
             stream = (part[:256] >> np.uint64(place) & np.uint64(1)).tolist()
             number = int("".join(map(str, stream)), 2)
             hankel = [number >> k & (1 << 128) - 1 for k in range(128)]
-            if rank(hankel) < 118:  # random bits: one case in 10^30
+            if rank(hankel) < 118:  # random bits do this once in 10^30 cases
                 found.add("linear")
     for one, other in combinations(range(6), 2):
         upper = [next(ends(parts[k], WIDTHS[k], 5)) for k in (one, other)]
@@ -158,8 +158,8 @@ def share_not_optimal(q: NDArray[np.int32]) -> float:
 
 
 def walked(generator: Generator, steps: int) -> NDArray[np.int32]:
-    """Return the table that a random walk through the maze teaches, with actions from a generator."""
-    world = World.named(MAZE)  # without chance: a row for each state and action
+    """Return the table learned from a random walk through the maze with actions from a generator."""
+    world = World.named(MAZE)  # deterministic: one row per state and action
     shape = world.states, world.actions
     following, terminated = world.next_state.reshape(shape), world.terminated.reshape(shape)
     action = (generator(0, steps)[ACTION] * np.uint64(4) >> np.uint64(16)).astype(np.int32)

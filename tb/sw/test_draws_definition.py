@@ -1,4 +1,4 @@
-"""The generator of an agent against published vectors, and the parts of a draw."""
+"""An agent's generator matches published test vectors, and its draws have the defined parts."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ def test_seed_out_of_range_is_refused() -> None:
 
 
 def test_function_of_the_rounds_is_simons() -> None:
-    """Simon64/128 with its key schedule gives the test vector of its authors."""
+    """Simon64/128 with its key schedule reproduces its authors' test vector."""
     sequence = "11011011101011000110010111100000010010001010011100110100001111"  # z3
     keys = [0x03020100, 0x0B0A0908, 0x13121110, 0x1B1A1918]
 

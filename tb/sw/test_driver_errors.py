@@ -1,4 +1,4 @@
-"""A device that is not the expected one is refused before anything is written to it."""
+"""An unexpected device is rejected before anything is written to it."""
 
 import struct
 from dataclasses import replace
@@ -40,14 +40,14 @@ class Claims(ReferenceDevice):
 
 
 class Future(ReferenceDevice):
-    """A device of a version whose answer to HELLO has another form."""
+    """A device of a future version whose answer to HELLO has another layout."""
 
     def _hello(self, payload):
         return super()._hello(payload)[0], b"\x07 all else has changed"
 
 
 class Longer(ReferenceDevice):
-    """A device whose answer to HELLO has a byte more."""
+    """A device whose answer to HELLO is one byte too long."""
 
     def _hello(self, payload):
         status, data = super()._hello(payload)

@@ -1,4 +1,4 @@
-"""Environments by name."""
+"""Environments are created by name, checked, and described correctly."""
 
 import inspect
 import json
@@ -20,7 +20,7 @@ from qstep.errors import ConfigError, EnvironmentSpaceError
 
 
 class Shifted(gym.Env[Any, Any]):
-    """States 10, 11, 12 and actions 5, 6: action 6 goes up by one, and 12 ends."""
+    """States 10 to 12 and actions 5 and 6: action 6 moves up by one, and state 12 ends the episode."""
 
     P: dict[int, Any] = {10: {}}  # noqa: RUF012 - as Gymnasium's toy text has it
     initial_state_distrib = np.ones(1)
@@ -129,7 +129,7 @@ def test_a_seed_is_a_whole_number(seed: Any) -> None:
 
 
 class Walk(gym.Env[Any, Any]):
-    """Five cells in a row; the last one ends. What step and reset return is replaced by `changes`."""
+    """Five cells in a row, of which the last ends; `changes` replaces results of step and reset."""
 
     def __init__(self, **changes: Any) -> None:
         self.observation_space, self.action_space = Discrete(5), Discrete(2)
@@ -159,7 +159,7 @@ WALK = "qstep-test/Walk-v0"
 
 @pytest.fixture
 def walk() -> Iterator[Any]:
-    """Return a function that registers :class:`Walk` with changes and returns its id."""
+    """Return a function that registers a changed :class:`Walk` and returns its id."""
 
     def register(**changes: Any) -> str:
         gym.register(WALK, entry_point=Walk, kwargs=changes, max_episode_steps=50)

@@ -1,4 +1,4 @@
-"""Epsilon's integer schedules come as close as possible to the requested ones."""
+"""Epsilon's integer schedules approximate the requested ones as closely as possible."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from qstep.spec.settings import AgentSettings, AgentState
 
 
 def after(epsilon: Epsilon, units: int) -> float:
-    """Return epsilon after units of the schedule, by the model's own rule."""
+    """Return epsilon after `units` steps or episodes of the schedule, by the model's own rule."""
     settings = AgentSettings(epsilon=epsilon)
     own = AgentState.first(settings, 0)
     for _ in range(units):
@@ -23,7 +23,7 @@ def after(epsilon: Epsilon, units: int) -> float:
 @pytest.mark.parametrize("over", [1, 7, 100, 12345])
 def test_linear_schedule_is_linear(over: int) -> None:
     epsilon = Epsilon(1.0, 0.1, "linear", over)
-    near = 0.002 + 0.9 * epsilon.code.period / over  # the decrement's rounding, and whole periods
+    near = 0.002 + 0.9 * epsilon.code.period / over  # the decrement is rounded, periods are whole
     for units in (0, over // 3, over // 2, over):
         assert after(epsilon, units) == pytest.approx(1 - 0.9 * units / over, abs=near)
     assert after(epsilon, over + over // 100 + 1) == pytest.approx(0.1, abs=2**-24)

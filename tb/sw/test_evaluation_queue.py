@@ -1,4 +1,4 @@
-"""The queue of delayed rewards keeps order, and every entry gets one reward."""
+"""The queue of delayed rewards keeps its order, and every entry gets exactly one reward."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ EVENTS = st.lists(
 
 
 def played(entries: int, events: list[Any]) -> tuple[list[Learn], int]:
-    """Return the updates and the count of unknown keys, from the whole history at once."""
+    """Return the updates and the count of unknown keys, computed from the whole history."""
     inserted: list[dict[str, Any]] = []
     unknown = gone = 0
     for name, key, number, reward in events:

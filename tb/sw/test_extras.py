@@ -1,4 +1,4 @@
-"""A missing extra comes with a command that installs it: QStep is not on PyPI."""
+"""A missing extra is reported with its install command, because QStep is not on PyPI."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is read, and comes back when it is written again, or it is refused."""
+"""Any file is either rejected, or read such that writing and rereading it gives the same content."""
 
 import hashlib
 import io
@@ -82,7 +82,7 @@ EDITS = st.lists(
     min_size=1,
     max_size=3,
 )
-"""Where in a file, modulo its length; what is written; how many bytes more or fewer it replaces."""
+"""Position in a file, modulo its length; new bytes; number of replaced bytes minus new bytes."""
 
 ARRAYS = nst.arrays(
     nst.scalar_dtypes() | nst.unicode_string_dtypes(max_len=4),
@@ -119,14 +119,14 @@ def edited(data: bytes, edits: list[tuple[int, bytes, int]]) -> bytes:
 
 
 def others(array: Any) -> st.SearchStrategy[Any]:
-    """Return arrays of any kind, and those of the same kind whose values are among those of `array`."""
+    """Return arbitrary arrays, and arrays of the same type and shape with values from `array`."""
     values = st.sampled_from([*array.ravel().tolist(), 0, 1])
     return ARRAYS | nst.arrays(array.dtype, array.shape, elements=values)
 
 
 @st.composite
 def damaged(draw: st.DrawFn, archive: bytes) -> bytes:
-    """Edit an archive anywhere, or one of its parts, whose checksum is made right."""
+    """Edit an archive anywhere, or edit one of its members and correct the checksum."""
     edits = draw(EDITS)
     if draw(st.booleans()):
         return edited(archive, edits)
@@ -142,7 +142,7 @@ def damaged(draw: st.DrawFn, archive: bytes) -> bytes:
 
 @st.composite
 def archives(draw: st.DrawFn, arrays: dict[str, Any]) -> bytes:
-    """Damage the archive of some arrays, or put another array in the place of one."""
+    """Damage an archive of these arrays, or replace one of the arrays."""
     if draw(st.booleans()):
         name = draw(st.sampled_from([*arrays]))
         return npz.archived({**arrays, name: draw(others(arrays[name]))})
@@ -151,7 +151,7 @@ def archives(draw: st.DrawFn, arrays: dict[str, Any]) -> bytes:
 
 @st.composite
 def checkpoints(draw: st.DrawFn) -> bytes:
-    """Change a value or an array of a checkpoint, or damage it; its digest is made right."""
+    """Change a value or an array of a checkpoint, or damage the file, then correct its digest."""
     head, arrays = dict(RUN.head), dict(RUN.arrays)
     kind = draw(st.sampled_from(["value", "array", "damage", "damage"]))
     if kind == "value":
@@ -169,7 +169,7 @@ def checkpoints(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def configs(draw: st.DrawFn) -> bytes:
-    """Damage a configuration, or put another value in the place of one."""
+    """Damage a configuration, or replace one of its values."""
     text = draw(st.sampled_from(CONFIGS)).to_toml()
     if draw(st.booleans()):
         return edited(text.encode(), draw(EDITS))
@@ -213,7 +213,7 @@ def read_config(path: Path) -> None:
 
 
 class Reader(NamedTuple):
-    """What reads a kind of file, such files, and the fault that must be found in it."""
+    """The reader of one kind of file, such files, and a fault in the reader that must be found."""
 
     read: Callable[[Path], None]
     contents: st.SearchStrategy[bytes]
@@ -221,7 +221,7 @@ class Reader(NamedTuple):
 
 
 def planted(module: ModuleType, old: str, new: str, user: Any, function: str) -> Any:
-    """Plant a fault in a function of a module, where `user` calls it."""
+    """Plant a fault in a function of a module, for calls through `user`."""
     parts = function.split(".")
     return patch.object(user, parts[-1], attrgetter(function)(plant_python(module, old, new)))
 
@@ -262,7 +262,7 @@ kinds = pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
 
 
 def is_read(reader: Reader, content: bytes) -> bool:
-    """Return whether a file is read, and not refused by an error of QStep."""
+    """Return whether a file is read rather than rejected with a QStepError."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         path = Path(folder) / "file"
         path.write_bytes(content)

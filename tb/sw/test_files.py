@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whoever else writes them, and whatever is in their place."""
+"""Files are written completely or not at all, despite other writers and whatever their path holds."""
 
 import os
 import stat
@@ -29,7 +29,7 @@ for _ in range(150):
 
 
 def test_two_writers_of_one_file_with_one_process_number_leave_it_whole(tmp_path: Path) -> None:
-    """Processes of two containers on one volume may have the same number."""
+    """Processes in two containers that share a volume may have the same process id."""
     path = tmp_path / "file"
     write_atomically(path, b"a" * 10_000)
     same_number = "import os\nos.getpid = lambda: 7\n" + WRITER
@@ -77,7 +77,7 @@ def test_link_to_itself_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_full_device_is_named_and_stays_a_device(tmp_path: Path) -> None:
-    link = tmp_path / "full"  # so that a fault harms no device of this machine
+    link = tmp_path / "full"  # so that a fault cannot harm this machine's device
     link.symlink_to("/dev/full")
     with pytest.raises(FileFormatError, match=r"full: cannot be written: No space left"):
         write_atomically(link, b"new")

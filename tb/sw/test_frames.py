@@ -1,4 +1,4 @@
-"""Frames: what is encoded comes back, and damaged frames do not."""
+"""Encoded frames are decoded unchanged, and damaged frames are dropped."""
 
 import struct
 import zlib
@@ -59,8 +59,8 @@ def test_length_is_checked_beside_the_crc():
 
 
 def test_splice_with_a_valid_crc_is_dropped():
-    # A CRC is linear: if the first four bytes of a frame are XORed with the CRC of the frame before it,
-    # the two together have a valid CRC. Only the length shows that they are not one frame.
+    # A CRC is linear: if the first four bytes of a frame are XORed with the previous frame's CRC, the
+    # joined frames have a valid CRC. Only the length shows that they are not one frame.
     first, second = (cobs.decode(encode_frame(1, 0, 0, part)[:-1]) for part in (b"abcd", b"efgh"))
     changed = bytes(a ^ b for a, b in zip(second, zlib.crc32(first).to_bytes(4, "little")))  # noqa: B905
     joined = first + changed + second[4:]
@@ -117,7 +117,7 @@ def test_endless_garbage_is_one_error_and_takes_no_memory():
 def test_longest_frame_passes_although_its_end_comes_alone(limit):
     frame = Frame(1, 0x0101, 0x01010101, b"\x01" * (limit - OVERHEAD))
     data = encode_frame(*frame)
-    assert len(data) == limit + limit // 254 + 2  # without a zero, COBS adds the most
+    assert len(data) == limit + limit // 254 + 2  # COBS adds most where there is no zero
     reader = FrameReader(limit)
     assert reader.feed(data[:-1]) == []
     assert reader.feed(data[-1:]) == [frame]
@@ -145,7 +145,7 @@ def test_after_forgetting_the_next_byte_begins_a_frame(size):
 
 
 SHORT = 64
-"""Largest frame of the streams, so that frames that are too long are short as well."""
+"""Size limit of frames in the streams, so low that even oversized frames are short."""
 
 BYTES = st.binary(max_size=16) | st.integers(SHORT - 16, SHORT + 8).map(lambda size: b"\xff" * size)
 
@@ -165,11 +165,11 @@ STREAMS = st.tuples(
     ).map(b"".join),
     st.just(1) | st.integers(1, 256),
 )
-"""What arrives, and in pieces of what size."""
+"""The bytes that arrive, and the size of their pieces."""
 
 
 def defined(part: bytes) -> Frame | None:
-    """Return the frame that is sent as `part`, or None if it must be dropped."""
+    """Return the frame encoded in `part`, or None if it must be dropped."""
     body, at = b"", 0
     while at < len(part):
         code = part[at]

@@ -1,4 +1,4 @@
-"""Every public call meets every argument of a wrong type or range with an error of QStep's own."""
+"""Every public call rejects arguments of a wrong type or range with one of QStep's own errors."""
 
 import inspect
 import math
@@ -157,7 +157,7 @@ NOT_TRIED = """
     fitting_format
     dqn is_quick pqn rtl_files sac usual_steps value_range
 """
-"""What QStep returns, implements or raises, questions about a world, and the hardware's own."""
+"""Untested names: types that QStep returns, implements or raises, queries of worlds, and hardware."""
 
 
 def parameters() -> Iterator[Any]:
@@ -182,7 +182,7 @@ def test_argument_of_a_wrong_type_is_taken_or_refused_with_our_own_error(
         if kind == "none" and parameter == "workers":
             continue  # starts processes
         if kind == "type" and parameter in ("progress", "metrics"):
-            continue  # can be called, and fails as it likes
+            continue  # a type is callable, and its own errors pass
         try:
             function(**{**arguments, parameter: value})
         except QStepError:

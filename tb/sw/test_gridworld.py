@@ -1,4 +1,4 @@
-"""GridWorld does what its docstring says, and refuses what is not a board."""
+"""GridWorld behaves as its docstring describes, and rejects invalid maps."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""QStep's environments are Gymnasium's kind: registered, accepted by its checkers, drawn."""
+"""QStep's environments are valid in Gymnasium: registered, accepted by its checkers, and rendered."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ def test_gymnasium_accepts_every_registered_environment(env_id: str) -> None:
 
 
 class Silent(Snake):
-    """Ignores its seed, and does not report how it ended."""
+    """Ignores the seed that it is given."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         return super().reset(seed=None, options=options)
@@ -61,7 +61,7 @@ def test_picture_shows_each_cell_as_a_square_of_its_colour() -> None:
     assert len({tuple(squares[0, cell, 0]) for cell in range(3)}) == 3
     world.step(3)
     after = world.render()[1:].reshape(11, 3, 12, 3)[:, :, 1:]
-    assert (after[:, 1] == squares[:, 0]).all()  # the walker has come
+    assert (after[:, 1] == squares[:, 0]).all()  # the walker has arrived
     assert not (after[:, 0] == squares[:, 0]).all()
 
 
@@ -79,7 +79,7 @@ def test_pole_is_drawn_where_it_stands() -> None:
     env.reset(seed=0)
     env.pole.state = np.array([1.2, 0.0, 0.2, 0.0])
     rows = env.render().splitlines()
-    assert rows[-1].index("@") == 36  # three quarters of the way
+    assert rows[-1].index("@") == 36  # at three quarters of the width
     assert rows[0].index("|") == 38  # leaning to the right
     assert {len(row) for row in rows} == {49}
     assert Snake().render() is None
@@ -95,7 +95,7 @@ def test_unknown_render_mode_is_refused(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["state", "features", "flood"])
 def test_vector_environments_are_gymnasiums_own_of_the_single_one(kind: Observation) -> None:
-    # Gymnasium 1.4 has no checker for vector environments, so ours are compared with its own.
+    # Gymnasium 1.4 has no checker for vector environments, so QStep's are compared with Gymnasium's.
     name, same_step = "qstep/Snake-v0", {"autoreset_mode": AutoresetMode.SAME_STEP}
     envs = gym.make_vec(name, 3, observation=kind)
     plain = gym.make_vec(name, 3, "sync", vector_kwargs=same_step, observation=kind)
@@ -110,13 +110,13 @@ def test_vector_environments_are_gymnasiums_own_of_the_single_one(kind: Observat
         (seen, reward, *over, info), (other, *rest) = envs.step(actions), plain.step(actions)
         assert seen in envs.observation_space
         assert (led_to(seen, info) == led_to(other, rest[-1])).all()
-        info.pop("final_obs", None)  # integers of NumPy here, of Python there
+        info.pop("final_obs", None)  # NumPy integers here, Python integers there
         rest[-1].pop("final_obs", None)
         ours = (seen, reward.astype(float), *over, info)
         assert data_equivalence(ours, (other, *rest), exact=True)
         ends += int(over[0].sum())
     assert ends > 10
-    # They go on with their generators.
+    # A reset without a seed continues the generators.
     assert data_equivalence(envs.reset(), plain.reset(), exact=True)
 
 

@@ -1,4 +1,4 @@
-"""Dependencies point one way, and importing `qstep` stays light."""
+"""Dependencies point in one direction, and importing `qstep` loads few packages."""
 
 import ast
 import json
@@ -29,7 +29,7 @@ FOLDERS = [
     "live",
     "cli",
 ]
-"""The folders of `qstep`, lowest first: each may import itself and those before it."""
+"""The folders of `qstep`, lowest first; each may import itself and the ones before it."""
 
 DESCRIPTION = {
     "qstep",
@@ -46,11 +46,11 @@ DESCRIPTION = {
     "qstep.spec.protocol",
     "qstep.spec.tiles",
 }
-"""What the hardware package may know of the software: the accelerator, and how to write a file."""
+"""Modules that the hardware package may import: the accelerator's description, and file output."""
 
 
 def imports(path: Path, top_level_only: bool) -> set[str]:
-    """Return the modules that a file imports: when it is loaded, or anywhere in it."""
+    """Return the modules that a file imports, either at its top level only or anywhere."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top_level_only else ast.walk(tree)
     found: set[str] = set()
@@ -61,7 +61,7 @@ def imports(path: Path, top_level_only: bool) -> set[str]:
             assert node.level == 0, f"{path}: imports are absolute here"
             assert node.module is not None
             found.add(node.module)
-            if node.module == "qstep":  # whose names may be folders
+            if node.module == "qstep":  # imported names may be folders
                 found.update(f"qstep.{alias.name}" for alias in node.names)
     return found
 
@@ -87,7 +87,7 @@ def test_imports_run_one_way(path: Path) -> None:
     *folders, _ = path.relative_to(ROOT / "sw/qstep").with_suffix("").parts
     own = (folders or [path.stem])[0]
     if own == "__init__":
-        return  # gathers what users import
+        return  # collects the public names
     lower = set(FOLDERS[: FOLDERS.index(own) + 1])
     for module in imports(path, False):
         package, _, rest = module.partition(".")
@@ -118,7 +118,7 @@ def test_imports_are_found_at_both_depths(tmp_path: Path) -> None:
 
 
 def distribution(requirement: str) -> str:
-    """Return the normalised name of the distribution that a requirement asks for."""
+    """Return the normalised name of the distribution in a requirement."""
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
 
 
@@ -138,7 +138,7 @@ def test_every_import_is_a_declared_dependency(path: Path) -> None:
     known = declared().union(*map(declared, ("torch", "jax", "profile", "live", "bus", "litex")))
     modules = {module.split(".")[0] for module in imports(path, False)}
     for module in modules - set(sys.stdlib_module_names) - OURS:
-        # An extra that is not installed: its packages are called as its modules.
+        # For an extra that is not installed, assume that its packages are named like its modules.
         names = {distribution(name) for name in providers().get(module, [module])}
         assert names & known, f"{module} comes from {names or 'nowhere'}: not in pyproject.toml"
 

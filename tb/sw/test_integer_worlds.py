@@ -1,4 +1,4 @@
-"""The integer worlds move as Gymnasium's, stay in their widths, and are the same when compiled."""
+"""The integer worlds move like Gymnasium's, never overflow, and are unchanged by compilation."""
 
 import hashlib
 from itertools import product
@@ -16,11 +16,11 @@ IN_ONE = {
     "MountainCar-v0": np.array([1 << 23, 1 << 23]),
     "CartPole-v1": np.array([1, 0.02, 1, 0.02]) * (1 << 26),
 }
-"""Raw units of a state for 1.0 of each of Gymnasium's numbers."""
+"""Raw units per 1.0 of each number in Gymnasium's state."""
 
 
 def followed(world: IntegerWorld, steps: int, episodes: int) -> tuple[list[float], int]:
-    """Return the largest difference of each number in `steps` random steps, and ends that differ."""
+    """Return each number's largest difference over `steps` random steps, and how many ends differ."""
     rng, units = np.random.default_rng(0), IN_ONE[world.env_id]
     env: Any = gym.make(world.env_id).unwrapped
     largest, other_ends = np.zeros(len(units)), 0
@@ -41,7 +41,7 @@ def followed(world: IntegerWorld, steps: int, episodes: int) -> tuple[list[float
 
 
 def test_mountain_car_goes_as_in_gymnasium() -> None:
-    # A cell of the table is 1/512 wide, so a force is up to 7e-6 off, for 200 steps.
+    # A cell of the table is 1/512 wide, so in each of 200 steps the force is up to 7e-6 off.
     largest, other_ends = followed(MOUNTAIN_CAR, 200, 100)
     assert (np.array(largest) <= [0.002, 0.00015]).all(), largest
     assert other_ends == 0
@@ -87,7 +87,7 @@ def test_every_draw_is_a_start_of_gymnasium(world: IntegerWorld, spread: float) 
     assert (abs(starts - middle) <= spread).all()
     assert np.abs(starts.mean(axis=0) - middle).max() < 0.001
     moving = starts[:, 0] if world is MOUNTAIN_CAR else starts
-    assert moving.std() == pytest.approx(spread / 3**0.5, rel=0.01)  # as of a uniform distribution
+    assert moving.std() == pytest.approx(spread / 3**0.5, rel=0.01)  # uniform distribution
     assert len(np.unique(starts, axis=0)) == 1 << 16
 
 
@@ -96,7 +96,7 @@ def fits(value: int, bits: int) -> bool:
 
 
 def test_no_number_of_cart_pole_leaves_its_width() -> None:
-    """Each intermediate is monotonic in all but the cell, so its extremes are at the corners."""
+    """Intermediate results are monotonic in all inputs but the cell, so extremes are at the corners."""
     (_, far), (_, fast), (_, steep), (_, turning) = CART_POLE.limits
     square = ((turning >> 9) ** 2) >> 16
     assert fits(turning >> 9, 17)
@@ -111,7 +111,7 @@ def test_no_number_of_cart_pole_leaves_its_width() -> None:
             speed_ups.append(back + ((out * squared) >> 13) + sign * (push << 3))
     assert all(fits(turn, 21) for turn in turns)
     assert all(fits(speed_up, 20) for speed_up in speed_ups)
-    # What a step adds to a velocity that did not end the episode is within the limits.
+    # A velocity that did not end the episode stays within the limits after one more step.
     assert 2 * far + max(map(abs, speed_ups)) <= fast
     assert 2 * steep + max(map(abs, turns)) <= turning
     assert fits(far + fast, 30)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end every command alike, at every moment."""
+"""Ctrl-C, SIGTERM and SIGHUP end every command in the same way, at any moment."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ AT_WORK = {
     "sweep": ("gridworld", "qstep.learn.sweep.Sweep.__iter__", ""),
     "train": ("gridworld --act host", "qstep.device.model.ModelDevice.configure", ""),
 }  # fmt: skip
-"""Arguments of each command, the call that the signal interrupts, and what the command then says."""
+"""Each command's arguments, the call that the signal interrupts, and the start of the last message."""
 
 
 def test_every_command_is_interrupted_here() -> None:
@@ -69,7 +69,7 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(where, lambda *_, **__: ends_by(number))
-    # Without a handler of ours, this signal would end the tests.
+    # Without this handler, an unhandled signal would end the test run.
     before = signal.signal(number, lambda *_: pytest.fail("not answered"))
     try:
         result = invoke(name, *shlex.split(typed))
@@ -82,7 +82,7 @@ def test_signal_ends_a_command_in_one_line_and_its_own_status(
 
 
 def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) -> str:
-    """Run a command whose call of `where` a signal ends; return its last line."""
+    """Run a command, interrupt it in its call of `where` with a signal, and return its last line."""
     with monkeypatch.context() as patch:
         patch.setattr(where, lambda *_, **__: ends_by(signal.SIGINT))
         return invoke(*typed).stderr.splitlines()[-1]

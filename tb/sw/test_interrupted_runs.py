@@ -1,4 +1,4 @@
-"""Runs that a signal ends at random moments, again and again, learn what an undisturbed run learns."""
+"""Runs repeatedly interrupted by a signal at random moments learn what an undisturbed run learns."""
 
 import signal
 from pathlib import Path
@@ -34,13 +34,13 @@ def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
         pytest.importorskip("torch")
     ended, resumed = disturbed(RUNS[name], number, deaths, tmp_path)
     assert ended == deaths
-    if deaths >= 10 and name != "agents":  # which may be over within the second between checkpoints
+    if deaths >= 10 and name != "agents":  # it may finish within the second between checkpoints
         assert resumed >= 3
 
 
 @pytest.mark.slow
 def test_a_forgetful_run_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disturbed run begins with another seed, so its end differs."""
+    """The disturbed run starts from another seed, so its results differ."""
     plain = interrupted.run
     monkeypatch.setattr(
         interrupted,

@@ -1,4 +1,4 @@
-"""A writer that is killed in front of any system call leaves the old or the new file, and no trouble."""
+"""A writer killed before any system call leaves the old or the new file, and nothing in the way."""
 
 import ast
 import os
@@ -28,7 +28,7 @@ FAULTS = {
 
 
 def killed(name: str) -> subprocess.CompletedProcess[str]:
-    """Kill a writer everywhere, in a process without threads, which can be forked."""
+    """Kill a writer before each system call, in a process without threads, which can be forked."""
     command = [sys.executable, "-m", "tb.sw.killed_writers", name]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -44,7 +44,7 @@ def test_a_writer_killed_at_every_system_call_leaves_the_old_or_the_new_file(
     found = re.fullmatch(r"Deaths\(count=(\d+), outcomes=(\d+)\)\n", answer.stdout)
     assert found is not None
     assert int(found[1]) > 20
-    assert int(found[2]) >= 4  # old and new, each over no files and over old ones
+    assert int(found[2]) >= 4  # old and new files, both in an empty folder and over old files
     record_property("deaths", int(found[1]))
 
 
@@ -68,11 +68,11 @@ WRITE = {
     "files.py": "the writer of all other files, and locks",
     "metrics.py": "rows of a log",
 }
-"""Modules that write files themselves, and what they write."""
+"""Modules that write files directly, and what they write."""
 
 
 def writes(call: ast.Call) -> bool:
-    """Whether a call opens or writes a file."""
+    """Return whether a call writes a file or opens one for writing."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     words = [part.value for part in ast.walk(call) if isinstance(part, ast.Constant)]
     flags = {part.attr for part in ast.walk(call) if isinstance(part, ast.Attribute)}
@@ -83,7 +83,7 @@ def writes(call: ast.Call) -> bool:
 
 
 def writing(folder: Path) -> set[str]:
-    """Return the modules that open files for writing themselves."""
+    """Return the modules that open files for writing directly."""
     return {
         path.name
         for path in folder.rglob("*.py")
@@ -101,7 +101,7 @@ def test_nothing_else_writes_files_by_itself(tmp_path: Path) -> None:
 def test_data_are_on_the_disk_before_the_name_and_the_name_before_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A power cut is not a kill: what was not synchronised may be lost, in any order."""
+    """Unlike a kill, a power cut may lose unsynchronised writes in any order."""
     done: list[str] = []
 
     def noted(name: str) -> None:

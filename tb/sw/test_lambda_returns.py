@@ -1,4 +1,4 @@
-"""PQN's returns are those of their definition."""
+"""PQN's returns match their definition."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def mixture(
 ) -> list[float]:
     """Return the lambda return of each step of an episode by definition: a mixture of n-step returns.
 
-    n steps of reward and then the network's opinion weigh ``(1 - decay) * decay ** (n - 1)``; the
-    longest return, up to the end, has the weight that is left.
+    The return of n rewards and then the network's estimate has the weight ``(1 - decay) * decay **
+    (n - 1)``. The longest return, up to the end, has the remaining weight.
     """
     length = len(reward)
     worth = []
@@ -34,7 +34,7 @@ def mixture(
 
 
 def drawn(seed: int) -> tuple[Any, ...]:
-    """Return rewards, values and ends of 12 steps on 5 environments."""
+    """Return random rewards, values and ends for 12 steps of 5 environments."""
     rng = np.random.default_rng(seed)
     reward, value = rng.normal(size=(2, 12, 5)).astype(np.float32)
     end = rng.choice(["", "terminated", "truncated"], p=[0.6, 0.2, 0.2], size=(12, 5))
@@ -74,7 +74,7 @@ def test_returns_are_mixtures_of_n_step_returns(gamma: float, decay: float) -> N
     for seed in range(5):
         reward, value, end = drawn(seed)
         expected = by_definition(reward, value, end, gamma, decay)
-        # float32 sums of up to 12 numbers of the order of 1, against float64
+        # float32 sums of up to 12 numbers of magnitude 1, compared with float64
         found = computed(reward, value, end, gamma, decay)
         np.testing.assert_allclose(found, expected, atol=1e-5)
 

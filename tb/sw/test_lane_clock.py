@@ -1,4 +1,4 @@
-"""A whole device equals the model when its lanes' clock is unrelated to the link's."""
+"""A complete device equals the model when its lanes' clock is unrelated to the link's clock."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.rtl
 
 DIVISOR = 8
 SLOWER, RATIO = 4, 1.7
-"""The link's clock is that of the simulation divided by SLOWER; the lanes' is RATIO times the link's."""
+"""The link clock is the simulation clock divided by SLOWER; the lane clock is RATIO times as fast."""
 
 CONFIG = Config(
     *(4, 2, "Q6.10"),
@@ -52,7 +52,7 @@ endmodule
 def test_an_access_waits_for_a_stop_that_found_no_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("QSTEP_TRACE", str(tmp_path / "waves.fst"))  # which checks assertions, too
+    monkeypatch.setenv("QSTEP_TRACE", str(tmp_path / "waves.fst"))  # also checks assertions
     config = replace(CONFIG, lanes=1)
     with LinkAgents(SimPort(config), config, WORLD, SETTINGS) as device:
         model = FastActingModel(config, WORLD, SETTINGS)
@@ -71,8 +71,8 @@ def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_pa
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     verilog = [*sources.rtl_files(CONFIG), *(tmp_path / name for name in files)]
-    # With a trace, everything is evaluated until it settles; here that matters, as one clock makes the
-    # others.
+    # With a trace, all logic is evaluated until it settles. This matters here, because the clocks are
+    # derived from another clock.
     library = compile_library(verilog, "clocks", uart=True, trace=True, optimise=False)
     port = SimPort(CONFIG, uart=True, library=library)
     port.set_baud(CONFIG.link.baud // SLOWER)

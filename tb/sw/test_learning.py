@@ -1,4 +1,4 @@
-"""Each algorithm learns each kind of world as well as value iteration solves it."""
+"""In each kind of world, each algorithm learns a policy as good as value iteration's."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tools.learning import AGENTS, CASES, Case, learnt
 from qstep.learn.agents_result import AgentsResult
 
 QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "FrozenLake-v1"]
-"""`python -m tools.learning` runs them all."""
+"""The quicker cases; `python -m tools.learning` runs all of them."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The exercises of docs/lesson.md: right answers pass, and wrong ones get an explanation."""
+"""The exercises of docs/lesson.md accept correct answers, and explain why wrong ones fail."""
 
 import inspect
 import itertools
@@ -20,11 +20,11 @@ ANSWERS = Path(__file__).with_name("lesson_answers")
 START = ROOT / "docs/exercises/start"
 LESSON = (ROOT / "docs/lesson.md").read_text(encoding="utf-8")
 RUNS = re.findall(r"```sh\nqstep (train .+)\n```\n\n```text\n((?:.+\n)+)```", LESSON)
-"""Commands that train, and what the lesson says that they print."""
+"""Training commands, and their output according to the lesson."""
 
 
 def checked(capsys: pytest.CaptureFixture[str], folder: Path, *exercises: str) -> list[str]:
-    """Return the verdicts on a folder; the exit status must say the same."""
+    """Return the verdicts on a folder's answers, and check that the exit status agrees with them."""
     status = check.main([str(folder), *exercises])
     verdicts = [line[len("1 ") + 33 :] for line in capsys.readouterr().out.splitlines()]
     assert status == int(any(not verdict.startswith("right: ") for verdict in verdicts))
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answer(folder: Path, text: str) -> None:
-    """Append a definition that replaces a right one."""
+    """Append a definition that overrides a correct one."""
     path = folder / "answers.py"
     path.write_text(path.read_text(encoding="utf-8") + "\n\n" + text, encoding="utf-8")
 
@@ -150,9 +150,9 @@ def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[
 
 
 def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
-    """Return the lines that the lesson shows for a command but the command does not print, on the model.
+    """Return the lines that the lesson shows for a command but that the command does not print.
 
-    The model stands for the simulated chip, whose results are the same; times and rates are left out.
+    The command runs on the model, whose results equal the simulated chip's. Times and rates are ignored.
     """
     words = [*shlex.split(command), "--device", "model", "--out", str(folder)]
     result = CliRunner().invoke(cli._qstep, words)

@@ -1,4 +1,4 @@
-"""The linter of ``make lint`` sees faults."""
+"""The RTL linter of ``make lint`` detects faults."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""`qstep live` from the command line: who may open its page, and what it refuses."""
+"""`qstep live` from the command line: who may open its page, and which options it rejects."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from qstep.live.server import serve
 
 
 class Program:
-    """A running `qstep live`, and the address that it prints."""
+    """A running `qstep live` process, and the address that it prints."""
 
     def __init__(self, *options: str) -> None:
         code = "import qstep_command; qstep_command.main()"
@@ -56,7 +56,7 @@ def program() -> Iterator[Program]:
 
 
 def answer(address: str, **headers: str) -> tuple[int, str]:
-    """Return status and body of a request."""
+    """Return the status and body of the response to a request."""
     try:
         with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as page:
             return page.status, page.read().decode()
@@ -65,7 +65,7 @@ def answer(address: str, **headers: str) -> tuple[int, str]:
 
 
 def upgrade(program: Program, token: str, origin: str) -> int:
-    """Return the status of the answer to a request for the websocket."""
+    """Return the status of the response to a WebSocket request."""
     headers = {
         "Host": f"127.0.0.1:{program.port}",
         "Connection": "Upgrade",
@@ -119,7 +119,7 @@ def test_page_names_no_address_outside(program: Program) -> None:
 
 
 def test_next_program_has_another_token_and_no_scripts_from_elsewhere(program: Program) -> None:
-    os.environ["BOKEH_RESOURCES"] = "cdn"  # scripts from its makers' server
+    os.environ["BOKEH_RESOURCES"] = "cdn"  # scripts from Bokeh's servers
     try:
         other = Program("gridworld")
     finally:

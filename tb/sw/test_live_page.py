@@ -1,4 +1,4 @@
-"""The page of `qstep live`: what it shows and calls, and how a real browser displays it."""
+"""The page of `qstep live`: its contents, its controls, and its display in a real browser."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def grid(world: str) -> GridMap | None:
 
 
 class Shown:
-    """A page in a document, without a browser."""
+    """A page as a Bokeh document, without a browser."""
 
     def __init__(
         self, controller: Controller, world: str = "gridworld", game: Game | None = None
@@ -53,7 +53,7 @@ class Shown:
         self[name]._trigger_event(ButtonClick(self[name]))
 
     def source(self, name: str, glyph: str) -> dict[str, Any]:
-        """Return the data of the first glyph of a kind in a picture."""
+        """Return the data of the first glyph of this type in a picture."""
         (found, *_) = (
             renderer.data_source.data
             for renderer in self[name].renderers
@@ -83,7 +83,7 @@ def test_buttons_steer_the_run(shown: tuple[Shown, Controller]) -> None:
     assert page["play"].label == "Play"
     page.click("reset")
     soon(lambda: controller.view.steps == 0)
-    # The field of steps may be empty, or out of its range.
+    # The steps field may be empty or out of range.
     for given, steps in ((None, 1), (-5, 2), (10**9, 1_000_002)):
         page["steps"].value = given
         page.click("step")
@@ -110,7 +110,7 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     controller.reset().result()
     assert device() == [0.5, 0.9, 0.2]
     assert [page[name].value for name in names] == [0.5, 0.9, 0.2]
-    page["alpha"].value = 0.125  # at its earlier place
+    page["alpha"].value = 0.125  # where it was before
     soon(lambda: device() == [0.125, 0.9, 0.2])
 
 
@@ -136,7 +136,7 @@ def test_page_says_the_learned_discount_and_refuses_a_value(
 
 
 def assert_table(page: Shown, q: Any) -> None:
-    """The picture of the table has its values, and leaves out states where nothing is learned."""
+    """Check that the table's picture shows its values, and omits states where nothing is learned."""
     drawn = page.source("table", "Image")["image"][0]
     learnt = np.ptp(q, axis=1) > 0
     assert np.array_equal(drawn[:, learnt], q[learnt].T)
@@ -166,7 +166,7 @@ def test_one_hole_does_not_flatten_the_colours() -> None:
     assert mapper.high == -1
     assert mapper.low_color not in mapper.palette
     q[:] = 0.0
-    q[3, 1] = 1.0  # quartiles are equal: the scale has all values
+    q[3, 1] = 1.0  # quartiles are equal, so the scale covers all values
     picture.show(q)
     assert (mapper.low, mapper.high) == (0, 1)
 
@@ -194,12 +194,12 @@ def test_pictures_and_counters_are_of_the_view(shown: tuple[Shown, Controller]) 
     known = ~np.isnan(values)
     assert np.array_equal(values[known], q.max(axis=1).reshape(5, 5)[known])
     assert 15 < known.sum() < 25
-    # The first cell's arrow ends where its greedy action leads: gridworld's are up, down, left, right.
+    # The first cell's arrow points to where its greedy action leads; actions are up, down, left, right.
     arrows = page.source("map", "Segment")
     across, up = arrows["x1"][0] - arrows["x0"][0], arrows["y1"][0] - arrows["y0"][0]
     assert (np.sign(across), np.sign(up)) == ((0, 1), (0, -1), (-1, 0), (1, 0))[q[0].argmax()]
     assert (arrows["x0"] + arrows["x1"])[0] == 0
-    assert (arrows["y0"] + arrows["y1"])[0] == 8  # the first row is above
+    assert (arrows["y0"] + arrows["y1"])[0] == 8  # the first row is at the top
     places = [own.state for own in view.states]
     dots = [
         data for data in (r.data_source.data for r in page["map"].renderers) if "colour" in data
@@ -289,7 +289,7 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
         marks = page.source(name, "VSpan")
         assert marks["x"] == [300, 300]
         assert marks["text"] == ["gamma 0.97", "epsilon 0.75"]
-        assert marks["y"][0] > marks["y"][1]  # the texts do not overlap
+        assert marks["y"][0] > marks["y"][1]  # so the texts do not overlap
     assert "the optimal policy ends in a hole (state 5)" in page["about"].text
     controller.configure(gamma=0.9).result()
     page.page.tick()
@@ -299,7 +299,7 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
         for renderer in page["values"].renderers
         if type(renderer.glyph).__name__ == "Line"
     )
-    # Each point's gamma has its own; a slow machine makes more points.
+    # Each point shows the optimum at its own gamma; a slow machine has more points.
     assert [best["y"][0], best["y"][-1]] == pytest.approx([-4.739, -5], abs=1e-3)
 
 
@@ -351,7 +351,7 @@ def test_without_pygame_a_game_is_text_or_none(world: str, monkeypatch: pytest.M
         game.advance(q, 1.0)
         assert game.steps in (steps, 0)
     assert game.total == 0
-    game.advance(q[:0], 0.0)  # a table without rows: the page must survive any failure
+    game.advance(q[:0], 0.0)  # the page must survive any failure, here a table without rows
     assert "The picture failed: IndexError" in game.picture
     game.advance(q, 0.0)
     assert game.steps == 0
@@ -370,7 +370,7 @@ def test_lost_browser_is_named(lacks: str, monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.fixture
 def browser() -> Iterator[Any]:
-    """A browser that shows the page of a running program."""
+    """Open a browser on the page of a running program."""
     program = Program("gridworld", "--speed", "200")
     try:
         with chromium() as browser:
@@ -417,11 +417,11 @@ def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
     handle = deep(browser, ".alpha", ".noUi-handle")
     handle.send_keys(Keys.HOME)
     soon(lambda: model("alpha", "value") == 0)
-    time.sleep(0.3)  # until the device has it
+    time.sleep(0.3)  # until the value reaches the device
     click("step")
     frozen = table()
     soon(lambda: tile("steps of each agent") != after)
-    assert table() == frozen  # alpha is 0: nothing is learned
+    assert table() == frozen  # with alpha 0, nothing is learned
 
     here = "return Bokeh.documents[0].get_model_by_name('here').data_source.data.x.length"
     assert browser.execute_script(here) == 0
@@ -442,7 +442,7 @@ def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
     complaints = [e for e in browser.get_log("browser") if e["level"] != "INFO"]
     assert complaints == []
 
-    # Both checks see a request to another host; the page's own policy refuses it.
+    # Both checks detect a request to another host, which the page's own policy blocks.
     browser.execute_script("new Image().src = 'http://localhost:1/'")
     refused = soon(lambda: browser.get_log("browser"))
     assert "Content Security Policy" in refused[0]["message"]
@@ -473,7 +473,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
     text = browser.execute_script("return document.body.innerText")
     for part in ("agents", "agent whose table is shown", "not learned", "hole", "median"):
         assert part in text
-    assert "wall" not in text  # this map has none
+    assert "wall" not in text  # this map has no walls
     for width in (1400, 480, 390):
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -491,7 +491,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
     for scheme in ("light", "dark"):
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        time.sleep(1)  # until all is drawn again, although the run is paused
+        time.sleep(1)  # until everything is redrawn, even while the run is paused
         corners = browser.execute_script(_CORNERS, ["map", "returns", "table"])
         shades[scheme] = [browser.execute_script(_PAGE), *corners]
     assert all(min(shade) > 200 for shade in shades["light"])

@@ -1,4 +1,4 @@
-"""A live world seen through planes: hardware takes the row in each plane, and learns as the model."""
+"""In a live world seen through planes, hardware takes a row per plane and learns like the model."""
 
 import random
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from qstep_sim.port import SimPort
 
 
 def configured(planes: int, algorithm: str, agents: int, *, shared: bool = False) -> Config:
-    """Return a configuration whose rows do not fill their bits."""
+    """Return a configuration whose number of rows is no power of two."""
     acting = Acting(agents, algorithm, shared, world="live")
     return Config(
         *(11, 3, "Q6.10", "stochastic"),
@@ -42,7 +42,7 @@ def settings_of(config: Config) -> list[AgentSettings]:
 
 
 def follow(learners: Sequence[LiveDevice], rng: random.Random, steps: int) -> None:
-    """Tell all learners the same random rows and rewards; their actions are the same."""
+    """Send the same random rows and rewards to all learners, and check that their actions are equal."""
     config = learners[0].config
 
     def rows() -> list[int]:
@@ -90,7 +90,7 @@ def test_hardware_learns_from_the_row_in_each_plane(config: Config) -> None:
 
 
 class Stopwatch:
-    """A simulated device, and the clocks from the last byte of a request to the first of its answer."""
+    """Wraps a simulated device, and counts clocks from a request's last byte to its answer's first."""
 
     def __init__(self, port: SimPort) -> None:
         self._port, self.clocks = port, 0
@@ -104,7 +104,7 @@ class Stopwatch:
         answer, taken = b"", 0
         while not answer.endswith(b"\0"):
             is_waiting = self._port.waiting > 0
-            data = self._port.read(0)  # simulates one clock
+            data = self._port.read(0)  # simulates a single clock
             if is_waiting and not self._port.waiting:
                 taken = self._port.clocks
             if data and not answer:
@@ -114,7 +114,7 @@ class Stopwatch:
 
 
 LATENCIES = {2: (SMALL, 521), 8: (LARGE[0], 563), 16: (LARGE[-1], 627)}
-"""Most clocks from an ACT to its answer, as docs/live-worlds.md says, with the configuration of each."""
+"""Configuration, and maximum clocks from an ACT to its answer according to docs/live-worlds.md."""
 
 
 @pytest.mark.rtl

@@ -1,4 +1,4 @@
-"""The page of `qstep live` where values are sums over planes: its pictures, its alpha, its game."""
+"""The page of `qstep live` for values that are sums over planes: its pictures, alpha and game."""
 
 from contextlib import closing
 from itertools import pairwise
@@ -26,7 +26,7 @@ MIDDLE = [
 
 
 class Drawn(gym.Wrapper[Any, Any, Any, Any]):
-    """CartPole with a picture that needs no pygame, and its observations."""
+    """CartPole that renders as text, without pygame, and records its observations."""
 
     def __init__(self) -> None:
         super().__init__(gym.make("CartPole-v1"))
@@ -73,7 +73,7 @@ def test_sums_are_those_of_the_rows() -> None:
         seen = np.array([*MIDDLE, angle[column], rate[row]])
         rows = tiles.of(tiles.raw(seen).tolist())
         sums = sum(plane[at] for plane, at in zip(q, rows, strict=True))
-        assert np.allclose(shown.values[row, column], sums)  # another order of additions
+        assert np.allclose(shown.values[row, column], sums)  # summed in another order
 
 
 def test_page_shows_values_over_two_numbers_and_the_game() -> None:

@@ -1,4 +1,4 @@
-"""A live world: the host reports what happened and gets the next action; all devices give the same."""
+"""In a live world, the host reports each step and gets the next action; all devices agree."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -35,19 +35,19 @@ SETTINGS = [
     AgentSettings(0.1, 0.99, Epsilon(0.3), 2),
     AgentSettings(1.0, 0.5, Epsilon(1, 0, "linear", 90, unit="episodes"), 3),
 ]
-# A simulation is slower than the clock on the wall, by which the driver gives up.
+# The driver's timeout is in wall-clock time, and a simulation runs slower than a device.
 SIM_PATIENCE = 0.05
 
 
 def lived() -> ActingModel:
-    """Return a model in a world from tables, whose steps are then reported to a live device."""
+    """Return a model in a world from tables; its steps can be reported to a live device."""
     acting = replace(CONFIG.acting or Acting(), world="table", outcomes=2, starts=2)
     config = replace(CONFIG, acting=acting)
     return ActingModel(config, random_world(config, 0, 3), SETTINGS)
 
 
 def follow(device: LiveDevice, model: ActingModel, steps: int) -> Step:
-    """Report the steps of `model`'s agents to `device`; return the last one."""
+    """Report the steps of `model`'s agents to `device`, compare actions, and return the last step."""
     for step in model.run(steps):
         own, number = model.states[step.agent], step.agent
         if not device.states[number].begun:
@@ -96,7 +96,7 @@ def test_hardware_lives_through_what_it_is_told(port: SimPort, rate: float) -> N
     follow(device, model, 40)
     assert differing(device, model) == []
     assert not isinstance(line, LossyPort) or sum(line.hits.values()) > 10
-    # A restored device goes on from there, and a host may leave an episode for another one.
+    # A restored device continues from there, and a host may abandon an episode for a new one.
     device.restore(device.table, device.states, device.counters)
     twin = LiveModel(CONFIG, SETTINGS)
     twin.restore(model.table, model.states, model.counters)

@@ -1,4 +1,4 @@
-"""What the driver, the link and the session log, and `-v` on every command."""
+"""Log messages of the driver, the link and the session, and the option `-v` of every command."""
 
 import logging
 import re
@@ -125,4 +125,4 @@ def test_verbosity_decides_what_is_said_on_stderr(words: str, levels: list[int])
     assert all(re.fullmatch(pattern, line) for line in lines)
     assert result.stdout == ""
     logger = logging.getLogger("qstep")
-    assert (logger.level, len(logger.handlers)) == (logging.NOTSET, 1)  # it listens no longer
+    assert (logger.level, len(logger.handlers)) == (logging.NOTSET, 1)  # its handler is removed

@@ -1,4 +1,4 @@
-"""The Makefile does what its help says."""
+"""The Makefile does what its help describes."""
 
 import re
 import shutil
@@ -102,7 +102,7 @@ def test_every_pin_is_exact() -> None:
 
 
 def test_every_pin_admits_the_oldest_python() -> None:
-    """Debian 12 has Python 3.11.2, which a package for 3.11.5 or newer refuses."""
+    """Debian 12 has Python 3.11.2, where packages that need 3.11.5 or newer cannot be installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     oldest = f"{project['requires-python'].removeprefix('>=')}.0"
     key = "Requires-Python"

@@ -1,4 +1,4 @@
-"""`qstep matmul` counts correctly, checks the product, and skips absent devices with a message."""
+"""`qstep matmul` counts correctly, checks the product, and reports absent devices."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ def report(processor_only: None) -> MatmulReport:
 
 
 def two_devices(report: MatmulReport) -> MatmulReport:
-    """The same with a second device that is ten times as fast."""
+    """Return the same report with a second device that is ten times as fast."""
     faster = [
         Row("cuda", row.size, Spread(10 * row.gflops.median, 1.0, 1e6), row.rates)
         for row in report.rows

@@ -1,4 +1,4 @@
-"""What is generated is up to date, and the memory map is consistent."""
+"""Generated files are up to date, and the memory map is consistent."""
 
 from pathlib import Path
 

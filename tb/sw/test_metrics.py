@@ -1,4 +1,4 @@
-"""Metrics of every kind of run, written to a table and for TensorBoard, and read back."""
+"""Metrics of every kind of run are written to a table and for TensorBoard, and read back."""
 
 import csv
 import errno

@@ -1,4 +1,4 @@
-"""The golden model: hand-worked updates, and the compiled form against the interpreter, bit for bit."""
+"""The golden model matches hand-worked updates, and its compiled version equals it bit for bit."""
 
 import math
 
@@ -20,7 +20,7 @@ MODELS = pytest.mark.parametrize("model_class", [Model, FastModel], ids=["interp
 
 
 def random_transitions(config: Config, count: int, seed: int) -> Transitions:
-    """Uniform transitions over the whole range of the format, with a tenth terminated."""
+    """Return uniform transitions with rewards over the whole format, a tenth of them terminated."""
     rng = np.random.default_rng(seed)
     q = config.format
     return Transitions.from_arrays(
@@ -41,7 +41,7 @@ def test_an_update_worked_by_hand(model_class: type[Model] | type[FastModel]) ->
     model.load(np.array([[256, 0], [512, -256], [0, 0]], np.int32))
     # (16384 * 256 + 16384 * -256 + 14746 * 512 + 16384) >> 15 = 230
     model.apply(Transitions.from_arrays(config, [0], [0], [-1.0], [1], [False]))
-    # Terminated: (16384 * 512 + 16384 * 256 + 16384) >> 15 = 384
+    # If terminated: (16384 * 512 + 16384 * 256 + 16384) >> 15 = 384
     model.apply(Transitions.from_arrays(config, [1], [0], [1.0], [0], [True]))
     assert model.table.tolist() == [[230, 0], [384, -256], [0, 0]]
 
@@ -64,7 +64,7 @@ def test_an_update_tells_what_it_did() -> None:
     model.load(np.array([[0, 0, 0], [-5, 7, 7], [-9, -9, -8]], np.int32))
     assert model.update(0, 0, 100, 1, False) == Update(107, 7, 1, saturated=False)
     assert model.update(0, 1, 127, 1, False) == Update(127, 7, 1, saturated=True)
-    # The row's own maximum, also where it does not count; before the update, also of the same row.
+    # The maximum is reported even if unused, and is from before the update even in the same row.
     assert model.update(2, 0, -128, 2, True) == Update(-128, -8, 2, saturated=False)
     assert model.update(0, 2, -128, 2, False) == Update(-128, -8, 2, saturated=True)
 
@@ -74,7 +74,7 @@ def test_an_update_tells_what_it_did() -> None:
     [(1 << 14, 1, 1), (1 << 14, -1, 0), (0, 1, 0), (0, -1, -1), (16383, 1, 0), (16384, 1, 1)],
 )
 def test_half_a_unit_rounds_as_documented(bias: int, q: int, expected: int) -> None:
-    # alpha = 0.5 and everything else 0: the exact result is half a unit.
+    # With alpha = 0.5 and everything else 0, the exact result is half a unit.
     assert updated_value(Q8, Coefficients(16384, 0), q, 0, 0, bias) == expected
 
 
@@ -91,7 +91,7 @@ def contract(
     m: NDArray[np.int64],
     bias: int | NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The arithmetic contract, written independently for whole 8-bit arrays: referee of both models."""
+    """Compute the arithmetic contract independently on whole 8-bit arrays, to check both models."""
     acc = c.beta * q + c.alpha * r + c.kappa * m
     return ((acc + bias) >> 15).clip(-128, 127)
 
@@ -99,8 +99,8 @@ def contract(
 @pytest.mark.parametrize("rounding", [Rounding.NEAREST, Rounding.FLOOR])
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.5, 0.9), (0.1, 0.99), (1.0, 1.0), (0.0, 0.5)])
 def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding: Rounding) -> None:
-    # Rows 0..255 hold the 256 possible maxima; the 65,536 entries behind them hold every value of q for
-    # each maximum. One pass applies one reward to all pairs (q, m): 256 passes make 2^24 updates.
+    # Rows 0..255 contain the 256 possible maxima; the 65,536 entries after them contain every value of q
+    # for each maximum. One pass applies one reward to all pairs (q, m): 256 passes make 2^24 updates.
     config = Config(256 + 1024, 64, Q8)
     value = np.arange(-128, 128)
     table = np.zeros((1280, 64), np.int32)
@@ -126,7 +126,7 @@ def test_compiled_model_is_exact_in_8_bits(alpha: float, gamma: float, rounding:
 
 
 def draws(state: NoiseState, count: int) -> tuple[NDArray[np.int64], NoiseState]:
-    """The noise and its state, written independently: xorshift and Weyl as in ``qstep.spec.random``."""
+    """Compute noise and its next state independently: xorshift and Weyl as in ``qstep.spec.random``."""
     x, w, ones = state.x, state.w, 0xFFFFFFFF
     drawn = np.empty(count, np.int64)
     for i in range(count):
@@ -157,8 +157,8 @@ def test_models_are_exact_on_all_pairs_of_8_bits(
     rewards: tuple[int, ...],
     rounding: Rounding,
 ) -> None:
-    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: 8 with one setting, the two
-    # ends with the corners of alpha and gamma. Noise runs on from reward to reward.
+    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: eight with one setting, and
+    # both extremes with the corners of alpha and gamma. Noise continues from reward to reward.
     config = Config(256 + 32768, 2, Q8)
     value = np.arange(-128, 128)
     q, m = (grid.ravel() for grid in np.meshgrid(value, value))
@@ -210,7 +210,7 @@ def test_compiled_model_equals_the_interpreter(
     alpha *= min(1, (2**16 - 1) / 2**bits)
     hyper = Hyperparameters(alpha, gamma, rounding, seed)
     slow, fast = Model(config), FastModel(config)
-    for part in (0, 1):  # the second part continues table and noise
+    for part in (0, 1):  # the second part continues from the first one's table and noise
         stream = random_transitions(config, 200, seed + part)
         for model in (slow, fast):
             if part == 0:
@@ -221,7 +221,7 @@ def test_compiled_model_equals_the_interpreter(
 
 
 def referee(config: Config, hyper: Hyperparameters, moves: Transitions) -> NDArray[np.int64]:
-    """The table after these moves, written independently, with products by beta."""
+    """Compute the table after these moves independently, with products by beta."""
     f, q = config.coefficient_bits, np.zeros((config.states, config.actions), np.int64)
     alpha = math.floor(hyper.alpha * 2**f + 0.5)
     kappa = math.floor(hyper.alpha * hyper.gamma * 2**f + 0.5)

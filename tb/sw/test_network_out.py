@@ -1,4 +1,4 @@
-"""`qstep export` and `qstep play`: what can be done with a finished network."""
+"""`qstep export` and `qstep play` with a trained network."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a network that learned FrozenLake without chance."""
+    """Return the folder of a network that learned FrozenLake without slipping."""
     folder = tmp_path_factory.mktemp("lake")
     settings: dict[str, Any] = {"total_timesteps": 20_000, "hidden": (32,), "gamma": 0.9}
     qstep.dqn("FrozenLake-v1", env_kwargs={"is_slippery": False}, **settings).save(folder)
@@ -103,7 +103,7 @@ def test_play_records_the_first_scored_episode(lake: Path, monkeypatch: pytest.M
         with Image.open("new/game.gif") as picture:
             assert picture.format == "GIF"
             shown_ms = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]
-        # 10 pictures per second; equal ones are one frame
+        # 10 pictures per second; equal successive pictures form one frame
         assert sum(shown_ms) == 100 * (report["mean_length"] + 1)
     monkeypatch.setitem(sys.modules, "pygame", None)
     refused(

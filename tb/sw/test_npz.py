@@ -1,4 +1,4 @@
-"""Arrays of a ``.npz`` file: damage and size are checked before anything is built from them."""
+"""Reading ``.npz`` files: damage and size are checked before any array is built."""
 
 import io
 import struct
@@ -38,7 +38,7 @@ def test_arrays_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 def compressed(path: Path) -> bytearray:
-    """Return a compressed file of which most is deflated data."""
+    """Write a compressed file that is mostly deflated data, and return its bytes."""
     np.savez_compressed(path, **arrays(200))
     return bytearray(path.read_bytes())
 
@@ -49,7 +49,7 @@ def test_a_compressed_file_with_a_wrong_byte_is_equal_or_refused(tmp_path: Path,
     whole = compressed(path)
     right = load_arrays(path, NAMES)
     refused = equal = 0
-    for at in range(flip % 5, len(whole), 5):  # other places for each flip
+    for at in range(flip % 5, len(whole), 5):  # other positions for each flip
         changed = whole.copy()
         changed[at] ^= flip
         path.write_bytes(changed)
@@ -57,7 +57,7 @@ def test_a_compressed_file_with_a_wrong_byte_is_equal_or_refused(tmp_path: Path,
             arrays = load_arrays(path, NAMES)
         except FileFormatError:
             refused += 1
-        else:  # a date, say, or a permission
+        else:  # the byte may belong to a date or a permission
             equal += 1
             assert all(np.array_equal(arrays[name], right[name]) for name in NAMES), at
     assert refused > 200
@@ -65,7 +65,7 @@ def test_a_compressed_file_with_a_wrong_byte_is_equal_or_refused(tmp_path: Path,
 
 
 def damaged(field: str, offset: int, value: int) -> Callable[[Path], object]:
-    """Return a way to write a compressed file with a wrong byte."""
+    """Return a function that writes a compressed file with a wrong byte."""
 
     def write(path: Path) -> None:
         changed = compressed(path)
@@ -79,7 +79,7 @@ def damaged(field: str, offset: int, value: int) -> Callable[[Path], object]:
 
 
 def stored(content: bytes) -> Callable[[Path], object]:
-    """Return a way to write an archive of one member."""
+    """Return a function that writes an archive with one member."""
 
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_npz_is_refused(
 
 
 def member(array: np.ndarray, shape: tuple[int, ...], version: tuple[int, int] = (1, 0)) -> bytes:
-    """Return a ``.npy`` file of an array whose header claims another shape."""
+    """Return a ``.npy`` file whose header claims this shape for an array."""
     header = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, header)
@@ -128,7 +128,7 @@ def member(array: np.ndarray, shape: tuple[int, ...], version: tuple[int, int] =
 
 
 def claiming(path: Path, size: int) -> None:
-    """Write a small file whose directory says that its array unpacks to `size` bytes."""
+    """Write a small file whose directory claims that its array unpacks to `size` bytes."""
     np.savez_compressed(path, state=np.zeros(100_000))
     changed = bytearray(path.read_bytes())
     entry = changed.index(b"PK\x01\x02")

@@ -1,4 +1,4 @@
-"""Devices are opened by name, over every kind of port."""
+"""Devices are opened by URL, over every kind of port."""
 
 import os
 import re
@@ -223,7 +223,7 @@ def test_importing_qstep_loads_neither_numba_nor_the_simulator():
 
 @contextmanager
 def serving(descriptor):
-    """Answer as a reference device on a file descriptor until the block ends."""
+    """Act as a reference device on a file descriptor until the block ends."""
     device = ReferenceDevice(CONFIG)
     stop = threading.Event()
 
@@ -283,7 +283,7 @@ def test_serial_port_sends_a_break(monkeypatch):
         )
         port.send_break()
         monkeypatch.undo()
-        port.send_break()  # upon which a pty does nothing
+        port.send_break()  # a pty ignores it
         port.close()
         port.send_break()
     (on, began), (off, ended) = levels
@@ -335,7 +335,7 @@ def test_serial_device_behind_a_socket():
             assert np.array_equal(device.read(), reference.table)
 
 
-# pyserial leaves a socket to the garbage collector when the other end is gone already.
+# pyserial leaves a socket to the garbage collector if the other end has already closed.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_socket_that_hangs_up_is_a_link_error():
     with socket.create_server(("localhost", 0)) as server:

@@ -1,4 +1,4 @@
-"""`PendulumVectorEnv` equals Gymnasium's Pendulum-v1, number for number, and resets by itself."""
+"""`PendulumVectorEnv` equals Gymnasium's Pendulum-v1 number for number, and resets automatically."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_any_torques_go_as_in_gymnasium_and_episodes_end_after_200_steps() -> No
     for index in range(3):
         begin(index)
     for number in range(1, 451):
-        torque = rng.uniform(-2.5, 2.5, (3, 1)).astype(np.float32)  # also beyond the bounds
+        torque = rng.uniform(-2.5, 2.5, (3, 1)).astype(np.float32)  # also out of bounds
         outcome = stepped(envs, torque)
         assert outcome.truncated.tolist() == [number in (200, 400)] * 3
         for index, env in enumerate(theirs):

@@ -1,4 +1,4 @@
-"""A world at the pins: agents step by the answers of a module there, at a known latency."""
+"""A world at the pins: a module there answers the agents, with a known latency."""
 
 import re
 from collections.abc import Callable
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.rtl
 BENCH = RTL.parent / "tb/unit/qs_pins_bench.sv"
 LED_PINS = Path(qstep_fpga.__file__).with_name("qs_pins.sv")
 LATENCY = (18, 33)
-"""Clocks from an answer to the next action, as docs/live-worlds.md says."""
+"""Minimum and maximum clocks from an answer to the next action, from docs/live-worlds.md."""
 
 LED_LATENCY = (21, 36)
-"""Likewise, at a board's pins."""
+"""The same latency at a board's pins."""
 
 TILES = Tiles([-400, 30], [420, 400], tiles=[4, 3], tilings=2, units=1)
-"""Of the numbers of `numbers` in the bench, some of which are outside."""
+"""Tiles for the observations from `numbers` in the bench, some of which are out of range."""
 
 
 def around(
@@ -49,7 +49,7 @@ def around(
     planes: int = 1,
     tiles: Tiles | None = None,
 ) -> tuple[Config, SimPort]:
-    """Return a device with a world at its own pins, or at those of a board."""
+    """Return a device with a world at its own pins or at a board's pins."""
     acting = Acting(agents=agents, world="pins", deadline=5000, tiles=tiles)
     config = Config(8 if tiles is None else tiles.rows, 4, acting=acting, planes=planes)
     generate(config, folder)
@@ -64,7 +64,7 @@ def around(
 
 
 def led_out(folder: Path, pins: Path = LED_PINS) -> tuple[Config, SimPort]:
-    """Return a device with one agent whose world is at the pins of a board."""
+    """Return a device with one agent whose world is at a board's pins."""
     return around(1, folder, pins, at_board=True)
 
 
@@ -114,7 +114,7 @@ def learn_rows(
     rows: Callable[[int], tuple[int, ...]],
     capfd: pytest.CaptureFixture[str],
 ) -> tuple[int, int]:
-    """Compare agents in states that have these rows with the model; return the shown latency."""
+    """Compare agents in states with these rows to the model; return the latency printed by the bench."""
     assert config.acting is not None
     agents = config.acting.agents
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
@@ -126,11 +126,11 @@ def learn_rows(
         latency = (0, 0)
         for steps in (300, 1, 2):
             device.run(steps)
-            # before the first action of a second job, which answers nothing
+            # now, as the first action of a second job follows no answer
             latency = shown_latency(capfd) if steps == 300 else latency
             for agent in steps * list(range(agents)):
                 state = (states[agent] + model.states[agent].action + 1) % 8
-                states[agent] = state % 7  # an episode that ends in 7 is followed by one from 0
+                states[agent] = state % 7  # after state 7 ends an episode, the next starts in 0
                 reward = state * config.format.resolution
                 model.act(reward, rows(states[agent]), state == 7, agent)
             assert differing(device, model) == []
@@ -161,17 +161,17 @@ def learn(
     latency: tuple[int, int],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Let agents act at the pins; compare their whole state with the model, and the latency."""
+    """Let agents act at the pins, and compare their complete state and latency to the expected ones."""
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
     model = ring_model(config, settings)
     with LinkAgents(port, config, 0, settings) as device:
         run_alike(device, model, 300)
-        # before the first action of a second job, which answers nothing
+        # now, as the first action of a second job follows no answer
         assert shown_latency(capfd) == latency
         run_alike(device, model, 1, 2)
 
 
 def shown_latency(capfd: pytest.CaptureFixture[str]) -> tuple[int, int]:
-    """Return the last latency that the bench has shown."""
+    """Return the last latency that the bench has printed."""
     least, most = re.findall(r"latency (\d+) to (\d+) clocks", capfd.readouterr().err)[-1]
     return int(least), int(most)

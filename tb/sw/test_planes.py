@@ -1,4 +1,4 @@
-"""The learner that outside logic asks: its definition against a second form, and against a recording."""
+"""The learner for external logic: its definition equals a second implementation and a recording."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ def configs(draw: st.DrawFn) -> PlanesConfig:
 
 
 def served(config: PlanesConfig, requests: Requests, seed: int) -> tuple[list[Any], Any]:
-    """Return the choices and the weights after requests, in arrays and straight from the contract."""
+    """Return choices and final weights for these requests, computed directly from the contract."""
     shape = config.groups, config.planes, config.rows, config.actions
     weights = np.full(shape, round(config.start * 2**config.format.fraction), np.int64)
     one, word, choices = 1 << config.coefficient_bits, first_word(seed, 0), []

@@ -1,4 +1,4 @@
-"""The compiled forms of the learner, Numba's and C++, equal its definition bit for bit."""
+"""The compiled implementations of the learner, in Numba and C++, equal its definition bit for bit."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -76,7 +76,7 @@ def test_all_forms_hash_the_same_rows(form: CppPlanes) -> None:
 
 
 def agreeing(choices: Choices) -> tuple[int, int]:
-    """Return how many of the choices of the recording that did not explore agree, and of how many."""
+    """Return how many of the recording's non-exploring choices agree, and their total number."""
     log = prefetch_log()
     assert np.array_equal(choices.explored, log.explored)
     agree = (choices.action == log.action)[~log.explored]
@@ -90,7 +90,7 @@ def test_float_reproduces_the_recording(pythia: CppPlanes) -> None:
 
 
 def test_fixed_point_agrees_with_the_recording_in_all_compiled_forms(pythia: CppPlanes) -> None:
-    """At least 99.6 % of the choices, fed with the same updates."""
+    """Given the same updates, at least 99.6 % of the choices agree."""
     requests, fast = prefetch_log().requests, FastPlanesModel(PYTHIA)
     expected = fast.apply(requests)
     assert agreeing(expected) == (99_622, 99_814)
@@ -116,7 +116,7 @@ def test_more_fractional_bits_agree_more(fraction: int, least: float) -> None:
 
 
 def queues(form: CppPlanes) -> tuple[Any, Any]:
-    """Return the updates and the unknown keys of the queues in C++ and in Python on the same events."""
+    """Return updates and unknown keys of the C++ queue and the Python queue for the same events."""
     rng = np.random.default_rng(2)
     kinds = rng.choice([0, 0, 1, 2], 3000)
     events = np.stack(
@@ -147,7 +147,7 @@ def test_the_queue_in_cpp_emits_the_same_updates(pythia: CppPlanes) -> None:
 
 
 def differs(form: CppPlanes) -> bool:
-    """Return whether the C++ forms of learner, hash and queue differ from the definitions."""
+    """Return whether learner, hash or queue in C++ differ from their definitions."""
     config = form.config
     requests, model = random_requests(config, 3000, 5), PlanesModel(config, seed=3)
     expected = model.apply(requests)

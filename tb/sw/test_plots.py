@@ -1,4 +1,4 @@
-"""Pictures: written as PNG, with something on them that depends on what was learned."""
+"""Pictures are written as PNG, and their contents depend on what was learned."""
 
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from qstep.spec.integer_worlds import CART_POLE
 
 
 def picture(path: Path) -> NDArray[np.float32]:
-    """Return the pixels of a PNG, after checking that it is one and not of a single colour."""
+    """Return the pixels of a PNG, after checking its format and that it has several colours."""
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = np.asarray(imread(path))
     assert pixels.shape[0] > 200
@@ -37,7 +37,7 @@ def picture(path: Path) -> NDArray[np.float32]:
 
 
 def history(count: int, total: float, *success: float) -> History:
-    """A run of `count` episodes, with an evaluation of each share of successes."""
+    """Return the history of `count` episodes, with one evaluation for each given success rate."""
     number = np.arange(1, count + 1)
     return {
         "episodes": {"return": total / number, "success": number % 2 == 1},
@@ -139,7 +139,7 @@ def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
         moved = 0
         for (column, row), right, up in zip(arrows.XY, arrows.U, arrows.V, strict=True):
             state = int(row) * width + int(column)
-            # Of a slippery move's outcomes, the intended one is between those to either side.
+            # The intended outcome of a slippery move is listed between its sideways outcomes.
             if isinstance(model, GridWorld):
                 to = model.deterministic_model().next_state[state, action]
             else:
@@ -147,7 +147,7 @@ def test_arrow_points_to_where_the_action_leads(env_id: str) -> None:
                 to = outcomes[len(outcomes) // 2][1]
             to_row, to_column = divmod(int(to), width)
             step = (to_column - int(column), int(row) - to_row)
-            if abs(step[0]) + abs(step[1]) == 1:  # neither the border nor back to the start
+            if abs(step[0]) + abs(step[1]) == 1:  # no move into the border or back to the start
                 assert (right, up) == step
                 moved += 1
         assert moved >= 5

@@ -1,4 +1,4 @@
-"""A picture has the format that its name says, and is written where its folder does not exist yet."""
+"""A picture's suffix determines its format, and a missing folder is created for it."""
 
 from pathlib import Path
 

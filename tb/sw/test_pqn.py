@@ -1,4 +1,4 @@
-"""PQN: its network, that it learns, and that a run resumes exactly."""
+"""PQN: its network, its learning, and exact resumption of a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_counts_are_those_of_rollouts() -> None:
         totals += ended.episode_return.tolist()
     assert (made.steps, made.updates) == (20 * 8 * 8, 20 * 2 * 4)
     assert made.episodes == len(totals) > 10
-    assert min(totals) >= 8  # CartPole pays 1 a step, and no pole falls faster
+    assert min(totals) >= 8  # CartPole pays 1 per step, and no pole falls faster
     assert sum(totals) + made._returns.sum() == made.steps
 
 
@@ -108,7 +108,7 @@ def test_a_longer_gradient_is_shortened(most: float) -> None:
 
 
 def cartpole_score() -> float:
-    """Return the greedy score of PQN after 40,000 steps: 441 with this seed, 20 before the first."""
+    """Return PQN's greedy score after 40,000 steps: 441 with this seed, 20 untrained."""
     config = PqnConfig(
         total_timesteps=40_000, epsilon=Epsilon(1.0, 0.05, "linear", 0.5, "run"), seed=1
     )
@@ -116,7 +116,7 @@ def cartpole_score() -> float:
 
 
 def snake_score() -> float:
-    """Return the greedy score of PQN after 80,000 steps: 18.8 with this seed, 0 before the first."""
+    """Return PQN's greedy score after 80,000 steps: 18.8 with this seed, 0 untrained."""
     schedule = Epsilon(1.0, 0.0, "linear", 0.5, "run")
     config = replace(
         preset_of("snake").settings["pqn"].config,
@@ -136,7 +136,7 @@ def greedy_score(made: Pqn, games: Envs) -> float:
 
 
 LEAST_CARTPOLE, LEAST_SNAKE = 330.0, 13.0
-"""Three quarters of what is reached here; another processor rounds differently."""
+"""Three quarters of the scores reached here, because other processors round differently."""
 
 
 def test_it_learns_cartpole_in_a_few_steps() -> None:
@@ -172,7 +172,7 @@ def test_first_rollouts_are_alike_on_an_accelerator() -> None:
     here = learner()
     for made in (there, here):
         made.step()
-    # eight updates in float32, sums in another order
+    # eight updates in float32, with sums in another order
     found, wanted = (torch.tensor(parameters(made)) for made in (there, here))
     torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
 

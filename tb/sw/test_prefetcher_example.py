@@ -1,4 +1,4 @@
-"""The example of a prefetcher compiles, learns, and learns the same in fixed point as in float."""
+"""The prefetcher example compiles, and learns in fixed point what it learns in floating point."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "prefetcher"
 def built(source: Path, folder: Path, optimised: str = "-O0") -> Path:
     program = folder / source.stem
     warnings = "-Wall", "-Wextra", "-Wpedantic", "-Werror"
-    # A fused multiply-add rounds once, and the float form would differ between processors.
+    # A fused multiply-add rounds only once, so the float version would differ between processors.
     flags = ["-std=c++17", optimised, "-ffp-contract=off", *warnings]
     command = [*flags, f"-I{folder}", f"-I{EXAMPLE}", str(source)]
     subprocess.run([*verilator.compiler(), *command, "-o", str(program)], check=True)
@@ -32,7 +32,7 @@ def output(program: Path) -> str:
 
 @pytest.fixture
 def preset(tmp_path: Path) -> Path:
-    """A folder to which ``qstep generate`` has written the preset."""
+    """Return a folder into which ``qstep generate`` has written the preset."""
     assert invoke(f"generate --preset pythia --cpp --out {tmp_path}").exit_code == 0
     return tmp_path
 
@@ -44,7 +44,7 @@ def mean_rewards(text: str) -> tuple[float, float]:
 
 
 def test_the_prefetcher_learns_in_fixed_point_what_it_learns_in_float(preset: Path) -> None:
-    """In 400,000 accesses, the mean rewards differ by less than 1 %."""
+    """Over 400,000 accesses, the mean rewards differ by less than 1 %."""
     text = output(built(EXAMPLE / "cache_model.cpp", preset, "-O2"))
     fixed, real = mean_rewards(text)
     assert abs(fixed - real) < 0.01 * real

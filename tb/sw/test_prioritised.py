@@ -1,4 +1,4 @@
-"""Prioritised replay draws by priority, and its weights undo that."""
+"""Prioritised replay draws by priority, and its weights correct the bias."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_rows_are_drawn_as_often_as_their_priority_says() -> None:
     priorities.update(rows, np.array([0, 1, 2, 3, 4], np.float32))
     drawn = priorities.draw(1000, 10, np.random.default_rng(2))
     share = np.bincount(drawn.ravel(), minlength=6) / drawn.size
-    # 10,000 draws in strata: the standard deviation of a share is below 0.005.
+    # With 10,000 stratified draws, the standard deviation of a share is below 0.005.
     assert np.abs(share - np.array([0, 1, 2, 3, 4, 0]) / 10).max() < 0.02
     assert share[5] == 0  # nothing is stored there
 
@@ -44,7 +44,7 @@ def test_every_row_of_a_batch_is_from_its_own_stratum() -> None:
 def test_place_at_the_very_end_finds_a_stored_row() -> None:
     class Last:
         def random(self, shape: tuple[int, int]) -> np.ndarray:
-            return np.full(shape, 1.0)  # a generator's numbers are below 1
+            return np.full(shape, 1.0)  # a real generator stays below 1
 
     priorities = Priorities(8, 1.0)
     priorities.add(np.arange(3))
@@ -72,11 +72,11 @@ def test_new_rows_get_the_highest_priority_that_errors_gave() -> None:
 
     assert added(0) == 1.0 - 1e-6
     priorities.update(np.array([0, 1]), np.array([0.05, 0.02], np.float32))
-    assert added(2) == pytest.approx(0.05)  # not 1: errors are this small
+    assert added(2) == pytest.approx(0.05)  # not 1, because errors are this small
     priorities.update(np.arange(3), np.array([5, 2, 1], np.float32))
     assert added(3) == pytest.approx(5)
     priorities.update(np.array([0]), np.array([0.5], np.float32))
-    assert added(4) == pytest.approx(2)  # row 3 has 5, but by no error of its own
+    assert added(4) == pytest.approx(2)  # row 3 has 5, but not from its own error
     priorities.add(np.array([1]))  # another transition takes the row
     assert added(5) == pytest.approx(1)
 

@@ -1,4 +1,4 @@
-"""Programs that are run end with what ran them."""
+"""Child programs end together with the process that started them."""
 
 import subprocess
 import sys

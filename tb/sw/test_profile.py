@@ -1,4 +1,4 @@
-"""Each profiler finds a hot spot that was planted, on any backend, and the command says so."""
+"""Each profiler finds a planted hot spot on any backend, and the command reports it."""
 
 import functools
 import json
@@ -94,7 +94,7 @@ def test_operations_of_pytorch_are_named_and_counted() -> None:
 
 
 def event(key: str, device: str, own: float, on_gpu: float, annotation: bool = False) -> Any:
-    """What `key_averages` gives, with times in microseconds."""
+    """Return an entry as from `key_averages`, with times in microseconds."""
     from torch.autograd.profiler_util import FunctionEventAvg
 
     made: Any = FunctionEventAvg()
@@ -237,7 +237,7 @@ def test_json_lists_every_place(tmp_path: Path) -> None:
 
 
 def once() -> Callable[[], object]:
-    """Return work that does not repeat itself."""
+    """Return work that runs the hot function only the first time."""
     first = iter([hot])
     return lambda: next(first, int)()
 
@@ -249,7 +249,7 @@ NO_OPERATION = "no operation of PyTorch ran; use another tool"
     ("call", "needs", "text"),
     [
         (lambda: profilers.profile("torch", cold), "torch", NO_OPERATION),
-        # What CUDA does by itself is no operation of PyTorch.
+        # CUDA's own activities are not PyTorch operations.
         (lambda: profilers._operations([event("cudaDeviceSynchronize", "CPU", 9, 0)], 1.0), "torch",
          NO_OPERATION),
         (lambda: profilers.profile("pyinstrument", lambda: None), "pyinstrument",

@@ -1,4 +1,4 @@
-"""The numbers and layouts of the protocol are those of ``docs/link.md``, which is read here."""
+"""The numbers and layouts of the protocol are the ones in ``docs/link.md``, which this test parses."""
 
 import re
 from dataclasses import replace
@@ -15,18 +15,18 @@ PAGE = (Path(__file__).parents[2] / "docs/link.md").read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:
-    """Return the text of a section of the page."""
+    """Return the text of the page's section with this title."""
     return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def rows(title: str) -> list[list[str]]:
-    """Return the cells of the table of a section, from its second row on."""
+    """Return the cells of a section's table, without its header."""
     lines = [line for line in section(title).splitlines() if line.startswith("|")]
     return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def sizes(text: str) -> dict[str, int]:
-    """Return the fields ``name:bytes`` that a text names, in order."""
+    """Return the fields ``name:bytes`` in a text, in order."""
     return {name: int(size) for name, size in re.findall(r"\b(\w+):(\d)\b", text)}
 
 
@@ -43,7 +43,7 @@ def test_frame_answer_and_overhead_are_as_described():
     assert sum(frame.values()) + crc[1] == protocol.OVERHEAD
     assert f"max_payload = buffer_bytes / 2 - {protocol.OVERHEAD}" in PAGE
     assert [protocol.max_payload(size) for size in (512, 2048)] == [512 // 2 - 13, 2048 // 2 - 13]
-    answers = " ".join(section("Answers").split())  # a line may end anywhere
+    answers = " ".join(section("Answers").split())  # the text may be wrapped anywhere
     common = answers.partition("begins with")[2].partition("`expected`")[0]
     assert sizes(common) == protocol.COMMON.sizes
     assert [protocol.max_words(size) for size in (512, 2048)] == [(243 - 11) // 4, (1011 - 11) // 4]

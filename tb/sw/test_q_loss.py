@@ -1,4 +1,4 @@
-"""The fast Q-loss gives the same as the plain one with autograd."""
+"""The fast Q-loss gives the same results as the plain one with autograd."""
 
 from itertools import product
 from typing import Any
@@ -21,7 +21,7 @@ GAMMA = 0.99
 COUNT = 3
 SHAPES = [((4, 64, 64, 2), 64), ((14, 32, 3), 5), ((1, 8, 8, 8, 4), 1)]
 
-# float32: sums over up to 65 terms are taken in another order, errors are up to 30.
+# Float32 sums over up to 65 terms are taken in another order; TD errors reach 30.
 TOLERANCE = 1e-5
 
 
@@ -53,7 +53,7 @@ def networks(sizes: tuple[int, ...]) -> tuple[torch.nn.Sequential, torch.nn.Sequ
 
 
 def gradient_of(online: torch.nn.Sequential) -> torch.Tensor:
-    """Return what autograd left in the modules, in the layout of a stack."""
+    """Return the modules' gradients from autograd, in the layout of a stack."""
     grads: list[Any] = [parameter.grad for parameter in online.parameters()]
     flat = Stack.zeros([grads[0].shape[1], *map(len, grads[1::2])], 1, CPU)
     for layer, weight, bias in zip(flat.layers, grads[::2], grads[1::2], strict=True):
@@ -112,7 +112,7 @@ def test_batches_and_networks_are_read_again_at_each_call() -> None:
 
 
 class Allocations(Calls):
-    """Records the operations that return memory that they were not given."""
+    """Records the operations that return newly allocated memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Allocations(Calls):
 
 
 def places(tree: Any) -> set[int]:
-    """Return where the memory of each tensor in it begins."""
+    """Return the start addresses of the memory of all tensors in a tree."""
     tensors = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor))
     return {tensor.untyped_storage().data_ptr() for tensor in tensors}
 

@@ -1,4 +1,4 @@
-"""Records: three to nine bytes a transition, and the way back."""
+"""Records take two to nine bytes per transition, and decode to the same transitions."""
 
 import zlib
 
@@ -22,7 +22,7 @@ configs = st.builds(
 
 @st.composite
 def batches(draw):
-    """Return a configuration and transitions of which about half continue the one before."""
+    """Return a configuration, and transitions of which about half continue the previous one."""
     config = draw(configs)
     count = draw(st.integers(0, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -39,7 +39,7 @@ def batches(draw):
 
 
 def decode(config, payload, coded):
-    """Return the transitions of a payload as tuples, rewards unsigned."""
+    """Return the transitions in a payload as tuples, with unsigned rewards."""
     found, state, at = [], None, 0
     while at < len(payload):
         decoded = decode_record(config, payload, at, coded=coded)
@@ -74,7 +74,7 @@ def test_records_come_back_within_the_limit(batch, limit, coded):
 
 
 def walk(config, count):
-    """Return transitions of which each continues the one before."""
+    """Return transitions that each continue the previous one."""
     states = np.arange(count + 1) % config.states
     zeros = np.zeros(count, int)
     return Transitions.from_arrays(config, states[:-1], zeros, zeros, states[1:], zeros > 0)

@@ -1,4 +1,4 @@
-"""`qstep replay`: the same file on every device, or one clear line."""
+"""`qstep replay` writes the same file on every device, or reports an error in one line."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def arrays(count=3000, **changed):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with walk.npz; it is the working folder."""
+    """Change into a folder with walk.npz, and return its path."""
     np.savez(tmp_path / "walk.npz", **arrays())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def replay(*options, file="walk.npz", geometry=("--states", "25", "--actions", "4")):
-    """Run the command; an error is raised as it is."""
+    """Run the command, and let its exceptions propagate."""
     words = [file, "--out", "table.npz", *geometry, *options]
     return CliRunner().invoke(command, words, catch_exceptions=False)
 
@@ -84,7 +84,7 @@ def test_json_summary_is_all_there_is_on_stdout(folder):
 
 
 class SimPort(DirectPort):
-    """A reference device in place of the simulated one; it adds itself to `made`."""
+    """A reference device that replaces the simulated one; instances are collected in `made`."""
 
     made: ClassVar[list[SimPort]] = []
 

@@ -1,4 +1,4 @@
-"""The replay memories: what goes in comes out, and nothing grows."""
+"""The replay memories return what was stored, and never grow."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from qstep.deep.replay import Batches, Replay
 
 
 def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
-    """Return transitions in which every part encodes their number."""
+    """Return transitions in which every part encodes the transition's number."""
     n = np.arange(first, first + count)
     seen = np.repeat(n[:, None], inputs, 1).astype(np.float32)
     reward, discount = (10 * n).astype(np.float32), (100 * n).astype(np.float32)
@@ -17,7 +17,7 @@ def numbered(first: int, count: int, inputs: int = 3) -> tuple[np.ndarray, ...]:
 
 
 def numbers(sample: Batches) -> np.ndarray:
-    """Return the numbers of a sample, shape (K, B), once its parts are found to agree."""
+    """Return the transition numbers of a sample, shape (K, B), after checking that its parts agree."""
     size = sample.action.shape[1]
     n = sample.seen[:, :size, 0]
     for column in range(sample.seen.shape[2] - 1):
@@ -49,7 +49,7 @@ def test_uniform_sampling_reaches_every_transition_alike() -> None:
     generator = np.random.default_rng(3)
     drawn = np.concatenate([numbers(replay.uniform(generator)).ravel() for _ in range(100)])
     counts = np.bincount(drawn.astype(int), minlength=8)
-    # 6400 draws, 800 expected of each with a standard deviation of 26: five of them either way.
+    # In 6400 draws, 800 of each are expected, give or take five standard deviations of 26.
     assert counts.sum() == 6400
     assert (np.abs(counts - 800) < 130).all()
 

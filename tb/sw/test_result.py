@@ -1,4 +1,4 @@
-"""A run's result in Python: its policy, its files, and what a folder gives back."""
+"""A run's result in Python: its policy, its files, and loading it from a folder."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_result_acts_as_its_greedy_policy(result: qstep.Result) -> None:
         returns.append(total)
     assert (
         abs(np.mean(returns) - best["greedy_return"]) < 0.2
-    )  # FrozenLake is slippery: two samples
+    )  # FrozenLake is slippery, and these are two samples
 
 
 def test_saved_result_is_given_back_by_its_folder(result: qstep.Result, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_world_without_a_name_is_plotted_saved_and_loaded(tmp_path: Path) -> Non
 
 
 class Endless(gym.Env[Any, Any]):
-    """Two states, whose episodes never end."""
+    """Two states and episodes without end."""
 
     observation_space = gym.spaces.Discrete(2)
     action_space = gym.spaces.Discrete(2)

@@ -1,4 +1,4 @@
-"""What every command that trains keeps to: its files, its JSON, resumption, refusals, Ctrl-C."""
+"""All training commands behave alike: files, JSON, resumption, rejected options and Ctrl-C."""
 
 import json
 import re
@@ -20,28 +20,28 @@ NETWORK = "checkpoint.npz history.json learning_curve.png network.safetensors re
 
 
 class Command(NamedTuple):
-    """A command that trains.
+    """A training command, with what the tests need to know about it.
 
     Attributes
     ----------
     typed : str
-        A short run.
+        Arguments of a short run.
     out : str
-        The folder that it writes to where none is given.
+        The default output folder.
     files : str
-        The files that it leaves.
+        The files that it writes.
     piece : str
-        The function that makes a piece of the run.
+        The function that computes a piece of the run.
     pieces : int
-        After so many pieces the run is stopped; it has then made more than nothing, and less than all.
+        Number of pieces after which the run is stopped, between its start and its end.
     reached : str
-        How far the run then got, in words.
+        Progress of the stopped run, in words.
     other, differs : str
-        Options that make another run of it, and what is said of a checkpoint that has not got them.
+        Options that define another run, and the message about a checkpoint without them.
     failure : Exception or None
-        An error of a piece after which the run can be resumed.
+        An error in a piece after which the run can be resumed.
     exact : bool
-        Whether its checkpoint has no times, and is the same byte for byte, too.
+        Whether its checkpoint has no times, and therefore is also the same byte for byte.
     """
 
     typed: str
@@ -101,23 +101,23 @@ ALREADY = (
 
 MEASURED = {"seconds", "processor_s", "learning_s", "peak_mib", "phases", "first_and_last"}
 MEASURED |= {"steps_per_second", "updates_per_second", "files", "folder", "progress", "win_rate"}
-"""What two equal runs say differently: times, folders, and reports of the part since a resumption."""
+"""Fields that differ between equal runs: times, folders, and figures since the last resumption."""
 
 
 def learnt(tree: Any) -> Any:
-    """Return a report without what was measured."""
+    """Return a report without measured values."""
     if isinstance(tree, dict):
         return {name: learnt(part) for name, part in tree.items() if name not in MEASURED}
     return [learnt(part) for part in tree] if isinstance(tree, list) else tree
 
 
 def outcome(report: Any) -> Any:
-    """Return what a run learned by its report; steps are those since a resumption."""
+    """Return the learned part of a run's report, without the steps since a resumption."""
     return learnt({**report, "steps": None})
 
 
 def contents(folder: Path, command: Command) -> dict[str, Any]:
-    """Return what a run leaves: JSON without what was measured, other files byte for byte."""
+    """Return a run's files: JSON without measured values, and the other files byte for byte."""
     return {
         path.name: outcome(json.loads(path.read_bytes()))
         if path.suffix == ".json"
@@ -149,7 +149,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_run_leaves_its_files_and_names_them(whole: Whole) -> None:
     assert {path.name for path in whole.folder.iterdir()} == set(whole.command.files.split())
     name = whole.command.typed.split()[0]
-    assert f"  qstep {name} " in invoke(f"{name} --help").stdout  # an example
+    assert f"  qstep {name} " in invoke(f"{name} --help").stdout  # help has an example
     named = whole.report.get("files", {"folder": whole.folder})
     assert all(Path(path).exists() for path in named.values())
     assert all(str(path) in whole.words for path in named.values())
@@ -191,7 +191,7 @@ def test_interrupted_run_resumes_exactly(whole: Whole, monkeypatch: pytest.Monke
 
 
 def test_killed_run_resumes_exactly(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock runs fast, so a checkpoint is saved whenever that is possible."""
+    """The clock runs fast, so a checkpoint is saved at every opportunity."""
     command, clock = whole.command, time.monotonic
     with monkeypatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: 1e4 * clock())

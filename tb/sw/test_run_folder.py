@@ -1,4 +1,4 @@
-"""A run owns its folder while it lasts, and no run is replaced without notice."""
+"""A run locks its folder until it ends, and no run is replaced without notice."""
 
 import errno
 import fcntl
@@ -87,7 +87,7 @@ def test_folder_that_takes_no_lock_is_refused(tmp_path: Path) -> None:
 def test_folder_whose_lock_is_removed_by_the_run_before_is_locked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock file may go between its opening and its locking."""
+    """The lock file may be deleted between opening and locking it."""
     seen: list[bool] = []
     is_linked = files._is_linked
 

@@ -1,4 +1,4 @@
-"""SAC: its update against a plain one, its actions, its refusals, and that it learns."""
+"""SAC: its update equals a plain one, its actions are right, bad spaces are rejected, and it learns."""
 
 import copy
 from dataclasses import replace
@@ -49,13 +49,13 @@ def test_log_probability_is_that_of_a_squashed_gaussian() -> None:
     action, log_probability = draw(policy, seen, noise)
     torch.testing.assert_close(action, torch.tanh(mean + std * noise))
     wanted = squashed.log_prob(torch.tanh(mean + std * noise)).sum(-1)
-    inside = action.abs().amax(-1) < 0.99  # beyond, tanh's inverse loses the digits of float32
+    inside = action.abs().amax(-1) < 0.99  # elsewhere, float32's inverse tanh is inaccurate
     torch.testing.assert_close(log_probability[inside], wanted[inside], rtol=1e-3, atol=1e-3)
     assert int(inside.sum()) > 30
 
 
 class Plain:
-    """The update written with one module and one optimiser for each network."""
+    """The update with a separate module for each network, and plain optimisers."""
 
     def __init__(self, made: Sac, config: SacConfig) -> None:
         self.config, self.actor = config, copy.deepcopy(made.actor)
@@ -136,7 +136,7 @@ def test_updates_are_those_of_plain_code(learnt: bool, frequency: int) -> None:
         policy_steps = 0 if k % frequency else frequency
         plain.update([both[:32], both[32:], *rest], noise[k, : 1 + policy_steps])
     assert made.updates == 3
-    # Adam divides by the gradient's size, so float32 sums in another order can matter at each step.
+    # Adam divides by the gradient's magnitude, so the order of float32 sums can matter in every step.
     close: dict[str, Any] = {"rtol": 1e-3, "atol": 1e-4}
     torch.testing.assert_close(
         list(made.actor.parameters()), list(plain.actor.parameters()), **close
@@ -165,7 +165,7 @@ def test_random_actions_are_held_and_a_truncated_episode_goes_on_in_value() -> N
 
 
 class Slope(gym.Env[Any, Any]):
-    """Pays for actions near a third of the way from their lower bounds; some bounds are infinite."""
+    """Pays most for actions a third of the way above their lower bounds; some bounds are infinite."""
 
     def __init__(self) -> None:
         low, high = (np.array(bound, np.float32) for bound in ([-np.inf, 2, -3e38], [1, 6, 3e38]))
@@ -192,7 +192,7 @@ def test_saved_network_gives_the_policys_mean_in_the_environments_units(tmp_path
             "qstep-test/Slope-v0", total_timesteps=1_200, hidden=(16,), batch_size=32, num_envs=2,
             learning_starts=100, learning_rate=1e-2, critic_learning_rate=1e-2, evaluate_every=300,
         )  # fmt: skip
-        assert made.report["greedy_score"] > -0.6  # -0.83 in the middle of the ranges
+        assert made.report["greedy_score"] > -0.6  # mid-range actions would score -0.83
         made.save(tmp_path)
         loaded = qstep.load(tmp_path)
         seen = np.array([0.5, 4.0, 300.0], np.float32)
@@ -226,7 +226,7 @@ SEEN = Box(-1.0, 1.0, (3,))
             Box(0.5, 0.5, (1,)),
             r"from \[0\.5\] to \[0\.5\]; SAC needs finite bounds, the lower below",
         ),
-        (Box(-3e38, 3e38, (1,)), "SAC needs finite bounds"),  # as float32 holds their difference
+        (Box(-3e38, 3e38, (1,)), "SAC needs finite bounds"),  # their difference overflows float32
     ],
 )
 def test_action_space_that_does_not_fit_is_refused(action: Any, message: str) -> None:
@@ -271,7 +271,7 @@ def test_more_environments_than_the_memory_holds_are_refused() -> None:
 
 @pytest.mark.slow
 def test_it_learns_pendulum() -> None:
-    """A mean return of -162 with this seed; policies that do not swing up get -1200."""
+    """The mean return is -162 with this seed; policies that never swing up get -1200."""
     config = replace(preset_of("Pendulum-v1").settings["sac"].config, total_timesteps=6_000)
     made = moved(Sac(PendulumVectorEnv(1), config, CPU), 6_000)
     assert play(PendulumVectorEnv(50), made.policy(50), 1 << 32).score.mean() > -250
@@ -284,4 +284,4 @@ def test_first_updates_are_alike_on_an_accelerator() -> None:
         pytest.skip("PyTorch finds neither an NVIDIA nor an Apple GPU on this machine")
     made = [moved(learner(device=torch_device.choose(where)), 72) for where in (name, "cpu")]
     there, here = ([part.cpu() for part in own.actor.parameters()] for own in made)
-    torch.testing.assert_close(there, here, rtol=1e-3, atol=1e-4)  # sums in another order
+    torch.testing.assert_close(there, here, rtol=1e-3, atol=1e-4)  # other order of sums

@@ -1,4 +1,4 @@
-"""Results come back in order from all kinds of workers, even if workers die."""
+"""All kinds of workers return results in order, even if workers die."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def square(number: int) -> int:
 
 
 def square_or_die(item: tuple[int, str]) -> int:
-    """Return the square; number 3 kills its worker, always or until a file exists."""
+    """Return the square; number 3 kills its worker, either always or until a file exists."""
     number, file = item
     if number == 3 and not (file and Path(file).exists()):
         if file:
@@ -80,7 +80,7 @@ def test_an_error_of_an_item_comes_through_and_nothing_new_begins(workers: Worke
 
 
 def work_on_or_raise(item: tuple[str, Path]) -> None:
-    """Say which process works, for ten minutes; or raise as soon as one does."""
+    """Write the process id and work for ten minutes, or raise an error once that file exists."""
     what, file = item
     if what == "work":
         write_atomically(file, str(os.getpid()).encode())
@@ -103,7 +103,7 @@ def test_an_error_of_an_item_ends_processes_at_work(tmp_path: Path) -> None:
 
 
 class Dead(ThreadPoolExecutor):
-    """Processes of which one died before all work was given out."""
+    """An executor in which a process has died before all work was submitted."""
 
     given = 0
 
@@ -115,7 +115,7 @@ class Dead(ThreadPoolExecutor):
 
 
 class Dying(Workers):
-    """Workers of which one dies early in every round."""
+    """Workers among which one dies early in every round."""
 
     @contextmanager
     def _executor(self, module: str, items: int) -> Iterator[Executor]:

@@ -1,4 +1,4 @@
-"""The simulated device as a serial port: what a client sees, through pyserial."""
+"""The simulated device as a serial port, used by a client through pyserial."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def echo() -> SimPort:
 
 @contextmanager
 def served(link: str) -> Iterator[str]:
-    """Serve an echoing device; at the end, a byte that violates its assertion ends the server."""
+    """Serve an echo device, and finally stop the server with a byte that violates its assertion."""
     names: queue.Queue[str] = queue.Queue()
     errors: list[DeviceError] = []
 
@@ -101,7 +101,7 @@ def test_client_that_breaks_its_connection_off_does_not_stop_the_server() -> Non
 
 
 def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unread answers of an echo stop the device, and so the client."""
+    """Unread answers stall the echo device, and thereby the client."""
     most = 0
     write = SimPort.write
 

@@ -1,4 +1,4 @@
-"""The session: exactly once and in order over a bad line, in every geometry and at every rate."""
+"""A session applies everything once and in order over a bad line, in any geometry and at any rate."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_every_transition_is_applied_once_over_a_line_that(fault, seed):
 @pytest.mark.release
 @pytest.mark.parametrize("fault", FAULTS)
 def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch, record_property):
-    # Among so many frames, five in a row are sometimes lost, and the driver would give up.
+    # With so many frames, five in a row are sometimes lost, and the driver would give up.
     monkeypatch.setattr("qstep.device.link.session.RETRIES", 12)
     reference = ReferenceDevice(CONFIG)
     port = LossyPort(DirectPort(reference), 1, 0.1, (fault,))
@@ -46,7 +46,7 @@ def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch, record_
     seed = 0
     while port.hits[fault] < 10_000:
         batch = transitions(1000, seed)
-        step = 1000 if fault == "swap" else 20  # two frames must be under way
+        step = 1000 if fault == "swap" else 20  # two frames must be in flight
         for start in range(0, 1000, step):
             device.apply(batch[start : start + step])
         model.apply(batch)
@@ -57,7 +57,7 @@ def test_ten_thousand_faults_lose_and_double_nothing(fault, monkeypatch, record_
 
 
 def is_prefix(batch, table, start, least):
-    """Whether `least` or more transitions of a batch make `table` of `start`."""
+    """Return whether at least the first `least` transitions of a batch turn `start` into `table`."""
     model = Model(CONFIG)
     model.configure(Hyperparameters(rounding="floor"))
     model.load(start)
@@ -117,7 +117,7 @@ def test_flipped_bits_change_nothing_be_every_sixth_frame_spoilt(buffer_bytes, s
 
 
 class AppliesTwice(ReferenceDevice):
-    """A device that carries out a repeated STEP again."""
+    """A device that executes a repeated transition request again."""
 
     def _carry_out(self, frame):
         if frame.type == Request.APPLY_CODED and (self._expected - frame.seq) % 65536 == 1:

@@ -1,4 +1,4 @@
-"""After an error, a reset, another host or line rate: what was applied is known, the rest can follow."""
+"""After an error, a reset, another host or a new rate, the applied count is known and work resumes."""
 
 import pytest
 from tb.reference_device import ReferenceDevice
@@ -40,7 +40,7 @@ def test_no_device_at_all_is_an_error_that_closes_the_port():
 
 def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
     class Deafens(DirectPort):
-        """The host hears nothing of the device while `is_deaf`."""
+        """The host receives nothing from the device while `is_deaf` is true."""
 
         is_deaf = False
 
@@ -70,7 +70,7 @@ def test_after_reconnecting_the_exact_count_is_known_and_the_rest_can_follow():
 
 
 class Resets(DirectPort):
-    """Resets the device after some frames."""
+    """Resets the device after `frames` frames."""
 
     def __init__(self, device, frames):
         super().__init__(device)
@@ -127,11 +127,11 @@ def test_a_request_from_before_a_power_cycle_is_not_carried_out_in_another_hosts
     early = ReferenceDevice(CONFIG)
     host = Session(DirectPort(early), CONFIG, PATIENCE)
     host.open()
-    late = ReferenceDevice(CONFIG)  # the same device after power was off and on
+    late = ReferenceDevice(CONFIG)  # the same device after a power cycle
     other = LinkDevice(DirectPort(late), CONFIG, PATIENCE)
     port = DirectPort(late)
     host._port = port
-    # The number that the device expects first in the other session is that of its first request.
+    # The host's first request has the number that the device expects first in the other session.
     host._window.next = late._expected
     host.send(Request.CLEAR)
     with pytest.raises(SessionLostError, match="another host opened a session"):
@@ -155,7 +155,7 @@ def test_no_two_sessions_of_a_device_have_the_same_epoch(monkeypatch):
 
 def test_a_reset_in_the_middle_of_an_answer_does_not_cost_the_next_one():
     class Cuts(DirectPort):
-        """The device is reset while it sends its next answer."""
+        """If `cuts` is set, the device is reset while it sends its next answer."""
 
         cuts = False
 
@@ -177,11 +177,11 @@ def test_a_reset_in_the_middle_of_an_answer_does_not_cost_the_next_one():
     assert len(port.written) == 1
 
 
-# The line rate: changed at run time, left by an earlier host, forgotten by a device that was reset
+# The line rate: changed at run time, left over from an earlier host, or lost in a device reset
 
 
 class Garbles(DirectPort):
-    """A serial line: it passes bytes only while both ends have the same rate."""
+    """A serial line that passes bytes intact only while both ends have the same rate."""
 
     loses = 0
 

@@ -1,4 +1,4 @@
-"""How a session opens, and after a refusal another one: no real waiting."""
+"""How a session opens, and how another one opens after a refusal, all in simulated time."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A refusal: nothing after it is applied, whatever the line loses, and the user can continue."""
+"""After a refusal, nothing is applied, whatever the line loses, and the user can continue."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_a_refusal_is_that_of_the_refused_request_whichever_answer_tells_it(sess
     session.send(Request.CLEAR)
     session.send(Request.NOISE, ILLEGAL)
     session.send(Request.CONFIGURE, bytes(5))
-    session.send(Request.CLEAR)  # only the answer to this one is heard
+    session.send(Request.CLEAR)  # only the answer to this one arrives
     with pytest.raises(RefusedError, match="refused NOISE: OUT_OF_RANGE"):
         session.drain()
 
@@ -108,7 +108,7 @@ def test_a_late_answer_to_hello_says_nothing_of_what_was_refused(session, timed_
 
 
 class AppliesAfterwards(ReferenceDevice):
-    """A device of the first version: it carries out what comes after a refusal."""
+    """A device of the first version, which executes requests after a refusal."""
 
     def _carry_out(self, frame):
         self._refusal = None
@@ -116,7 +116,7 @@ class AppliesAfterwards(ReferenceDevice):
 
 
 def test_a_device_that_goes_on_after_a_refusal_is_not_exact():
-    # The tests above can fail: here more is applied than the driver reports.
+    # The tests above can fail: here, the device applies more than the driver reports.
     reference = AppliesAfterwards(CONFIG)
     device = LinkDevice(DirectPort(reference), CONFIG, PATIENCE)
     with pytest.raises(RefusedError) as caught:

@@ -1,4 +1,4 @@
-"""The driver and the hardware, over a simulated serial line: lossy, at the wrong rate, after resets."""
+"""Driver and hardware work over a simulated serial line, despite losses, a wrong rate and resets."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from qstep_sim.port import SimPort
 
 pytestmark = pytest.mark.rtl
 
-# The driver's patience is in wall-clock time, and a simulation runs slower than a device.
+# The driver's timeout is in wall-clock time, and a simulation runs slower than a device.
 PATIENCE = 0.02
 
 HYPER = Hyperparameters(alpha=0.25, rounding="stochastic", seed=3)
@@ -62,7 +62,7 @@ def test_hardware_reset_at_another_rate_is_found_and_so_is_a_rate_that_was_left(
     device.reconnect()
     assert port.baud == CONFIG.link.baud
     device.set_baud(1_000_000)
-    port.set_baud(CONFIG.link.baud)  # the rate that another host uses
+    port.set_baud(CONFIG.link.baud)  # the rate of another host
     with LinkDevice(port, CONFIG, PATIENCE) as other:
         other.configure(HYPER)
         other.clear()

@@ -1,4 +1,4 @@
-"""When a session writes what, how long it waits, and what it takes for an answer: no real waiting."""
+"""When a session writes, how long it waits, and what it accepts as an answer, in simulated time."""
 
 import logging
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def test_a_request_for_data_or_a_rate_waits_until_nothing_is_in_flight(
 ) -> None:
     session.send(Request.CLEAR)
     use(session)
-    session.drain()  # the answer has been taken
+    session.drain()  # the answer has been received
     assert timed_port.turns == "wrwrwr"
 
 
@@ -199,7 +199,7 @@ def test_only_the_answer_to_this_request_has_its_data(
     ]
     data = session.ask(Request.STATUS, STATUS_BYTES)
     assert data == ANSWERS[Request.STATUS].pack(0, 1, 0)
-    # By then the request was known to be carried out. It is repeated because its data was missing.
+    # Although known to be executed, the request is repeated because its data was missing.
     *_, status_request, again = timed_port.written
     assert again == DELIMITER + status_request
 

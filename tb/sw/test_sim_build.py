@@ -1,4 +1,4 @@
-"""The simulated device: building, caching, simulating, failing. Run on a device that only echoes."""
+"""Building, caching, running and failures of simulated devices, tested on an echo device."""
 
 import importlib.util
 import secrets
@@ -77,7 +77,7 @@ def test_verilators_that_were_tried_are_permitted() -> None:
 
 @pytest.fixture
 def new_source(tmp_path: Path) -> Path:
-    """A source that no cache has seen."""
+    """Return a source that is in no cache."""
     source = tmp_path / "new.v"
     source.write_text(f"{ECHO.read_text()}// {secrets.token_hex()}\n")
     return source
@@ -103,7 +103,7 @@ def test_library_is_built_once_and_rebuilt_when_damaged(
 
 @pytest.mark.rtl
 def test_library_depends_on_contents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    copy = tmp_path / "a $HOME" / ECHO.name  # Verilator puts variables in the place of such words
+    copy = tmp_path / "a $HOME" / ECHO.name  # Verilator expands variables in such names
     copy.parent.mkdir()
     copy.write_bytes(ECHO.read_bytes())
     library = compile_library([ECHO], "echo_device")
@@ -219,7 +219,7 @@ def test_serial_lines_carry_every_byte_at_the_rate_of_the_divisor(divisor: int) 
     while not received.endswith(b"\0"):
         received += port.read(1)
     assert received == data
-    # Ten bits a byte; the last one is complete in the middle of its stop bit.
+    # A byte takes ten bits; the last one is complete in the middle of its stop bit.
     bits = (port.clocks - began) / divisor
     assert 10 * len(data) - 1 < bits <= 10 * len(data)
 
@@ -244,4 +244,4 @@ def test_waveform_is_written_on_request(tmp_path: Path, monkeypatch: pytest.Monk
     port.close()
     text = wave.read_text()
     assert "rx_data" in text
-    assert "b01110011" in text  # "s", on its way
+    assert "b01110011" in text  # the byte "s"

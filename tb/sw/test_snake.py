@@ -1,4 +1,4 @@
-"""The rules of Snake and what is seen of it, on hand-made envs: both forms."""
+"""Rules and observations of Snake on hand-made positions, in both implementations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ Result = tuple[Any, float, bool, bool, int]
 
 
 class Plain:
-    """One plain game, with what a test needs to know of it."""
+    """A plain game with the interface of these tests."""
 
     def __init__(self, kind: Observation) -> None:
         self.snake = Snake(kind)
@@ -42,7 +42,7 @@ class Plain:
 
 
 class Compiled:
-    """The middle one of three compiled games."""
+    """The second of three compiled games, with the interface of these tests."""
 
     def __init__(self, kind: Observation) -> None:
         self.envs = snakes(3, kind)
@@ -66,16 +66,16 @@ Game = Plain | Compiled
 Make = Callable[[Observation], Game]
 
 ROW = [(5, 5), (5, 4), (5, 3)]
-"""Heading right in the middle of the grid."""
+"""A body heading right in the middle of the grid."""
 
 RING = [(5, 5), (5, 4), (4, 4), (4, 5)]
-"""A circle whose head is beside its tail: turning left enters the cell that the tail leaves."""
+"""A ring whose head is next to its tail; turning left enters the cell that the tail leaves."""
 
 HOOK = [(5, 5), (6, 5), (6, 6), (5, 6), (4, 6), (4, 5), (3, 5)]
-"""Heading up into its own body, with more of it on the right."""
+"""A body heading up into itself, with more of itself on its right."""
 
 WALL = [*((row, 2) for row in range(10)), (9, 3)]
-"""Column 2 from the upper border to the lower one, and a tail beside it."""
+"""A body along column 2 from the top border to the bottom border, with the tail next to it."""
 
 POCKET = [(0, 1), (1, 1), (1, 0), (2, 0), (2, 1)]
 """A body that cuts off the corner cell."""
@@ -145,7 +145,7 @@ def test_food_starts_the_count_again(form: Make) -> None:
     for _ in range(296):
         assert game.step(LEFT)[1:4] == (0.0, False, False)
     assert game.step(STRAIGHT)[1:4] == (10.0, False, False)
-    assert game.food() not in [(4, 6), (4, 5), (5, 5), (5, 6)]  # where it circles now
+    assert game.food() not in [(4, 6), (4, 5), (5, 5), (5, 6)]  # the cells where it now circles
     ends = [game.step(LEFT)[2:4] for _ in range(400)]
     assert ends == [(False, False)] * 399 + [(False, True)]
 
@@ -162,7 +162,7 @@ def cycle(cell: Cell) -> Cell:
 
 
 def along_the_cycle(body: Sequence[Cell]) -> int:
-    """Return the action that follows the cycle; the snake must be on it."""
+    """Return the action that follows the cycle, given a snake that lies on it."""
     (row, column), (old_row, old_column) = body[0], body[1]
     down, right = row - old_row, column - old_column
     to_row, to_column = cycle(body[0])
@@ -312,7 +312,7 @@ def test_bad_seed_is_refused(seed: Any) -> None:
 def test_generator_is_splitmix64() -> None:
     chance = SplitMix64(0)
     chance.word = 1234567
-    published = (  # of that seed, at rosettacode.org
+    published = (  # for this seed, from rosettacode.org
         6457827717110365317,
         3203168211198807973,
         9817491932198370423,
@@ -323,7 +323,7 @@ def test_generator_is_splitmix64() -> None:
 
 
 def test_generator_discards_what_would_favour_a_number() -> None:
-    # Of 2^32 numbers, 3 * 2^30 remain; by multiplication alone every third would come twice as often.
+    # Of 2^32 words, 3 * 2^30 are used; plain multiplication would favour every third number twofold.
     chance = SplitMix64(1)
     draws = [chance.below(3 << 30) for _ in range(3000)]
     assert 900 < sum(number % 3 == 0 for number in draws) < 1100

@@ -1,4 +1,4 @@
-"""`SnakeVectorEnv` equals `Snake` move for move and resets by itself."""
+"""`SnakeVectorEnv` equals `Snake` move for move, and resets automatically."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def check_equal(snake: Snake, seen: Any, envs: SnakeVectorEnv, i: int) -> None:
 def check_step(
     snakes: list[Snake], envs: SnakeVectorEnv, actions: NDArray[np.int64]
 ) -> list[tuple[float, bool, bool]]:
-    """Step both forms and compare everything visible; return rewards and flags."""
+    """Step both implementations, compare everything visible, and return rewards and flags."""
     outcome = stepped(envs, actions)
     results = []
     for i, snake in enumerate(snakes):
@@ -53,7 +53,7 @@ def begin(kind: Observation, count: int, seed: int) -> tuple[list[Snake], SnakeV
 
 
 def careful(snake: Snake, rng: np.random.Generator) -> int:
-    """Choose a move that does not kill and leads to the food, where there is one: for long snakes."""
+    """Return a move that leads to the food and avoids death if possible, so that snakes grow long."""
 
     def goodness(action: int) -> float:
         down, right = MOVES[(snake.direction + TURNS[action]) % 4]
@@ -109,7 +109,7 @@ def test_truncation_goes_alike() -> None:
 
 
 def test_discarded_draw_goes_alike() -> None:
-    # This word's next number is 0, which every bound that is not a power of two discards.
+    # The next number of this word is 0, which is discarded for bounds that are not powers of two.
     word = 2**64 - GOLDEN
     snakes, envs = begin("state", 1, 0)
     body = [(5, 5), (5, 4), (5, 3)]
@@ -122,7 +122,7 @@ def test_discarded_draw_goes_alike() -> None:
 
 
 class Rigid(Snake):
-    """A wrong snake: it may not enter the cell that its tail leaves."""
+    """A faulty snake that dies when it enters the cell that its tail leaves."""
 
     def _deadly(self, cell: Cell) -> bool:
         return super()._deadly(cell) or cell in self.body

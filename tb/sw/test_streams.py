@@ -1,4 +1,4 @@
-"""No terminal costs a result: stdout and stderr that are full, closed, narrow or not in UTF-8."""
+"""Results survive if stdout or stderr is full, closed, narrow, or not UTF-8."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full
 
 
 def shell(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of a shell in which `qstep` is this Python's."""
+    """Run a shell command in which `qstep` uses this Python interpreter."""
     call = f'"{sys.executable}" -c "from qstep_command import main; main()" "$@"'
     program = f"qstep() {{ {call}; }}\n"
     return subprocess.run(
@@ -65,7 +65,7 @@ def test_a_run_keeps_what_it_learnt(act: str, streams: str, status: int, tmp_pat
 
 @pytest.mark.parametrize("act", ["device --trace {}/trace.npz", "host"])
 def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> None:
-    (tmp_path / "matplotlib.py").touch()  # not the library
+    (tmp_path / "matplotlib.py").touch()  # hides the library
     words = f"train gridworld --episodes 20 --out {tmp_path}/run --json {tmp_path}/report.json"
     done = shell(f"qstep {words} --act {act.format(tmp_path)}", PYTHONPATH=str(tmp_path))
     last = done.stderr.splitlines()[-1]

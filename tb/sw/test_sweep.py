@@ -1,4 +1,4 @@
-"""A sweep learns what `qstep.train` learns point by point, ranks it, and loses nothing."""
+"""A sweep learns at each point what `qstep.train` learns, ranks the points, and loses no result."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ def made(plan: SweepPlan, **given: Any) -> SweepResult:
 
 
 def same(left: SweepResult, right: SweepResult) -> bool:
-    """Compare results; a NaN is equal to a NaN."""
+    """Return whether two results are equal, where a NaN equals a NaN."""
     curves = [result.history["evaluations"] for result in (left, right)]
     return left.by_seed == right.by_seed and all(
         np.array_equal(curves[0][name], curves[1][name], equal_nan=True) for name in curves[0]
@@ -116,8 +116,8 @@ def test_each_point_is_what_train_learns_alone() -> None:
 @pytest.mark.rtl
 @pytest.mark.slow
 def test_sweep_on_simulated_hardware_equals_the_model() -> None:
-    # The hardware of test_agents_sim, which is then compiled only once. With five agents, one run is not
-    # full.
+    # This is the hardware of test_agents_sim, so it is compiled only once. Five agents leave one run
+    # partly empty.
     acting = Acting(agents=3, algorithm=Algorithm.DOUBLE_Q_LEARNING, outcomes=2, starts=2)
     config = Config(
         *(25, 3, "Q6.10"), rounding=Rounding.STOCHASTIC, acting=acting, link=Link(buffer_bytes=512)
@@ -283,7 +283,7 @@ WORDS = "gridworld --alpha 0.1,0.5 --gamma 0.9 --algorithm q-learning,sarsa --st
 
 
 def swept(words: str, folder: Path) -> str:
-    """Run the command, which must write its pictures; return what it says."""
+    """Run the command, check that it writes its pictures, and return its output."""
     said = ran(f"sweep {words} --jobs 1 --out", folder).stdout
     for name in ("heat_map", "learning_curves"):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -336,7 +336,7 @@ def test_points_of_any_kind_are_pictured(words: str, tmp_path: Path) -> None:
     ("words", "epsilon"),
     [
         ("--epsilon-share 0", Epsilon(0.05)),
-        # The quotient 29/100 times 100 is below 29, so the next larger number is needed.
+        # In floating point, 29/100 times 100 is below 29, so the next larger number is needed.
         ("--epsilon-share 0.295", Epsilon(1, 0.05, "linear", 29)),
     ],
 )
@@ -385,7 +385,7 @@ def test_arguments_of_the_environment_reach_it(tmp_path: Path) -> None:
         "qstep train FrozenLake-v1 --env-kwargs is_slippery=false --agents 1 "
     )
     assert report["env_kwargs"] == loaded.env_kwargs == {"is_slippery": False}
-    assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # it does not slip
+    assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # without slipping
     with pytest.raises(ConfigError, match="they are for a world that is named"):
         qstep.sweep(dry, **given)
 
@@ -458,7 +458,7 @@ def test_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
         [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert ended.returncode == 1
-    assert ended.stderr.count("Traceback") == 1  # that of the script, not those of its workers
+    assert ended.stderr.count("Traceback") == 1  # the script's, not the workers'
     assert ended.stderr.splitlines()[-1] == (
         "qstep.errors.SchedulerError: no worker process could start: each imports the main module, so "
         'a script must call this below if __name__ == "__main__":'

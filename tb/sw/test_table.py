@@ -1,4 +1,4 @@
-"""Tables as files: complete, the same bytes each time, and checked on the way in."""
+"""Table files are complete, always have the same bytes, and are checked when they are read."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_interrupted_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatc
 
 
 def saved(config, table=None):
-    """Return a way to write a table of a configuration."""
+    """Return a function that writes a table of this configuration."""
     zeros = np.zeros((config.states, config.actions), np.int32)
     return lambda path: save_table(
         path, zeros if table is None else table, config, Hyperparameters()
@@ -80,7 +80,7 @@ def saved(config, table=None):
 
 
 def holding(**arrays):
-    """Return a way to write a file of these arrays; a world goes into its configuration."""
+    """Return a function that writes a file with these arrays; a world is put into its configuration."""
     if "world" in arrays:
         arrays["config"] = json.dumps({"config": CONFIG.to_dict(), "world": arrays.pop("world")})
     return lambda path: np.savez(path, q_raw=TABLE, **arrays)

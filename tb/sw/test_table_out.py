@@ -1,4 +1,4 @@
-"""`qstep export` and `qstep play`: what can be done with a finished table."""
+"""`qstep export` and `qstep play` with a learned table."""
 
 import json
 import re
@@ -28,7 +28,7 @@ FORMATS = ("Q4.4", "Q5.8", "Q8.8", "Q8.16", "Q16.16")
 
 
 def table(config: Config) -> NDArray[np.int32]:
-    """Return a table with the ends of the format, and whatever else."""
+    """Return a random table that includes both ends of the format."""
     low, high = config.format.minimum, config.format.maximum
     shape = (config.states, config.actions)
     q_raw = np.random.default_rng(0).integers(low, high, shape, dtype=np.int32, endpoint=True)
@@ -106,7 +106,7 @@ def learnt() -> Path:
 
 @pytest.fixture
 def old() -> Path:
-    """A table that names no world, as of earlier versions and of `qstep replay`, with more rows."""
+    """Save a table of 32 rows that names no world, as from earlier versions and `qstep replay`."""
     config, q_raw = Config(32, 4), np.zeros((32, 4), np.int32)
     q_raw[23] = 1
     save_table("old.npz", q_raw, config, Hyperparameters())
@@ -130,7 +130,7 @@ def old() -> Path:
         ("play old.npz", TableError,
          "^old.npz: names no world; give the one in which it was learned: qstep play old.npz WORLD$"),
         ("play old.npz CliffWalking-v1", EnvironmentSpaceError,
-         "old.npz is a table of 32 states and 4 actions"),  # this world has more states
+         "old.npz is a table of 32 states and 4 actions"),  # this world has too many states
         ("play old.npz FrozenLake-v1", EnvironmentSpaceError,
          "old.npz is a table of 32 states and 4 actions"),  # and this one too few
     ],
@@ -169,7 +169,7 @@ def test_play_scores_the_greedy_policy_and_shows_it(learnt: Path) -> None:
     drawn = [position for position, line in enumerate(shown) if "@" in line]
     assert walked[0] == 0
     assert len(walked) == len(drawn) == 8
-    # A map has five rows and is followed by the line that says what was done.
+    # A map has five rows, followed by a line about the step.
     for step, (state, line) in enumerate(zip(walked, drawn, strict=True)):
         assert line - 6 * step == state // 5
         assert shown[line].index("@") == state % 5
@@ -193,7 +193,7 @@ def test_play_takes_a_table_of_another_world_without_a_goal_or_a_picture(
     monkeypatch.setattr(GridWorld, "metadata", {"render_modes": []})
     shown = invoke(f"play {learnt} --watch --delay 0 --episodes 3 --agent 1").stdout.splitlines()
     assert shown[0].startswith("state 0, action ")
-    assert len(shown) == 8 + 2  # each step, how it ended, the score
+    assert len(shown) == 8 + 2  # the steps, the outcome and the score
     config = Config(2048, 3)
     save_table("snake.npz", np.zeros((2048, 3), np.int32), config, Hyperparameters())
     scored = invoke("play snake.npz snake --episodes 3")
@@ -233,7 +233,7 @@ def test_play_refuses_a_world_that_is_not_the_one_of_the_table() -> None:
     board.write_text("S..\n.HG\n", encoding="utf-8")
     Path("copy.txt").write_bytes(board.read_bytes())
     ran("train own.txt --episodes 20 --max-episode-steps 7 --out run")
-    ran("play run/table.npz")  # a limit of steps makes no other world
+    ran("play run/table.npz")  # another step limit is not another world
     board.write_text("S.H\n..G\n", encoding="utf-8")
     changed = (
         "^run/table.npz: own.txt has changed since the table was learned in it; train it again$"

@@ -1,4 +1,4 @@
-"""Updates per clock are counted by the rule that the lane's bench checks on the RTL."""
+"""Updates per clock are counted by the same rule that the lane's testbench checks on the RTL."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_transitions_issue_when_the_bench_of_the_lane_says(depth: int, states: i
     rng = np.random.default_rng(1)
     columns = [rng.integers(bound, size=3000, dtype=np.int32) for bound in (states, 2, states)]
     issue = issue_clocks(depth, *columns)
-    # A transition is accepted when the one before it leaves the issue register.
+    # A transition is accepted when the previous one leaves the issue register.
     edge = np.concatenate([[-1], issue[:-1]])
     kinds = [("edge", np.int64), *((name, np.int32) for name in ("state", "action", "next_state"))]
     offers = np.empty(len(issue), kinds)

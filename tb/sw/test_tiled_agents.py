@@ -1,4 +1,4 @@
-"""Agents in a tiled world: the plain model is the documented update, the compiled one equals it."""
+"""In a tiled world, the plain model makes the documented update, and the compiled one equals it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ def pole_tiles(tiles: Any = 3, rows: int | None = None) -> Tiles:
 def pair_of(
     world: IntegerWorld, tiles: Tiles, own: Sequence[AgentSettings], limit: int = 0, **given: Any
 ) -> Pair:
-    """Return both models, with a limit of steps of one's own."""
+    """Return both models, with this step limit."""
     acting = Acting(agents=len(own), **{k: given.pop(k) for k in ("algorithm", "shared_table")})
     config = Config(max(tiles.rows, 2), world.actions, acting=acting, planes=tiles.planes, **given)
     tiled = TiledWorld(replace(world, max_episode_steps=limit, tiles=tiles), config)
@@ -54,7 +54,7 @@ def pair_of(
 def pairs(draw: st.DrawFn) -> Pair:
     rows = draw(st.sampled_from([None, 8]))
     world, tiles, algorithm, number_format = draw(
-        st.sampled_from(  # a loop is compiled for each
+        st.sampled_from(  # each one needs a loop to be compiled
             [
                 (MOUNTAIN_CAR, car_tiles(rows=rows), Algorithm.Q_LEARNING, "Q4.4"),
                 (CART_POLE, pole_tiles([4, 1, 3, 5], rows), Algorithm.Q_LEARNING, "Q8.8"),
@@ -88,7 +88,7 @@ def pairs(draw: st.DrawFn) -> Pair:
 
 
 def assert_equal(plain: ActingModel, fast: FastTiledModel) -> None:
-    """Everything that can be read is equal."""
+    """Check that everything that can be read is equal."""
     assert (fast.table == plain.table).all()
     assert fast.states == plain.states
     assert fast.counters == plain.counters
@@ -123,7 +123,7 @@ def test_models_are_equal_where_episodes_end_and_weights_saturate() -> None:
     for k, place in enumerate([(4194303, 587203), (-10066330, -587203)]):
         plain.states[k].state, plain.states[k].begun = place, True
     table = np.full(plain.table.shape, plain.config.format.maximum, np.int32)
-    table[0] = plain.config.format.minimum  # so a value is about 0, and falls
+    table[0] = plain.config.format.minimum  # so values are about 0, and decrease
     for model in pair:
         model.restore(table, plain.states, plain.counters)
     steps = list(plain.run(300))
@@ -138,7 +138,7 @@ def test_models_are_equal_where_episodes_end_and_weights_saturate() -> None:
 @pytest.mark.parametrize("algorithm", POOLED)
 @pytest.mark.parametrize("world", [MOUNTAIN_CAR, CART_POLE], ids=lambda own: str(own.env_id))
 def test_every_step_is_the_documented_update(world: IntegerWorld, algorithm: Algorithm) -> None:
-    """d = round((alpha (r - Q) + kappa m) / 2^f), one increment for every plane, which saturates."""
+    """Each plane's weight gets d = round((alpha (r - Q) + kappa m) / 2^f), with saturation."""
     tiles = car_tiles() if world is MOUNTAIN_CAR else pole_tiles()
     own = [AgentSettings(0.1, 0.95, Epsilon(0.3), 5)]
     model, _ = pair_of(
@@ -282,7 +282,7 @@ def test_a_configuration_of_one_plane_is_what_it_was() -> None:
 
 
 def played(world: IntegerWorld, weights: NDArray[np.int32], episodes: int) -> float:
-    """Return the mean return of a policy in Gymnasium's own environment."""
+    """Return the greedy policy's mean return in Gymnasium's own environment."""
     envs = gym.make_vec(world.env_id, episodes, vectorization_mode="sync")
     seen, _ = envs.reset(seed=0)
     total, going = np.zeros(episodes), np.ones(episodes, np.bool_)

@@ -28,7 +28,7 @@ from qstep_sim.port import SimPort
 pytestmark = pytest.mark.rtl
 
 PATIENCE = 0.05
-"""In wall-clock time; a simulation runs slower than a device."""
+"""The driver's timeout in wall-clock seconds; a simulation runs slower than a device."""
 
 CAR = Tiles([-1.2, -0.07], [0.6, 0.07], tiles=3, tilings=2, units=MOUNTAIN_CAR.units)
 POLE = Tiles(
@@ -56,15 +56,15 @@ KINDS = [
     ("sarsa", CART_POLE, None, 32, "Q8.8", {"planes": 8, "lanes": 2}),
     ("q-learning", MOUNTAIN_CAR, CAR, 9, "Q8.8", {"planes": 2, "lanes": 3}),
 ]
-"""Algorithm, world, tiles if they are not its own, agents, format, and further parts: both worlds,
-tables of their own and shared ones, 1 to 16 planes, 1 to 3 lanes."""
+"""Algorithm, world, tiles unless they are the world's own, agents, format, and further parts.
+Covers both worlds, separate and shared tables, 1 to 16 planes, and 1 to 3 lanes."""
 
 OFTEN, LONG = KINDS[0], KINDS[2]
-"""The one for ``make test``, and the one of more than a million steps."""
+"""The kind that runs in ``make test``, and the one that makes more than a million steps."""
 
 
 def built(kind: tuple[Any, ...]) -> Config:
-    """Return the configuration of a kind, which has room for a few rows more than it needs."""
+    """Return the configuration of a kind, with a few rows more than it needs."""
     algorithm, world, tiles, count, number, parts = kind
     given = {name: parts[name] for name in ("planes", "rounding", "lanes") if name in parts}
     rest = {name: value for name, value in parts.items() if name not in given}
@@ -86,7 +86,7 @@ def world_of(config: Config, limit: int) -> TiledWorld:
 
 
 def settings_of(config: Config) -> list[AgentSettings]:
-    """Return settings that differ from agent to agent, with the schedules that the device has."""
+    """Return settings that differ from agent to agent, with schedules only if the device has them."""
     assert config.acting is not None
     epsilons: Sequence[Epsilon] = (
         Epsilon(0.5, 0.01, "exponential", 500),
@@ -107,7 +107,7 @@ Pair = tuple[LinkAgents, FastTiledModel]
 
 
 def pair_of(port: SimPort, config: Config, limit: int) -> Pair:
-    """Return device and model, with the same random weights."""
+    """Return device and model with the same random weights."""
     world, settings = world_of(config, limit), settings_of(config)
     pair = (
         LinkAgents(port, config, world, settings, PATIENCE),
@@ -134,7 +134,7 @@ def port() -> Iterator[SimPort]:
 
 
 def marks_of(kind: tuple[Any, ...]) -> pytest.MarkDecorator | tuple[()]:
-    """Return the mark of what is not for ``make test``; 32 agents take minutes to build."""
+    """Return a mark that excludes a kind from ``make test``; 32 agents take minutes to build."""
     if kind is OFTEN:
         return ()
     return pytest.mark.release if kind[3] == 32 else pytest.mark.slow

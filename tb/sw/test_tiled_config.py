@@ -1,4 +1,4 @@
-"""A configuration whose world is seen through tiles: its file, its digest, and what it refuses."""
+"""A configuration with a world seen through tiles: its file, its digest and its checks."""
 
 from dataclasses import replace
 from pathlib import Path

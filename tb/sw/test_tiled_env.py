@@ -1,4 +1,4 @@
-"""Environments with real observations through tiles: the host steps them, and agents learn in planes."""
+"""Environments with real observations: the host steps them, and agents learn through tiles in planes."""
 
 import random
 import re
@@ -86,7 +86,7 @@ def test_bounds_are_those_of_the_space_or_what_random_steps_reach() -> None:
     assert 1 < high[1] < 10  # random steps reach about 1.5 to 3
     assert [own.tiles for own in tiles.coordinates] == [8, 4, 8, 4]
     assert (tiles.planes, tiles.hashes) == (8, False)
-    assert TiledEnv.of("Acrobot-v1", 8).tiles.hashes  # 9^6 rows are more than a plane holds
+    assert TiledEnv.of("Acrobot-v1", 8).tiles.hashes  # a plane has fewer than 9^6 rows
     assert TiledEnv.of("CartPole-v1", (8, 4, 8, 4)) == world
 
 
@@ -113,7 +113,7 @@ def test_clipped_observations_are_counted() -> None:
     assert isinstance(plan.world, TiledEnv)
     device = EnvAgents(plan.config, plan.world, plan.settings)
     device.run(100)
-    assert 90 < device.clipped <= 130  # of 100 steps, and of each start
+    assert 90 < device.clipped <= 130  # counts 100 steps, and each start
     counters = device.counters[0]
     assert counters.steps == 100
     assert counters.terminations > 2
@@ -130,7 +130,7 @@ def test_a_truncated_episode_bootstraps_and_is_counted() -> None:
 
 
 class Unrepeatable(CartPoleEnv):
-    """A pole that draws from a generator of its own."""
+    """A pole that draws from a random generator outside the environment."""
 
     def reset(self, **_: Any) -> Any:
         return super().reset(seed=random.randrange(1000))
@@ -162,7 +162,7 @@ def test_a_resumed_run_ends_as_one_that_was_not_interrupted(
         assert isinstance(whole, AgentsResult)
         resumed = second.result()
         assert (resumed.table == whole.table).all()
-        assert repr(resumed.points) == repr(whole.points)  # a nan is not itself
+        assert repr(resumed.points) == repr(whole.points)  # a NaN is not equal to itself
         assert resumed.counters == whole.counters
         assert resumed.report["clipped"] == whole.report["clipped"]
 

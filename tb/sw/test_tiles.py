@@ -1,4 +1,4 @@
-"""Tile coding is the documented integer arithmetic, and arrays give what single observations give."""
+"""Tile coding follows the documented integer arithmetic, for single observations and for arrays."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def tile_codings(draw: st.DrawFn) -> Tiles:
 
 
 def indices(tiles: Tiles, group: tuple[int, ...], t: int, raw: list[int]) -> list[int]:
-    """Return the index of each coordinate in tiling `t`, as the contract writes it."""
+    """Return the index of each coordinate in tiling `t` by the formula of the contract."""
     found = []
     for d, k in enumerate(group):
         low, _, n, scale, shift = tiles.coordinates[k]

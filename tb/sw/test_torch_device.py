@@ -1,4 +1,4 @@
-"""The requested PyTorch device exists, or the error names those that do."""
+"""The requested PyTorch device exists, or the error names the available ones."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The PyTorch forms of the shared table learn, count their episodes, and cut off those without end."""
+"""The PyTorch implementations of the shared table learn, and count and truncate their episodes."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def optimal() -> tuple[NDArray[np.bool_], float]:
 
 
 def corridor(length: int) -> DeterministicModel:
-    """States in a row, one action onwards; the last step ends it and pays 1, others cost 1."""
+    """Return states in a row with one action, forward; the last step ends and pays 1, others pay -1."""
     ahead = np.arange(1, length + 1)[:, None].astype(np.int32)
     ahead[-1] = length - 1
     ends = ahead == length - 1
@@ -68,7 +68,7 @@ def corridor(length: int) -> DeterministicModel:
 
 
 def treadmill() -> DeterministicModel:
-    """One state, one action, no end; each step pays 1."""
+    """Return one state with one action and no end; each step pays 1."""
     return DeterministicModel(
         np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
     )
@@ -91,7 +91,7 @@ def assert_learnt(table: Any, told: list[AgentsProgress]) -> None:
     q = torch_batched.to_array(table)
     actions, start = optimal()
     assert actions[np.arange(len(q)), q.argmax(axis=1)].all()
-    # float32, a unit in the last place for each of the seven steps to the goal.
+    # In float32, each of the seven steps to the goal may be off by a unit in the last place.
     assert told[-1].start_value == pytest.approx(start, abs=1e-5)
 
 
@@ -116,8 +116,8 @@ def test_the_check_of_the_policy_can_fail() -> None:
 def test_learning_shows_as_it_goes(learn: LearnTogether) -> None:
     _, told = reports(learn, board(), 400_000, AgentsLearning(seed=3), every=1 << 15)
     assert told[0].win_rate < told[-1].win_rate
-    # 8 moves, each of which may explore: 0.85 to 0.88, depending on which of the shortest ways was
-    # learned.
+    # Each of the 8 moves may explore, so the rate is 0.85 to 0.88, depending on which shortest path
+    # was learned.
     assert 0.75 < told[-1].win_rate < 0.95
     assert [t.updates for t in told] == sorted({t.updates for t in told})
     assert len(told) > 8
@@ -132,13 +132,13 @@ def test_both_forms_win_about_as_often(name: str) -> None:
         ].win_rate
         for learn in FORMS.values()
     )
-    # Thousands of episodes each; equally short ways differ in how many holes they pass.
+    # Both play thousands of episodes, but equally short paths pass different numbers of holes.
     assert fast == pytest.approx(plain, abs=0.08)
 
 
 @EVERY_FORM
 def test_every_episode_of_a_corridor_is_counted_as_won(learn: LearnTogether) -> None:
-    # 5 moves to the end, 8 agents, 30 moves each: 6 episodes an agent.
+    # Each of 8 agents makes 30 moves; 5 moves reach the end, so it plays 6 episodes.
     table, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, alpha=1.0))
     assert told == [AgentsProgress(240, 48, 48, table[0, 0].item())]
     exact = -1 - 0.9 - 0.81 - 0.729 + 0.6561
@@ -150,7 +150,7 @@ def test_an_episode_is_cut_off_at_the_cap_and_counted_as_not_won(learn: LearnTog
     _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=3))
     assert told[0][:3] == (240, 80, 0)
     _, told = reports(learn, corridor(6), 8 * 30, AgentsLearning(agents=8, episode_cap=5))
-    assert told[0][:3] == (240, 48, 48)  # the last step allowed still wins
+    assert told[0][:3] == (240, 48, 48)  # the last allowed step still wins
 
 
 @EVERY_FORM
@@ -198,7 +198,7 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 
 
 class Questions(Calls):
-    """Counts what makes the host wait for the device, and what a recorded graph may not contain."""
+    """Records operations that make the host wait for the device, and cannot be in a recorded graph."""
 
     WAITING = ("_local_scalar_dense", "nonzero", "_to_copy", "is_nonzero", "equal")
 
@@ -233,7 +233,7 @@ def test_questions_to_the_device_are_noticed() -> None:
 
 
 def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
-    # A graph records addresses.
+    # A recorded graph contains addresses.
     def addresses() -> dict[str, int]:
         held = vars(walkers).items()
         return {name: part.data_ptr() for name, part in held if isinstance(part, torch.Tensor)}

@@ -1,4 +1,4 @@
-"""A run of the host: it learns, its stream is the golden model's, and a resumed run is the same run."""
+"""A host run learns, its stream gives the golden model's table, and resuming does not change it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ SHORT = Plan("gridworld", episodes=60, evaluate_every=10, evaluate_episodes=5)
 
 
 class Spy(ModelDevice):
-    """A model that records what it is sent, and can call a function before a batch."""
+    """A model that records the batches it receives, and can call a function before each."""
 
     def __init__(self, config: Config, before: Callable[[int], None] = lambda batch: None) -> None:
         super().__init__(config)
@@ -166,7 +166,7 @@ def test_truncated_episodes_bootstrap_and_tell_no_success(tmp_path: Path) -> Non
 
 
 class Rich(gym.Env[Any, Any]):
-    """Pays 0, 0, 1000 and so on; has no transition table."""
+    """Pays 0, 0 and 1000 in turn, and has no transition table."""
 
     observation_space = Discrete(3)
     action_space = Discrete(2)
@@ -232,7 +232,7 @@ def test_a_count_of_a_plan_becomes_an_int(name: str) -> None:
     ("env_id", "number_format", "applied", "text"),
     [
         ("CliffWalking-v1", "Q4.4", 0, r"is -100\.0; Q4\.4 holds -8\.0 to 7\.9375"),
-        # It turns up later, and is refused with its batch.
+        # This reward occurs later, and its whole batch is rejected.
         ("qstep-test/Rich-v0", "Q8.8", 2, r"reward\[0\] is 1000\.0; Q8\.8 holds"),
     ],
 )
@@ -288,7 +288,7 @@ def test_run_resumed_at_every_episode_is_the_uninterrupted_run(
     record_property("cuts", episodes)
 
 
-@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation, and between evaluations
+@pytest.mark.parametrize("first", [1, 12, 20])  # at an evaluation and between evaluations
 def test_run_that_goes_on_for_longer_is_the_longer_run(tmp_path: Path, first: int) -> None:
     plan = replace(SHORT, episodes=33, evaluate_every=4, sync_steps=17, epsilon_episodes=40)
     whole, short = trained(plan), trained(replace(plan, episodes=first))
@@ -331,7 +331,7 @@ def test_interrupted_evaluation_rolls_back_to_its_episode(monkeypatch: pytest.Mo
 def test_finished_run_has_nothing_left_to_do() -> None:
     whole = trained(SHORT)
     resumed = trained(SHORT, resume=whole.latest)
-    assert len(resumed.device.batches) == 1  # what the checkpoint says is pending
+    assert len(resumed.device.batches) == 1  # the pending batch of the checkpoint
     assert equal(resumed.final, whole.final)
 
 

@@ -1,4 +1,4 @@
-"""`qstep train` where agents act on the device, end to end on the model."""
+"""`qstep train` with agents on the device, end to end on the model."""
 
 import json
 import traceback
@@ -71,7 +71,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plain_table(name: str, **options: Any) -> NDArray[np.int32]:
-    """Return what the plain model learns in 4000 steps of 3 agents with the command's defaults."""
+    """Return the plain model's table after 4000 steps of 3 agents with the command's defaults."""
     epsilon = FALLING.counted(4000, "steps")
     plan = planned(
         name,
@@ -157,7 +157,7 @@ def test_a_failing_device_is_no_wrong_checkpoint(monkeypatch: pytest.MonkeyPatch
 def test_at_most_8_calls_lead_from_main_to_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both `main` functions, which the test does not call, are counted."""
+    """The count includes both `main` functions, which the test does not call."""
     package, depths = str(Path(qstep.__file__).parent), set()
 
     def counted(*given: Any) -> None:
@@ -171,7 +171,7 @@ def test_at_most_8_calls_lead_from_main_to_the_kernel(
 
 
 PIECE = "qstep.golden.agents_fast.FastActingModel.run"
-"""It makes a piece of a run; its first call loads the machine code."""
+"""The function that computes a piece of a run; its first call loads the machine code."""
 
 
 def test_a_failing_device_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_a_failing_device_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is saved when it dies, so what it said after its last checkpoint is said again."""
+    """A dying run saves nothing, so metrics after its last checkpoint are written again."""
     where = (*SHORT, "--out", tmp_path / "run", "--metrics", tmp_path / "metrics.csv")
     with monkeypatch.context() as patch:
         after_pieces(patch, PIECE, 9, fails(MemoryError()))
@@ -205,7 +205,7 @@ def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
     said = (tmp_path / "metrics.csv").read_text(encoding="utf-8")
     assert said.count("episode_return,") == 7
     assert train("gridworld", *where, "--resume").exit_code == 0
-    for name in FILES - {"report.json"}:  # which has times
+    for name in FILES - {"report.json"}:  # the report has times
         assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes(), name
     lines = (tmp_path / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert len({tuple(line.split(",")[:2]) for line in lines}) == len(lines)
@@ -235,7 +235,7 @@ def test_a_run_is_the_same_in_any_lanes() -> None:
 
 
 def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
-    """As in a farm on a board."""
+    """Farms on boards are such devices."""
     config = tmp_path / "config.toml"
     config.write_text(
         "states = 32\nactions = 4\nformat = 'Q4.12'\n"
@@ -276,7 +276,7 @@ def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
 def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_length(
     first: str, then: str, tmp_path: Path
 ) -> None:
-    """The point at 1000 steps, which only the end of the first run caused, is gone."""
+    """The point at 1000 steps, which exists only because the first run ended there, is removed."""
     run = ("gridworld", "--agents", "2", "--metrics")
     train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a")
     longer = train(*run, tmp_path / "a.csv", *then.split(), "--out", tmp_path / "a", "--resume")
@@ -300,7 +300,7 @@ def test_gamma_1_is_not_compared_with_value_iteration(words: str, tmp_path: Path
 
 
 def river() -> World:
-    """Return a world whose episodes never end, as in a river with a bank at each end."""
+    """Return a world without end: a river with a bank at each end."""
     states = np.arange(6)
     return World.from_arrays(
         state=np.repeat(states, 2),
@@ -345,7 +345,7 @@ def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) ->
 
 
 def trap(*, ends: bool) -> World:
-    """Return a world of two states without a limit, whose action 0 stays and 1 may end the episode."""
+    """Return two states where action 0 stays; action 1 ends in state 1, and in state 0 if `ends`."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],
@@ -392,7 +392,7 @@ def test_run_that_failed_says_what_to_try(typed: str, said: str | None, tmp_path
 
 
 def test_agents_that_never_end_an_episode_are_stopped() -> None:
-    """Episodes could end, but a greedy agent that starts with zeros stays where it is."""
+    """Episodes could end, but a greedy agent with a zero table never leaves its state."""
     greedy = AgentSettings(epsilon=Epsilon(0.0))
     with pytest.raises(WorldError, match=r"no episode of agent 0 has ended in the last 4,\d{3},\d"):
         qstep.train(trap(ends=False), episodes=2, agents=1, settings=greedy)
@@ -496,13 +496,13 @@ def test_greedy_policy_is_played_exactly() -> None:
                 break
         returns.append(total)
     found = played(world, policy)
-    error = 4 * np.std(returns) / np.sqrt(len(returns))  # four standard errors of the sample
+    error = 4 * np.std(returns) / np.sqrt(len(returns))  # four standard errors
     assert found.mean_return == pytest.approx(float(np.mean(returns)), abs=error)
     assert found.success == pytest.approx(found.mean_return)
 
 
 def followed(world: World, policy: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the mean return and length of a policy's episode, step by step over all states."""
+    """Return a policy's mean return and episode length, by stepping the distribution over all states."""
     chosen = policy[world.state] == world.action
     state, following = world.state[chosen], world.next_state[chosen]
     reward, goes_on = world.reward[chosen], ~world.terminated[chosen]
@@ -527,7 +527,7 @@ def test_greedy_policy_that_goes_round_is_played_exactly(name: str, limit: int) 
 
 
 def test_greedy_policy_that_goes_round_for_ever_is_played_at_once() -> None:
-    """Step by step this would take hours."""
+    """Playing it step by step would take hours."""
     world = river().limited((1 << 48) - 1)
     found = played(world, np.ones(6, np.int64))
     assert found.mean_length == (1 << 48) - 1
@@ -540,7 +540,7 @@ def test_greedy_policy_that_goes_round_for_ever_is_played_at_once() -> None:
         ("gridworld", 0.9, False, "Q4.12"),
         ("FrozenLake-v1", 0.9, False, "Q2.14"),
         ("CliffWalking-v1", 0.9, False, "Q9.7"),
-        ("CliffWalking-v1", 1.0, False, "Q9.7"),  # -113 at the cliff
+        ("CliffWalking-v1", 1.0, False, "Q9.7"),  # the value at the cliff is -113
         ("CliffWalking-v1", 0.99, True, "Q12.4"),  # a random walk is worth -1162
         ("Taxi-v3", 1.0, False, "Q7.9"),
     ],
@@ -552,7 +552,7 @@ def test_format_holds_the_world(world: str, gamma: float, on_policy: bool, expec
 
 
 def contradicting(**given: Any) -> Callable[[], object]:
-    """Return a call that plans agents with values that a configuration contradicts."""
+    """Return a call that plans agents with arguments that contradict the configuration."""
     made: dict[str, Any] = {"agents": 3, "algorithm": "double-q", "rounding": "floor"}
     made["number_format"] = "Q4.12"
     config = planned("gridworld", budget=Budget(1), **made).config

@@ -1,4 +1,4 @@
-"""`qstep train` where the host acts, end to end on the model: files, summary, interruption, errors."""
+"""`qstep train` with the host acting, end to end on the model: files, summary, interruption, errors."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: 
 
 def test_table_learns_to_eat(tmp_path: Path) -> None:
     report = told("train snake --episodes 300 --evaluate-every 300 --out", tmp_path)
-    assert report["greedy_return"] > 40  # 5 meals a game; untrained it is none
+    assert report["greedy_return"] > 40  # 5 meals per game; untrained, there are none
 
 
 def test_frozen_lake_takes_its_own_defaults_unless_they_are_given(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_run_that_goes_on_for_longer_has_the_files_of_that(tmp_path: Path, whole
     train("gridworld", *shorter, "--epsilon-episodes", "80")
     result = train("gridworld", "--out", tmp_path, *SHORT, "--resume")
     assert result.exit_code == 0, result.output
-    for file in FILES - {"report.json"}:  # which has times
+    for file in FILES - {"report.json"}:  # the report has times
         assert (whole / file).read_bytes() == (tmp_path / file).read_bytes(), file
     refused = train("gridworld", *shorter, "--resume")
     assert "has 80 episodes already; episodes is 50" in str(refused.exception)

@@ -1,4 +1,4 @@
-"""`qstep train` on the simulated hardware writes the files that it writes on the model."""
+"""`qstep train` writes the same files on the simulated hardware as on the model."""
 
 from pathlib import Path
 
@@ -32,8 +32,8 @@ def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) 
     names = {path.name for path in (tmp_path / "model").iterdir()}
     always = {"checkpoint.npz", "history.json", "learning_curve.png", "table.npz", "report.json"}
     assert names - {"policy.png"} == always
-    assert ("policy.png" in names) == options.startswith("gridworld")  # others have no map
+    assert ("policy.png" in names) == options.startswith("gridworld")  # other worlds have no map
     assert load_arrays(tmp_path / "sim" / "table.npz", ("q_raw",))["q_raw"].any()
-    for name in names - {"report.json"}:  # which has device and times
+    for name in names - {"report.json"}:  # it names the device and times
         model, sim = ((tmp_path / device / name).read_bytes() for device in ("model", "sim"))
         assert model == sim, name

@@ -1,4 +1,4 @@
-"""Agents learn CartPole and Mountain Car in planes, from the call or command to its files."""
+"""Agents learn CartPole and Mountain Car in planes, from the call or command to its output files."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def trained(**given: Any) -> AgentsResult:
 
 @pytest.fixture(scope="module")
 def learned() -> AgentsResult:
-    """A run that is long enough to be better than chance."""
+    """Return a run that is long enough to be better than chance."""
     return trained(steps=60_000)
 
 

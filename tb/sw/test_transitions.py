@@ -1,4 +1,4 @@
-"""Transitions: what is refused, with which message, and their file."""
+"""Transitions: which values are rejected, with which messages, and their files."""
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
@@ -23,7 +23,7 @@ CONFIG = Config(25, 4)
 
 
 def columns(**changed: Any) -> dict[str, Any]:
-    """Two legal transitions, with some columns replaced."""
+    """Return two legal transitions, with some columns replaced."""
     return {
         "state": [0, 24],
         "action": [0, 3],
@@ -196,7 +196,7 @@ def test_transitions_of_another_configuration_change_nothing(make: Callable[[Con
     assert bytes_of(user) == before
     if isinstance(user, Device):
         assert user.status().applied == 2
-    same = Config(25, 4, rounding=Rounding.FLOOR, loop_depth=3)  # its tables have the same shape
+    same = Config(25, 4, rounding=Rounding.FLOOR, loop_depth=3)  # with tables of the same shape
     user.apply(Transitions.from_arrays(same, **columns()))
     assert bytes_of(user) != before
 

@@ -1,4 +1,4 @@
-"""Value iteration against values by hand, plain sweeps, and Bellman's equation."""
+"""Value iteration matches values worked by hand, plain sweeps, and Bellman's equation."""
 
 import time
 from typing import Any
@@ -24,7 +24,7 @@ def test_value_iteration_solves_a_corridor_and_a_tie_by_hand() -> None:
 def test_value_iteration_solves_slippery_frozen_lake() -> None:
     world = World.from_env(make("FrozenLake-v1", 0))
     solution = solve(world, 0.99)
-    # V must satisfy Bellman's optimality equation, with weights of 2^-16.
+    # V must satisfy Bellman's optimality equation, with probabilities in units of 2^-16.
     backup = np.zeros((16, 4))
     after = np.where(world.terminated, 0.0, solution.values[world.next_state])
     np.add.at(

@@ -1,4 +1,4 @@
-"""The default number format holds what a world is worth, or the run says which one does."""
+"""The default number format fits a world's values, or the run recommends a format that does."""
 
 import json
 import warnings
@@ -44,7 +44,7 @@ def windy() -> World:
 
 
 def endless(reward: float, limit: int = 0) -> World:
-    """Return a world that pays the same in every step and never ends."""
+    """Return a world that never ends and pays the same in every step."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],

@@ -1,4 +1,4 @@
-"""The compiled actor: its stream equals that of a plain loop over environments; it resumes exactly."""
+"""The compiled actor sends the same stream as a plain loop over environments, and resumes exactly."""
 
 import inspect
 import math
@@ -33,7 +33,7 @@ IDS = ["snake", "cartpole", "limited"]
 
 
 class Spy(ModelDevice):
-    """A model that records what it is sent, and its table after that."""
+    """A model that records the batches it receives, and its table after each."""
 
     def __init__(self, config: Config, before: Callable[[int], None] = lambda batch: None) -> None:
         super().__init__(config)
@@ -69,7 +69,7 @@ class PlainPole:
 
 @pytest.fixture(autouse=True)
 def plain_sines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make Gymnasium use the C library's sine, as compiled code does, not NumPy's."""
+    """Make Gymnasium use the C library's sine, like compiled code, instead of NumPy's."""
 
     class Numbers:
         cos, sin = math.cos, math.sin
@@ -85,7 +85,7 @@ def plain_env(env_id: str) -> Any:
 
 
 class Plain:
-    """What `VectorActor` does, as a loop in Python over one environment after the other."""
+    """`VectorActor` as a plain Python loop that steps the environments in turn."""
 
     def __init__(self, plan: Plan, seed: int) -> None:
         self.plan = plan
@@ -146,7 +146,7 @@ def trained(
 
 
 def differences(run: HostRun, device: Spy, plain: Plain) -> Iterator[str]:
-    """Yield the differences between what a device was sent and the plain loop on the same tables."""
+    """Yield the differences between the batches sent to a device and a plain loop on the same tables."""
     for number, (batch, table) in enumerate(zip(device.batches, device.tables, strict=False)):
         rows = [plain.step(table) for _ in range(len(batch))]
         expected = Transitions.from_arrays(device.config, *map(list, zip(*rows, strict=True)))
@@ -216,7 +216,7 @@ def parts(run: TableCheckpoint) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def stored(run: TableCheckpoint, config: Config) -> TableCheckpoint:
-    """Return the checkpoint as a file gives it back: with read-only arrays."""
+    """Return the checkpoint as loaded from a file, with read-only arrays."""
     packed = run.packed()
     arrays = {name: array.copy() for name, array in packed.arrays.items()}
     for array in arrays.values():

@@ -1,4 +1,4 @@
-"""What all environments of many games do alike: they begin, are restored, and refuse bad input."""
+"""All vector environments reset, restore their state, and reject bad input in the same way."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ def begin(request: pytest.FixtureRequest) -> Begin:
 
 
 def played(envs: CompiledVectorEnv, steps: int) -> list[Any]:
-    """Return what happens in steps of random actions."""
+    """Return the outcomes of steps with random actions."""
     choices = int(envs.single_action_space.n)  # type: ignore[attr-defined]
     actions = np.random.default_rng(0).integers(choices, size=(steps, envs.num_envs))
     return [[column.tolist() for column in stepped(envs, row)[:4]] for row in actions]

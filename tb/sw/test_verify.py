@@ -1,4 +1,4 @@
-"""``make verify`` calls a row met only for results of the very commit that is checked out."""
+"""``make verify`` counts a row as met only for results of exactly the checked-out commit."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from tb.verify.run import TreeError, verify
 
 
 class Repository:
-    """A throw-away repository with a page of rows; each row is one command."""
+    """A temporary repository with a page of rows, each of which is one command."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -36,7 +36,7 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
     def report(self) -> dict[str, object]:
-        """Return the rows' verdicts, and the outcomes of the commands of the report's commit."""
+        """Return the rows' verdicts and the commands' outcomes, after checking the commit."""
         report = json.loads((self.root / "build/verify/report.json").read_text(encoding="utf-8"))
         assert report["commit"] == self.git("rev-parse", "HEAD")
         verdicts = {row["row"]: row["verdict"] for row in report["rows"]}

@@ -1,4 +1,4 @@
-"""A watched run equals a run of the plain API, bit for bit, however it is played and steered."""
+"""A watched run equals a plain run bit for bit, no matter how it is played and controlled."""
 
 import math
 import threading
@@ -35,7 +35,7 @@ SETTINGS = AgentSettings(0.5, 0.9, Epsilon(0.2), 5)
 
 
 def soon(holds: Callable[[], Any], seconds: float = 30) -> Any:
-    """Wait until something holds, and return it."""
+    """Wait until a condition is true, and return its value."""
     until = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < until, "it does not come true"
@@ -50,7 +50,7 @@ def plan_of(world: str = "gridworld", steps: int = MOST_STEPS, **options: Any) -
 def agents_run(
     plan: AgentsPlan, url: str = "model", stand_in: type[FastActingModel] | None = None
 ) -> tuple[WatchedAgents, AgentsRun]:
-    """Return a watched run and the run; `stand_in` is a model that is used as the device."""
+    """Return a watched run and its underlying run; the model `stand_in` can replace the device."""
     run = AgentsRun("a world", url, plan)
     if stand_in is None:
         return WatchedAgents(run), run
@@ -65,20 +65,20 @@ def watched(
     speed: int = 0,
     stand_in: type[FastActingModel] | None = None,
 ) -> Iterator[tuple[Controller, Any]]:
-    """Steer a device, which is also yielded."""
+    """Yield the controller of a run, and the run's device."""
     view, run = agents_run(plan or plan_of(), url, stand_in)
     with closing(run), Controller(view, speed) as controller:
         yield controller, run.device
 
 
 def assert_trained(view: View, steps: int, plan: AgentsPlan) -> None:
-    """The view equals what `qstep.train` gives after `steps`, except for the point at its end."""
+    """Check that the view equals the result of `qstep.train` after `steps`, except its final point."""
     result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
     assert isinstance(result, AgentsResult)
     assert np.array_equal(view.q, result.policy_q)
     assert view.counters == result.counters
     assert view.steps == steps
-    assert str(view.points) == str(result.points[: len(view.points)])  # NaN is not equal to itself
+    assert str(view.points) == str(result.points[: len(view.points)])  # as NaN differs from itself
     assert len(view.points) >= len(result.points) - 1
 
 
@@ -196,7 +196,7 @@ def test_slider_shows_within_two_seconds_after_a_million_steps() -> None:
         soon(lambda: controller.view.recent[-1].steps > 1_000_000)
         view = controller.pause().result()
         first = next(point for point in view.recent if point.steps > 1_000_000)
-        assert first.steps <= 1_002_000  # of 1,000 a second
+        assert first.steps <= 1_002_000  # at 1,000 per second
         assert max(first.mean_return) < before - 1
         assert [(mark.steps, mark.name, mark.value) for mark in view.marks] == [
             (1_000_000, "epsilon", 0.9)
@@ -211,7 +211,7 @@ def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None
     for number in range(MOST_POINTS + 3):
         run.advance(40)
         after = run.view(sample=True)
-        assert run.view(sample=True).recent == after.recent  # without a step between
+        assert run.view(sample=True).recent == after.recent  # without a step in between
         assert len(after.recent) == min(number + 1, MOST_POINTS)
         point = after.recent[-1]
         assert point.steps == after.steps
@@ -224,7 +224,7 @@ def test_recent_points_are_of_the_steps_between_them_and_the_oldest_go() -> None
 
 
 def sampled(run: WatchedAgents | WatchedHost, steps: int) -> tuple[Mark, ...]:
-    """Make steps and a recent point; return the marks after it."""
+    """Make steps, add a recent point, and return the marks after it."""
     while steps:
         steps -= run.advance(steps)
     return run.view(sample=True).marks
@@ -234,13 +234,13 @@ def sampled(run: WatchedAgents | WatchedHost, steps: int) -> tuple[Mark, ...]:
 def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
     run = host_run("cartpole")[0] if on_host else agents_run(plan_of())[0]
     assert sampled(run, 100) == ()
-    for epsilon in (0.3, 0.4, 0.5):  # a second each
+    for epsilon in (0.3, 0.4, 0.5):  # for a second each
         run.configure(epsilon=epsilon)
         run.configure(gamma=0.875)
         marks = sampled(run, 10)
     assert marks == (Mark(100, "gamma", 0.875), Mark(120, "epsilon", 0.5))
     sampled(run, 10)
-    run.configure(epsilon=0.5)  # as it is
+    run.configure(epsilon=0.5)  # unchanged
     run.configure(epsilon=0.0)
     assert sampled(run, 10) == (*marks, Mark(140, "epsilon", 0.0))
     with pytest.raises(ConfigError):
@@ -333,7 +333,7 @@ def test_illegal_values_are_refused_and_change_nothing() -> None:
 
 
 class Failing(FastActingModel):
-    """A device that is unplugged after some steps."""
+    """A device that is unplugged after 100 steps."""
 
     def run(self, steps: int, *, trace: bool = False) -> Any:
         super().run(steps)
@@ -355,7 +355,7 @@ def test_device_that_fails_ends_the_run_and_every_command_says_why() -> None:
 
 
 class Slow(FastActingModel):
-    """A device behind a link: each call takes some time."""
+    """A device whose calls are slow, as over a link."""
 
     calls = 0
 
@@ -446,7 +446,7 @@ def test_steps_are_those_of_the_plain_run_where_the_host_acts(world: str, num_en
     steps = plain.status().applied
     with Controller(run, 0) as controller:
         controller.step(5)
-        controller.configure(alpha=0.25, epsilon=0.2)  # as before: nothing starts again
+        controller.configure(alpha=0.25, epsilon=0.2)  # unchanged, so nothing restarts
         view = controller.step(steps - 5).result()
         again = controller.reset().result()
         assert not again.q.any()
@@ -508,7 +508,7 @@ def test_watched_hardware_is_the_model_when_it_steps_is_steered_and_begins_anew(
 
 
 class Held(FastActingModel):
-    """A device that is unplugged in a call that lasts until it is let go."""
+    """A device that is unplugged during a call, which blocks until `let_go` is set."""
 
     held, let_go = threading.Event(), threading.Event()
 
@@ -535,7 +535,7 @@ def test_commands_that_wait_when_the_device_fails_say_why() -> None:
 
 
 class Tiring(FastActingModel):
-    """A device that is fast until it has made some steps, and then takes as long for any number."""
+    """A device that is fast for 1000 steps; after that, every call takes the same long time."""
 
     def __init__(self, *what: Any) -> None:
         super().__init__(*what)

@@ -1,4 +1,4 @@
-"""The window on its own: numbers, credit, payload limits, and what answers say is carried out."""
+"""The window alone: sequence numbers, credit, payload limits, and progress reported by answers."""
 
 import logging
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def test_a_session_after_a_halted_one_is_not_halted() -> None:
 
 
 def carry_out(window: Window, *sizes: int) -> None:
-    """Let a device carry out requests of these sizes, overhead included, one after the other."""
+    """Complete requests of these sizes, including overhead, one after the other."""
     for size in sizes:
         window.add(Request.LOAD, bytes(size - OVERHEAD), 0, 0.0)
         assert window.acknowledge(answer(window.next)) == (True, b"")

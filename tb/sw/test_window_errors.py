@@ -1,4 +1,4 @@
-"""The window on its own: gaps, refusals and lost sessions."""
+"""The window alone: gaps, refusals and lost sessions."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from qstep.spec.protocol import REFUSALS, Request, StatusCode
 
 
 def gaps(window: Window, expected: int, numbers: Sequence[int]) -> list[bool]:
-    """Return for each GAP, in answer to the request of that number, if it makes the window repeat."""
+    """Return, for each of these requests, whether a GAP in answer to it makes the window repeat."""
     repeats = []
     for seq in numbers:
         whole = DELIMITER + b"".join(request.frame for request in window.pending)
@@ -30,7 +30,7 @@ def gaps(window: Window, expected: int, numbers: Sequence[int]) -> list[bool]:
 def test_each_pass_of_gaps_is_obeyed_once(first: int) -> None:
     window = filled(0, 0, 0, 0, 0, expected=first)
     for offsets, obeyed in [
-        ([2, 3, 4], [True, False, False]),  # the GAP of the request after the lost one is lost too
+        ([2, 3, 4], [True, False, False]),  # the GAP for the request after the lost one is lost too
         ([1, 3, 4], [True, False, False]),
         ([1], [True]),
         ([1, 2], [True, False]),

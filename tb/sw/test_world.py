@@ -1,4 +1,4 @@
-"""`World`: what it is made of, what it refuses, and its file."""
+"""`World`: its sources, the input that it rejects, and its file."""
 
 import re
 from pathlib import Path
@@ -39,7 +39,7 @@ COIN: dict[str, Any] = {
     "terminated": [False, True, False, True, True],
     "start_state": [0],
 }
-"""In state 0, action 0 stays; action 1 gets to state 1, where the episode ends, or stays."""
+"""In state 0, action 0 stays; action 1 stays or moves to state 1, where the episode ends."""
 
 HALF: dict[str, Any] = {**COIN, "probability": [1.0, 0.5, 0.5, 1.0, 1.0]}
 
@@ -102,7 +102,7 @@ def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) ->
         probability=[share / whole for share in shares] + [1.0] * (2 * n + 1),
         start_state=[0],
     )
-    # in whole numbers: each gets its share rounded down, and those with the largest remainders one more
+    # in integers: shares are rounded down, and those with the largest remainders get one more
     parts = [divmod(65536 * share, whole) for share in shares]
     left = 65536 - sum(floor for floor, _ in parts)
     most = sorted(range(n), key=lambda i: (-parts[i][1], i))[:left]
@@ -164,7 +164,7 @@ def test_a_bad_world_fails(change: dict[str, Any], error: type[QStepError], mess
 
 
 def chain(*, ends: bool, reward: float = 0.0, start: int = 0) -> World:
-    """Return 3 states in a row: action 1 moves on, action 0 stays; nothing leaves the last state."""
+    """Return 3 states in a row: action 1 moves on, action 0 stays, and the last state is never left."""
     return World.from_arrays(
         state=[0, 0, 1, 1, 2, 2], action=[0, 1, 0, 1, 0, 1], next_state=[0, 1, 1, 2, 2, 2],
         reward=[0, 0, 0, 0, 0, reward], terminated=[False, False, False, ends, False, ends],
@@ -183,7 +183,7 @@ def test_a_state_that_nobody_gets_to_is_warned_of() -> None:
 
 
 def test_a_state_that_cannot_be_left_is_warned_of() -> None:
-    chain(ends=False, reward=1.0)  # the action in that state matters
+    chain(ends=False, reward=1.0)  # the action in state 2 matters
     with pytest.warns(
         WorldWarning,
         match=r"state 2 can never be left, and every action has the same reward there "
@@ -261,7 +261,7 @@ def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
 
 
 class Tabled(gym.Env[Any, Any]):
-    """Has a table, and plays by it unless it is told otherwise."""
+    """Has a table and follows it, unless arguments demand otherwise."""
 
     def __init__(self, table: Any, first: int = 0, reward: float = 0.0, start: int = 0) -> None:
         self.P, self.initial_state_distrib = table, [1.0, 0.0]
@@ -303,18 +303,18 @@ def test_the_nearest_limit_of_steps_counts() -> None:
 
 
 class Unknown(gym.Wrapper[Any, Any, Any, Any]):
-    """Changes nothing, which nobody can know."""
+    """Changes nothing, but that cannot be known."""
 
 
 class Windy(FrozenLakeEnv):
-    """Plays another game than its table."""
+    """Plays a different game from its table."""
 
     def step(self, a: int) -> Any:
         return super().step((a + 1) % 4)
 
 
 class OwnTable(FrozenLakeEnv):
-    """Plays by a table of its own."""
+    """Follows its own changed table."""
 
     def __init__(self) -> None:
         super().__init__(is_slippery=False)
@@ -328,7 +328,7 @@ def patched() -> FrozenLakeEnv:
 
 
 def newer() -> gym.Env[Any, Any]:
-    """Return an environment that was made with an argument of a later Gymnasium."""
+    """Return an environment with an argument from a later version of Gymnasium."""
     env = gym.make("CliffWalking-v1")
     assert env.unwrapped.spec is not None
     env.unwrapped.spec.kwargs["gusts"] = True
@@ -396,7 +396,7 @@ def test_a_world_that_is_accepted_is_the_game(env: gym.Env[Any, Any]) -> None:
 
 
 def test_the_fickle_taxi_leaves_its_table() -> None:
-    """The check above can fail."""
+    """With a fickle passenger, the taxi leaves its table, so the check above can fail."""
     world = World.from_env(gym.make("Taxi-v4"))
     names = ("state", "action", "next_state")
     rows = set(zip(*(getattr(world, name).tolist() for name in names), strict=True))

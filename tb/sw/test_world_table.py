@@ -1,4 +1,4 @@
-"""A world in the memories of a configuration: every draw, what does not fit, and learning in it."""
+"""A world in a configuration's memories: every draw, worlds that do not fit, and learning."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ def config_of(world: World, **change: Any) -> Config:
 
 
 def counted(split: NDArray[Any]) -> NDArray[Any]:
-    """Return how many of all draws fall to each slot and side, shape (K, 2)."""
+    """Return how many of all draws select each slot and side, shape (K, 2)."""
     return _counted(tuple(split.tolist()))
 
 
@@ -41,7 +41,7 @@ def _counted(splits: tuple[int, ...]) -> NDArray[Any]:
 
 
 def outcomes(table: WorldTable, state: int, action: int) -> dict[tuple[int, int, bool], int]:
-    """Return how many draws lead to each outcome of a pair."""
+    """Return how many draws lead to each outcome of a state-action pair."""
     found: dict[tuple[int, int, bool], int] = {}
     counts = counted(table.split[state, action])
     for slot, side in np.argwhere(counts).tolist():
@@ -91,7 +91,7 @@ def test_every_draw_in_a_gymnasium_world(
     world = World.from_env(env)
     assert world.acting() == Acting(outcomes=most, starts=starts)
     assert check_every_draw(world, config_of(world)).max_episode_steps == limit
-    # the environment's own account
+    # the environment's own table
     transitions = env.unwrapped.P  # type: ignore[attr-defined]
     for state, action in ((0, 0), (world.states - 2, world.actions - 1)):
         rows = (world.state == state) & (world.action == action)
@@ -139,7 +139,7 @@ SETS = st.integers(0, 6).flatmap(
         max_size=(1 << bits) - 1,
     )
 )
-"""Where 65536 draws are cut into 2^bits weights, often at the border of a slot."""
+"""Points that divide 65536 draws into 2^bits weights, often at slot borders."""
 
 
 @given(SETS)
@@ -161,7 +161,7 @@ def test_many_sets_are_each_their_own() -> None:
             assert (part[0] == whole[number]).all()
 
 
-@pytest.mark.filterwarnings("ignore::qstep.errors.WorldWarning")  # of absorbing states
+@pytest.mark.filterwarnings("ignore::qstep.errors.WorldWarning")  # about absorbing states
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 9))
 def test_every_draw_in_any_world(seed: int, most: int, starts: int) -> None:

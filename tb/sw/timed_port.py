@@ -1,4 +1,4 @@
-"""A port to the reference device without any real waiting, whose answers a test can replace."""
+"""A port to the reference device in simulated time; tests can replace its answers."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Hesitates(ReferenceDevice):
     Attributes
     ----------
     gaps : Counter of int
-        How often it still does, for each type of request.
+        Number of remaining such answers, by type of request.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Hesitates(ReferenceDevice):
 
 
 class TimedPort(DirectPort):
-    """A line whose time passes only while the host waits in vain; the fixture `timed_port` makes one.
+    """A line whose time advances only when a read times out; the fixture `timed_port` creates one.
 
     Attributes
     ----------
@@ -42,9 +42,10 @@ class TimedPort(DirectPort):
     now : float
         Simulated seconds.
     turns : str
-        What the host did so far: "w" for each write, "r" for each read.
+        The host's calls so far: "w" for each write, "r" for each read.
     instead : list of callable
-        Each takes the answers to one write, the next one first, and returns what the host gets instead.
+        Replacements for the answers to the next writes, in order. Each one takes the real answers and
+        returns the bytes that the host receives.
     """
 
     device: Hesitates
@@ -56,7 +57,7 @@ class TimedPort(DirectPort):
         self.instead: list[Callable[[bytes], bytes]] = []
 
     def monotonic(self) -> float:
-        """Return the time, as the function of the module `time` does."""
+        """Return the simulated time, in place of the function in the module `time`."""
         return self.now
 
     def write(self, data: bytes) -> None:
@@ -78,15 +79,15 @@ class TimedPort(DirectPort):
         self.instead += [lambda _: b""] * answers
 
     def arrive(self, *frames: bytes) -> None:
-        """Let bytes arrive in front of the next answers."""
+        """Let bytes arrive before the next answers."""
         self._arrived += b"".join(frames)
 
     def requests(self) -> list[Frame | None]:
-        """Return the frames that the host wrote so far."""
+        """Return the frames that the host has written so far."""
         parts = b"".join(self.written).split(DELIMITER)
         return [decode_frame(part) for part in parts if part]
 
 
 def interrupt(*arguments: object) -> bytes:
-    """Take the place of a call during which the user presses Ctrl-C."""
+    """Stand in for a call during which the user presses Ctrl-C."""
     raise KeyboardInterrupt

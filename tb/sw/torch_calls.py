@@ -1,4 +1,4 @@
-"""Every operation that PyTorch executes, for tests that count some of them."""
+"""Intercepts PyTorch's operations, for tests that count some of them."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["Calls"]
 
 
 class Calls(TorchDispatchMode, ABC):
-    """Within its block, counts operations and shows each one to :meth:`note`."""
+    """Counts the operations in its `with` block, and passes each one to :meth:`note`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,4 +24,4 @@ class Calls(TorchDispatchMode, ABC):
 
     @abstractmethod
     def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """Look at an operation that has just been executed."""
+        """Process an operation that has just been executed."""

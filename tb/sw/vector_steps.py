@@ -1,4 +1,4 @@
-"""Steps of vector environments, as tests read them."""
+"""Steps of vector environments, with results in a convenient layout for tests."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ __all__ = ["Outcome", "poles", "snakes", "stepped"]
 
 
 class Outcome(NamedTuple):
-    """The results of a step, each of shape (N, ...); `score` is None if the environment gives none."""
+    """The results of a step, each of shape (N, ...); `score` is None for environments without one."""
 
     next_observation: NDArray[Any]
     reward: NDArray[Any]

@@ -1,4 +1,4 @@
-"""Shared by the tests of the window: windows with requests in flight, and answers for them."""
+"""Helpers for the window tests: windows with requests in flight, and answers to them."""
 
 from typing import NamedTuple
 
@@ -14,14 +14,14 @@ NOTHING = Progress(more_done=False, repeat=b"")
 
 
 def opened(expected: int = 0, applied: int = 0) -> Window:
-    """Return a window in whose session the device expects this number, and has applied so many."""
+    """Return a window whose device expects request `expected` and has applied `applied` transitions."""
     window = Window(BUFFER)
     window.open(EPOCH, expected, applied)
     return window
 
 
 def filled(*transitions: int, expected: int = 0, applied: int = 0) -> Window:
-    """Return a window with a request in flight for each number of transitions."""
+    """Return a window with one request in flight for each of these numbers of transitions."""
     window = opened(expected, applied)
     for count in transitions:
         window.add(Request.APPLY_RAW, b"", count, 0.0)
@@ -36,12 +36,12 @@ def answer(
     kind: Request = Request.APPLY_RAW,
     epoch: int = EPOCH,
 ) -> Frame:
-    """Return an answer to the request of number `seq`."""
+    """Return an answer to request number `seq`."""
     return Frame(kind + ANSWER, seq, epoch, COMMON.pack(status, expected, applied))
 
 
 class State(NamedTuple):
-    """What a user sees of a window."""
+    """The public state of a window."""
 
     epoch: int | None
     next: int
@@ -52,6 +52,6 @@ class State(NamedTuple):
 
 
 def state(window: Window) -> State:
-    """Return the attributes of a window, to compare them at once."""
+    """Return the public state of a window, for comparison."""
     values = (window.epoch, window.next, window.applied, window.limit, window.is_halted)
     return State(*values, len(window.pending))

@@ -1,4 +1,4 @@
-"""Every kind of file that QStep writes, in three versions each; and wrong ways to write files."""
+"""Writers for every kind of QStep file, in three versions each, and faulty writers."""
 
 import os
 import tempfile
@@ -60,7 +60,7 @@ def _read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _run(folder: Path, version: int) -> None:
-    """Write a checkpoint and results into the folder of a run, as `qstep train` does."""
+    """Write a checkpoint and results into a run's folder, as `qstep train` does."""
 
     report = {"engine": "host", "optimum": None, "steps": version, "episodes": version}
     columns = {"steps": np.array([version]), "episodes": np.array([version])}
@@ -100,7 +100,7 @@ _KEYS = ("0a", "0b", "0c")
 
 
 def _cached(folder: Path, version: int) -> None:
-    """Build an entry of the cache; those of earlier versions stay."""
+    """Build a cache entry for each version up to this one; older entries remain."""
 
     def make(scratch: Path) -> Path:
         (scratch / "made").write_bytes(b"built %d" % version * 5000)
@@ -125,7 +125,7 @@ _REPORT = made_up_build(BOARD.config)
 
 
 def _build(folder: Path, version: int) -> None:
-    """Build a board as `qstep build` does, without the tools: they work in folders of the cache."""
+    """Build a board as `qstep build` does, but without the tools, which work in the cache's folders."""
     board = _BOARDS[version]
     report = replace(_REPORT, config=board.config.to_dict(), digest=board.config.digest)
 
@@ -147,7 +147,7 @@ def _build(folder: Path, version: int) -> None:
 
 
 def _read_build(folder: Path) -> object:
-    """Read a board's files, which must be of one build."""
+    """Read a board's files, and check that they are from the same build."""
     config = Config.from_toml(folder / "icebreaker.toml")
     bitstream = (folder / "icebreaker.bin").read_bytes()
     report = BuildReport.read(folder / "icebreaker.json")
@@ -182,10 +182,10 @@ WRITERS = {
     "build": Writer(_build, _read_build, removed=".bin"),
     "metrics": Writer(_metrics, _read_metrics, by_lines=True),
 }
-"""What QStep writes; tables, histories and pictures are among the files of a run."""
+"""QStep's writers; tables, histories and pictures are among the files of a run."""
 
 
-# Wrong ones, which must be found out
+# Faulty writers, which must be detected
 
 
 def _in_place(folder: Path, version: int) -> None:

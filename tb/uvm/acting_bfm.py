@@ -1,4 +1,4 @@
-"""The pins of the interleaved lane and their driver: what the host does, and every clock."""
+"""BFM and driver of the interleaved lane: host accesses, and a record of every clock."""
 
 from typing import Any
 
@@ -30,18 +30,18 @@ _ITEMS = 16
 assert CLOCK.fields is not None
 _RESULT = 8 * CLOCK.fields["result"][1]
 _BEHIND = 3
-"""Clocks from a step until a reset: the step's slot has left all stages in which flags are cleared."""
+"""Clocks from a step to a reset, by when its slot has left all stages in which flags are cleared."""
 
 
 class ActingBfm(AgentsPort):
-    """Owns the pins of ``qs_agents_bench``, whether it has RTL or a netlist inside.
+    """Drives and samples the pins of ``qs_agents_bench``, which contains RTL or a netlist.
 
     Attributes
     ----------
     events : Queue of Setting, Look or Emptied
-        What the host did.
+        The host's actions.
     seen : Queue of ndarray of CLOCK
-        Every clock, in portions of 16.
+        Records of all clocks, in chunks of 16.
     """
 
     bus = ("bus_valid_i", "bus_i", "late_i")
@@ -68,7 +68,7 @@ class ActingBfm(AgentsPort):
             self.seen.put_nowait(np.frombuffer(data, CLOCK)[::-1])
 
     def flush(self) -> None:
-        """No clock is missing in the queue that the last look could need."""
+        """Do nothing: the queue already has all clocks that the last look needs."""
 
     @property
     def number(self) -> int:
@@ -76,7 +76,7 @@ class ActingBfm(AgentsPort):
         return int(self.dut.seen_o.value) & 0xFFFFFFFF
 
     async def set_up(self, setup: Setup) -> None:
-        """Write settings and states, and with tables counters too."""
+        """Write settings and states; if the setup has tables, write tables and counters too."""
         if setup.limit is not None:
             await self.write([limit_write(setup.limit)])
         for agent, (settings, state) in enumerate(zip(setup.settings, setup.states, strict=True)):
@@ -101,7 +101,7 @@ class ActingBfm(AgentsPort):
     async def break_off(self) -> None:
         """Reset the lane within a run, just after a step."""
         dut = self.dut
-        dut.late_i.value = 128  # some agents have drawn, and wait
+        dut.late_i.value = 128  # some agents have drawn and are waiting
         await self.begin(1 << 40)
         await Wait(500 * CLOCK_NS, unit="ns")
         await self.edge
@@ -123,7 +123,7 @@ class ActingBfm(AgentsPort):
         )
 
     async def run(self, job: Job) -> None:
-        """Make a run, and look at all agents."""
+        """Run the agents, then read the state of all of them."""
         dut = self.dut
         dut.late_i.value = job.late
         await self.begin(job.steps)
@@ -163,7 +163,7 @@ class ActingBfm(AgentsPort):
 
 
 class ActingDriver(Driver):
-    """Sets agents up, lets them run, and resets them."""
+    """Sets up, runs and resets the agents."""
 
     async def drive(self, item: Setup | Job | Reset) -> None:
         match item:

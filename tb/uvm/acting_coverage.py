@@ -1,4 +1,4 @@
-"""The bins of the functional coverage, which the stimuli of the interleaved lane must all reach."""
+"""Functional coverage of the interleaved lane; its stimuli must hit every bin."""
 
 from collections.abc import Hashable, Sequence
 from itertools import product
@@ -20,7 +20,7 @@ _SCHEDULES = ("constant", "linear", "exponential")
 
 
 def reachable(world: WorldTable) -> set[tuple[int, int]]:
-    """Return every pair of state and action that an agent can reach."""
+    """Return every state-action pair that an agent can reach."""
     most = 65536 // world.split.shape[-1]
     states = _chosen(world.start_split, world.start_state, 65536 // len(world.start_split))
     todo = list(states)
@@ -28,7 +28,7 @@ def reachable(world: WorldTable) -> set[tuple[int, int]]:
         state = todo.pop()
         for action in range(world.split.shape[1]):
             place = world.split[state, action], world.next_state[state, action]
-            # An episode that ends goes no further; the start states are in the set already.
+            # An ending episode leads only to start states, which are already in the set.
             ends = world.terminated[state, action]
             for slot, side in product(range(len(place[0])), range(2)):
                 happens = place[0][slot] > 0 if side == 0 else place[0][slot] < most
@@ -40,7 +40,7 @@ def reachable(world: WorldTable) -> set[tuple[int, int]]:
 
 
 def _chosen(split: np.ndarray, items: np.ndarray, most: int) -> set[int]:
-    """Return the items of alias slots that some draw falls to."""
+    """Return the items of alias slots that at least one draw selects."""
     first, second = items[split > 0, 0], items[split < most, 1]
     return set(first.tolist()) | set(second.tolist())
 
@@ -70,7 +70,7 @@ def acting_bins(config: Config, world: WorldTable) -> dict[str, Sequence[Hashabl
 
 
 def order_bins(config: Config, reach: Reach) -> dict[str, Sequence[Hashable]]:
-    """Return the bins of a shared table, in place of those for stops of independent agents."""
+    """Return the bins of a shared table, including replacements for the stop bins of separate tables."""
     assert config.acting is not None
     far = distances(reach, config.acting.agents)
     return {
@@ -86,7 +86,7 @@ def order_bins(config: Config, reach: Reach) -> dict[str, Sequence[Hashable]]:
 
 
 class ActingCoverage(Coverage):
-    """Samples what the scoreboard found correct: steps, runs, and slots of a shared table."""
+    """Samples steps, runs, and slots of a shared table that the scoreboard has confirmed."""
 
     def build_phase(self) -> None:
         self.config: Config = self.cdb_get("CONFIG")

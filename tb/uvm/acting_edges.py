@@ -1,4 +1,4 @@
-"""Contexts at an edge: a count of steps at its limit, epsilon at a draw; and short runs from there."""
+"""Edge-case contexts (step counts at the limit, epsilon equal to a draw), and short runs from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,22 +15,22 @@ from qstep.spec.settings import AgentSettings, AgentState
 __all__ = ["edges"]
 
 _PATTERN = 0x5A96
-"""Of a limit. Together with its complement, each bit is 0 and 1."""
+"""Bits of a step limit; with the complement, every bit is 0 once and 1 once."""
 
 _ONES = tuple(bit for bit in range(16) if _PATTERN >> bit & 1)
 _ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)
 
 _LONG = 70_000
-"""Steps of a schedule with the longest period."""
+"""Number of steps of a schedule with the longest period."""
 
 _AGENTS = 48
-"""Contexts, so that each limit is met and each count that is lower in one bit of its own occurs."""
+"""Number of contexts, enough for every limit and for every count that is too low by a single bit."""
 
 
 def edges(
     rng: np.random.Generator, config: Config, pairs: Sequence[tuple[int, int]]
 ) -> Iterator[uvm_sequence_item]:
-    """Yield contexts and short runs.
+    """Yield edge-case contexts and short runs.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def edges(
     acting = config.acting
     assert acting is not None
     turns = max(4, -(-_AGENTS // acting.agents))
-    number = [0, 0]  # of the contexts with each limit
+    number = [0, 0]  # contexts so far with each limit
     for turn in range(turns):
         odd = turn % 2
         last = _PATTERN ^ 0xFFFF * odd
@@ -59,7 +59,7 @@ def edges(
         yield Setup(f"contexts {turn}", settings, states=states, limit=last + 1)
         yield Job(f"the edges of contexts {turn}", 2, states_only=True)
     for limit in (0, 1, 2):
-        # Episodes are so short, if not endless, that the next one often starts in the state of the step.
+        # Limited episodes are so short that the next one often starts in the state of the step.
         contexts = [_context(rng, 1, pairs) for _ in range(acting.agents)]
         settings, states = [one for one, _ in contexts], [state for _, state in contexts]
         if not limit:
@@ -72,7 +72,7 @@ def edges(
 def _context(
     rng: np.random.Generator, kind: int, pairs: Sequence[tuple[int, int]]
 ) -> tuple[AgentSettings, AgentState]:
-    """Return settings and a state whose next draw is just below epsilon, or not."""
+    """Return settings and a state whose next draw is either just below epsilon or equal to it."""
     word = int(rng.integers(1, 1 << 64, dtype=np.uint64))
     start = (draw(advanced(word)).explore + kind % 2) / (1 << 16)
     epsilon = Epsilon(start)

@@ -41,10 +41,10 @@ CLOCK = np.dtype(
         ("reward", "<i4"),
     ]
 )
-"""A slot in stage 10, as ``seen_o`` of ``qs_agents_bench`` lays it out.
+"""Record of a slot in stage 10, in the layout of ``seen_o`` of ``qs_agents_bench``.
 
-``flags`` has the agent in its upper half. ``result`` is ``result_t`` of ``qs_agents_pkg``: what the
-slot is to do, done only if it acts.
+The upper half of ``flags`` is the agent. ``result`` is ``result_t`` of ``qs_agents_pkg``: the slot's
+task, which it performs only if it acts.
 """
 
 ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
@@ -67,7 +67,7 @@ class Setup(uvm_sequence_item):
     states : sequence of AgentState, optional
         By default, those before the first step.
     limit : int, optional
-        Steps of an episode from now on.
+        Step limit of episodes from now on.
     """
 
     def __init__(
@@ -86,19 +86,19 @@ class Setup(uvm_sequence_item):
 
 
 class Job(uvm_sequence_item):
-    """A run, followed by a look at the whole state of the agents.
+    """A run, followed by reading the complete state of the agents.
 
     Parameters
     ----------
     name : str
     steps : int
-        Of each agent.
+        Steps of each agent.
     late : int
         The world is late with probability `late` / 256.
     stop_after : int, optional
-        Stop so many clocks after the run began.
+        Clocks from the start of the run to a stop.
     states_only : bool
-        Look only at the states.
+        Read only the states.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Job(uvm_sequence_item):
 
 
 class Reset(uvm_sequence_item):
-    """A reset within a run, behind the next step; a setup with tables must follow."""
+    """A reset within a run, after the next step; a setup with tables must follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Emptied:
-    """A reset at `edge`, after which the lane is idle from the clock after `rests` on.
+    """A reset at `edge`; the lane is idle from the clock after `rests`.
 
     Attributes
     ----------
     flags : list of int
-        What is left of each agent's flags: it has begun, it has drawn.
+        Each agent's flags after the reset: whether it has begun, and whether it has drawn.
     """
 
     edge: int
@@ -151,15 +151,15 @@ class Look:
     began : int
         The edge at which the run began.
     steps : int or None
-        What each agent was to make; None after a stop.
+        Steps requested of each agent; None after a stop.
     stopped : int or None
         The edge of the stop.
     drawn : list of bool
-        The agent has drawn for a step that it has not made.
+        Whether each agent has drawn for a step that it has not made.
     counters : list of AgentCounters
-        Empty if only the states were looked at; likewise `table`.
+        Counters of each agent. Like `table`, empty if only the states were read.
     holds : int
-        Slots of a shared table that were held since reset.
+        Number of slots of a shared table that were held since reset.
     """
 
     edge: int
@@ -176,13 +176,13 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A look that the scoreboard found correct, for coverage.
+    """A look confirmed by the scoreboard, for coverage.
 
     Attributes
     ----------
     look : Look
     first, turn : int
-        Agents of a shared table: the one that began the run, and the next one.
+        With a shared table, the agent that began the run, and the next agent in turn.
     """
 
     look: Look
@@ -192,21 +192,21 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A step that the scoreboard found correct, for coverage.
+    """A step confirmed by the scoreboard, for coverage.
 
     Attributes
     ----------
     step : Step
     settings : AgentSettings
-        Of its agent.
+        The agent's settings.
     waits : int
         How often the world was late before it answered.
     epsilon : tuple of int
-        Before the step and after it.
+        Epsilon before and after the step.
     same : bool
-        The agent's next step uses the entry that the step wrote.
+        Whether the agent's next step uses the entry that this step wrote.
     last : bool
-        The step is the last one that the limit of the episode allows.
+        Whether the step is the last one within the episode's limit.
     saturated : str
         ``none``, ``up`` or ``down``.
     """

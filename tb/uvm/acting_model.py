@@ -1,4 +1,4 @@
-"""The plain model of the agents, one agent at a time, as a setup leaves it."""
+"""The plain model of the agents, stepped one agent at a time, and its state after a setup."""
 
 from dataclasses import replace
 
@@ -13,22 +13,22 @@ __all__ = ["Agents", "after_setup"]
 
 
 class Agents(ActingModel):
-    """The plain model, one agent at a time."""
+    """The plain model, stepped one agent at a time."""
 
     def step(self, agent: int) -> Step:
         return self._step(agent)
 
     def begin(self, agent: int) -> None:
-        """Draw the first start state and the action there, as the beginning of the first step does."""
+        """Draw the first start state and the action there, like the start of the first step."""
         self._begin(agent)
 
     def drawn(self, agent: int) -> Draw:
-        """Return what an agent's next step will draw."""
+        """Return the draw of an agent's next step."""
         return draw(advanced(self.states[agent].word))
 
 
 def after_setup(setup: Setup, before: Agents | None, config: Config, world: WorldTable) -> Agents:
-    """Return the agents after a setup: those of before, with other contexts, or new ones."""
+    """Return the agents after a setup: the previous ones with new contexts, or new agents."""
     if before is not None:
         assert isinstance(before.world, WorldTable)
         world = before.world

@@ -1,4 +1,4 @@
-"""Predicts in which clock each agent of a shared table acts, and what holds it."""
+"""Predicts in which clock each agent of a shared table acts, and which writes hold it."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from qstep.spec.config import Config
 __all__ = ["Order", "Reach", "Slot", "distances"]
 
 _LEFT = 2
-"""Turns that still end after a stop: the one under way and the next."""
+"""Turns of all agents that still end after a stop: the current one and the next."""
 
 _STOP_CLOCKS = 3
-"""Clocks from a stop until the number of turns left is fixed."""
+"""Clocks from a stop until the number of remaining turns is fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many earlier slots a slot may have to wait for, as in ``qs_agents_bench``.
+    """How many preceding slots a slot may have to wait for, as in ``qs_agents_bench``.
 
     Attributes
     ----------
     slots : int
         Slots in one rotation.
     row, entry : int
-        Writes of this many preceding slots may still be under way when a slot reads a row, or Q[state,
+        Number of preceding slots whose writes may be in flight when a slot reads a row, or Q[state,
         action].
     """
 
@@ -34,7 +34,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot that has something to do, and whether it may; for coverage.
+    """A slot with work to do, and whether it may act; for coverage.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Slot:
     turn : bool
         Whether it is the agent's turn.
     row, entry : tuple of int
-        Distances, in slots, to the earlier slots that write what it reads: all that may hold it, and one
-        more.
+        Distances, in slots, to the preceding slots that write the row or entry that it reads, up to one
+        slot beyond the reach.
     held_by : (bool, bool)
         Whether it waits for a write to the row, and for a write to its entry.
     second : bool
-        Whether its agent's truncated step still needs its second slot.
+        Whether the truncated step of the agent whose turn it is still needs its second slot.
     """
 
     agent: int
@@ -59,31 +59,31 @@ class Slot:
 
     @property
     def acts(self) -> bool:
-        """Whether it acts: it is the agent's turn, and nothing holds it."""
+        """Whether the slot acts: it is the agent's turn, and nothing holds it."""
         return self.turn and not any(self.held_by)
 
 
 def distances(reach: Reach, agents: int) -> dict[str, list[int]]:
-    """Return all distances at which an earlier slot can hold a slot, and the first at which none can."""
+    """Return all distances at which an earlier slot can hold a slot, and the first that is too far."""
 
     def met(most: int) -> list[int]:
-        """Keep distances within a turn, or back to the last agents of the turn before."""
+        """Return the distances that occur to agents of the same turn or of the previous turn."""
         return [d for d in range(1, most + 1) if d < agents or d > reach.slots - agents]
 
     return {"row": met(reach.row + 1), "entry": met(reach.entry + 1)}
 
 
 class Order:
-    """Whose turn it is, and what is still to be written.
+    """Tracks whose turn it is, and the pending writes.
 
     Attributes
     ----------
     turn : int
         The agent whose turn it is.
     holds : int
-        Slots that were held in their turn, since reset.
+        Number of slots held in their turn since reset.
     ends : deque of int
-        The clock edges at which the latest turns ended.
+        The clock edges at which the latest turns of all agents ended.
     """
 
     def __init__(self, config: Config, reach: Reach) -> None:
@@ -95,7 +95,7 @@ class Order:
         self._pending: tuple[int, int] | None = None
 
     def slot(self, edge: int, agent: int, x: int, entry: tuple[int, int]) -> Slot:
-        """Return what a slot that reads row `x` and an entry must do, and count it if it is held."""
+        """Return how a slot that reads row `x` and an entry must behave, and count it if it is held."""
         mine = agent == self.turn
         ahead = [(edge - written, where) for written, where in self._writes]
         row = [d for d, (state, _) in ahead if state == x and d <= self._reach.row + 1]
@@ -108,29 +108,29 @@ class Order:
         return Slot(agent, mine, tuple(row), tuple(own), held_by, self.pending)
 
     def step(self, edge: int, entry: tuple[int, int], truncated: bool) -> None:
-        """Note a step of the agent whose turn it is; a truncated step writes only in its second slot."""
+        """Record a step of the agent in turn; a truncated step writes only in its second slot."""
         if truncated:
             self._pending = entry
         else:
             self._over(edge, entry)
 
     def finish(self, edge: int) -> None:
-        """Note that the second slot of a truncated step has acted."""
+        """Record that the second slot of a truncated step has acted."""
         assert self._pending is not None
         self._over(edge, self._pending)
         self._pending = None
 
     def stopped(self, edge: int) -> bool:
-        """Return whether no turn ended after a stop at `edge` that should not have."""
+        """Return whether no more turns than permitted ended after a stop at `edge`."""
         return len(self.ends) <= _LEFT or self.ends[0] <= edge + _STOP_CLOCKS
 
     @property
     def pending(self) -> bool:
-        """Whether the step of the agent whose turn it is was truncated and needs its second slot."""
+        """Whether the current agent's step was truncated and still needs its second slot."""
         return self._pending is not None
 
     def restart(self) -> None:
-        """Note that contexts have been written, so that agent 0 is next."""
+        """Record that contexts have been written, so that agent 0 is next."""
         assert self._pending is None
         self.turn = 0
 

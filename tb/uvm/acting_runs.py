@@ -30,16 +30,16 @@ OWNING = [
     _run(3, 2, 2, 6, 3, 8),
     _run(4, 3, 2, 5, 2, 16),
 ]
-"""Agents with tables of their own: each algorithm, each rounding."""
+"""Runs with separate tables, covering each algorithm and each rounding mode."""
 
 SHARING = [
-    # Enough states that slots act one after the other at every distance at which a write matters.
+    # With this many states, slots act in succession at every distance at which a write matters.
     _run(16, 0, 0, 48, 3, 10, SharedTable=1, Starts=32),
     _run(5, 1, 1, 6, 3, 8, SharedTable=1),
     _run(3, 2, 2, 6, 3, 8, SharedTable=1),
     _run(4, 3, 2, 5, 2, 16, SharedTable=1),
 ]
-"""Agents of one table, likewise."""
+"""Runs with a shared table, covering the same."""
 
 ACTING = [*OWNING, *SHARING]
-"""Each must reach every bin of its coverage."""
+"""All runs, each of which must hit every bin of its coverage."""

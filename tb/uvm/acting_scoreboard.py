@@ -1,4 +1,4 @@
-"""The scoreboard of the interleaved lane: every step, when it is made, against the plain model."""
+"""The scoreboard of the interleaved lane, which compares every step and its clock with a model."""
 
 from collections import deque
 from dataclasses import astuple, replace
@@ -32,9 +32,9 @@ __all__ = ["ActingScoreboard"]
 
 
 class ActingScoreboard(EdgeScoreboard):
-    """Compares each question to the world, each step, and the state of all agents after each run.
+    """Compares each world request, each step, and the state of all agents after each run.
 
-    Agents of a shared table must also act in the clocks that :class:`Order` predicts, and in no others.
+    With a shared table, agents must also act exactly in the clocks that :class:`Order` predicts.
     """
 
     def build_phase(self) -> None:
@@ -110,7 +110,7 @@ class ActingScoreboard(EdgeScoreboard):
         turn, holds = (self._order.turn, self._order.holds) if self._order else (0, 0)
         assert look.holds == holds, f"{look.name}: {look.holds} slots were held, not {holds}"
         if look.steps is not None:
-            # The rest of a stopped turn counts as the run's first turn.
+            # Completing a stopped turn counts as the run's first turn.
             right = [look.steps - (agent < self._first) for agent in range(len(self._made))]
             assert self._made == right, f"{look.name}: {self._made} steps were made, not {right}"
         elif self._order:
@@ -144,7 +144,7 @@ class ActingScoreboard(EdgeScoreboard):
                 model.begin(agent)
 
     def _let(self, agent: int, edge: int, x: int, entry: tuple[int, int], acts: bool) -> bool:
-        """Return whether a slot acts; it must agree with the order."""
+        """Return whether a slot acts, after checking this against the order."""
         if self._order:
             slot = self._order.slot(edge, agent, x, entry)
             assert acts == slot.acts, (

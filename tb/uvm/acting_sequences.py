@@ -1,4 +1,4 @@
-"""Stimuli of the interleaved lane: agents, runs, stops, a late world."""
+"""Stimuli of the interleaved lane: agents, runs, stops and a late world."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _EPSILONS = (
     Epsilon(0.0),
 )
 _MANY = 0xA53C_69F0_C396
-"""Steps of a run that is stopped. Together with their complement, each bit is 0 and 1."""
+"""Steps of a stopped run; with the complement, every bit is 0 once and 1 once."""
 
 _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 
@@ -32,7 +32,7 @@ _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 def setup(
     rng: np.random.Generator, config: Config, turn: int, epsilon: Epsilon | None = None
 ) -> Setup:
-    """Return agents with random tables; each `turn` gives them other schedules and rates."""
+    """Return agents with random tables; their schedules and rates depend on `turn`."""
     acting = config.acting
     assert acting is not None
     number = config.format
@@ -44,7 +44,7 @@ def setup(
     for agent in range(acting.agents):
         alpha, gamma = _RATES[(agent + turn) % len(_RATES)]
         if alpha == gamma == 1 and not acting.shared_table:
-            # From here the next reward of the same sign saturates.
+            # From here, the next reward of the same sign causes saturation.
             table[agent] = ends[turn % 2]
         own = epsilon or _EPSILONS[(agent + turn) % len(_EPSILONS)]
         settings.append(AgentSettings(alpha, gamma, own, seed=int(rng.integers(1 << 62))))
@@ -52,10 +52,10 @@ def setup(
 
 
 class Jobs(ItemSequence):
-    """Short and long runs, some of them stopped, in a world that is in time or late."""
+    """Short and long runs, some of them stopped, in a world that answers in time or late."""
 
     epsilon: Epsilon | None = None
-    """Of all agents; by default they have different ones."""
+    """Epsilon of all agents; by default, it differs from agent to agent."""
 
     def items(self) -> Iterator[uvm_sequence_item]:
         rng, config, epsilon = self.rng, self.config, self.epsilon
@@ -68,7 +68,7 @@ class Jobs(ItemSequence):
                 after = int(rng.integers(200, 900))
                 yield Job("one step", 1)
                 yield Job("a stopped run", _MANY, stop_after=after)
-                # A stop may happen to come between turns of a shared table.
+                # With a shared table, a stop may happen to fall between turns.
                 for stop in range(4 if acting.shared_table else 1):
                     late_after = after + 16 * stop
                     steps = _MANY ^ (1 << 48) - 1
@@ -76,26 +76,26 @@ class Jobs(ItemSequence):
                         "a stopped run in a late world", steps, late=230, stop_after=late_after
                     )
                     yield Job("what goes on after the stop", 20 if not acting.shared_table else 3)
-            # All agents of a shared table wait for each that is late.
+            # With a shared table, all agents wait for every late answer.
             steps = 6 if acting.shared_table else 30
             yield Job("a run in a late world", steps, late=int(rng.choice([60, 200])))
             yield Job("a run until epsilon is at its end", int(rng.integers(140, 180)))
             if acting.shared_table:
                 yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
         if acting.shared_table:
-            # Agents that roam seldom hold one another: many slots act one after the other.
+            # Roaming agents rarely hold one another, so many slots act in succession.
             yield setup(rng, config, turns, Epsilon(1.0))
             yield Job("a walk at random", 120)
         if not epsilon:
             yield from edges(rng, config, sorted(reachable(world)))
         yield Reset("a reset")
         again = setup(rng, config, 0, epsilon)
-        again.limit = world.max_episode_steps  # a reset leaves no limit
+        again.limit = world.max_episode_steps  # a reset clears the limit
         yield again
         yield Job("a run after the reset", 30)
 
 
 class GreedyJobs(Jobs):
-    """The same with agents that never explore."""
+    """The same runs with agents that never explore."""
 
     epsilon = Epsilon(0.0)

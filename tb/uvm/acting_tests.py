@@ -24,12 +24,12 @@ from tb.uvm.components import (
 
 _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 _LIMIT = 12
-"""Steps of an episode, so few that some terminate in the last one."""
+"""Step limit, so low that some episodes terminate in the last permitted step."""
 
 
 @pyuvm.test()
 class ActingSuite(SuiteTest):
-    """Runs that reach every bin of the coverage; fails unless everything was compared and correct."""
+    """Runs that must hit every coverage bin, with everything compared and correct."""
 
     types: tuple[tuple[type, type], ...] = (
         (Driver, ActingDriver),
@@ -41,7 +41,7 @@ class ActingSuite(SuiteTest):
 
     def handles(self) -> dict[str, Any]:
         bfm = ActingBfm(cocotb.top, _LIMIT)
-        # How far slots look back if agents share a table, according to the bench.
+        # Reach of slots if agents share a table, as given by the bench.
         names = ("Slots", "RowReach", "EntryReach") if bfm.shares else ()
         reach = [int(getattr(bfm.dut, name).value) for name in names]
         return {
@@ -58,13 +58,13 @@ class ActingSuite(SuiteTest):
 
 @pyuvm.test()
 class NoExploration(ActingSuite):
-    """Fails, because bins stay empty."""
+    """Fails because some bins stay empty."""
 
     types = (*ActingSuite.types, (ItemSequence, GreedyJobs))
 
 
 class WrongMonitor(ClockMonitor):
-    """Sees other rewards."""
+    """Reports altered rewards."""
 
     def publish(self, item: NDArray[np.void]) -> None:
         seen = item.copy()
@@ -74,6 +74,6 @@ class WrongMonitor(ClockMonitor):
 
 @pyuvm.test()
 class WrongRewards(ActingSuite):
-    """Fails, because the monitor sees other rewards."""
+    """Fails because the monitor reports altered rewards."""
 
     types = (*ActingSuite.types, (PinMonitor, WrongMonitor))

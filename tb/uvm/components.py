@@ -1,7 +1,7 @@
-"""What the pyuvm environments of lane, agents and device have in common.
+"""Common parts of the pyuvm environments of lane, agents and device.
 
-A test says by type overrides what its environment is made of. A BFM owns the pins of a bench. It has a
-queue of what its host did, ``events``, and one of what passed at the pins, ``seen``.
+A test selects the components of its environment by type overrides. A BFM drives and samples the pins of
+a bench. It queues the host's actions in ``events``, and the activity at the pins in ``seen``.
 """
 
 import json
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class ItemSequence(uvm_sequence):
-    """Sends its `items` one after the other; each is made when the one before it has been driven."""
+    """Sends its `items` in turn; each item is created after the previous one has been driven."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -55,7 +55,7 @@ class ItemSequence(uvm_sequence):
 
 
 class Driver(uvm_driver):
-    """Lets the BFM carry out each item, in :meth:`drive`."""
+    """Executes each item through the BFM, in :meth:`drive`."""
 
     def build_phase(self) -> None:
         self.bfm = self.cdb_get("BFM")
@@ -68,7 +68,7 @@ class Driver(uvm_driver):
 
 
 class Monitor(uvm_monitor):
-    """Publishes what is in a queue of the BFM: what the host set and read."""
+    """Publishes the items in a queue of the BFM; by default, these are the host's actions."""
 
     queue = "events"
 
@@ -90,7 +90,7 @@ class Monitor(uvm_monitor):
 
 
 class PinMonitor(Monitor):
-    """Publishes what passed at the pins."""
+    """Publishes the activity at the pins."""
 
     queue = "seen"
 
@@ -100,7 +100,7 @@ class PinMonitor(Monitor):
 
 
 class ClockMonitor(PinMonitor):
-    """Publishes every clock, in portions, and fails if one is missing."""
+    """Publishes all clocks, in chunks, and fails if one is missing."""
 
     _next: int | None = None
 
@@ -114,7 +114,7 @@ class ClockMonitor(PinMonitor):
 
 
 class Agent(uvm_agent):
-    """Sequencer, driver, and a monitor of the pins."""
+    """Sequencer, driver and pin monitor."""
 
     def build_phase(self) -> None:
         super().build_phase()
@@ -127,7 +127,7 @@ class Agent(uvm_agent):
 
 
 class Scoreboard(uvm_scoreboard):
-    """Gives what passed at the pins to :meth:`take`; ends with :meth:`conclude`, and then a verdict."""
+    """Passes the activity at the pins to :meth:`take`; at the end, calls :meth:`conclude`."""
 
     def build_phase(self) -> None:
         self.config = self.cdb_get("CONFIG")
@@ -148,11 +148,11 @@ class Scoreboard(uvm_scoreboard):
 
 
 class EdgeScoreboard(Scoreboard):
-    """Merges clocks, in any portions, and the host's events by the number of the clock edge.
+    """Merges clocks, in chunks of any size, and the host's events by the number of the clock edge.
 
-    So what is compared does not depend on the order in which the processes of the bench run. A subclass
-    keeps clocks in :meth:`add` and checks those up to an edge in :meth:`check_until`, before what the
-    host did after that edge comes to :meth:`take_event`.
+    The results therefore do not depend on the order in which the bench's processes run. A subclass
+    stores clocks in :meth:`add`. It checks the clocks up to an event's edge in :meth:`check_until`,
+    before :meth:`take_event` receives the event.
     """
 
     _last = -1
@@ -167,7 +167,7 @@ class EdgeScoreboard(Scoreboard):
         assert self.events.is_empty(), "the monitor ended before the driver"
 
     def _settle(self) -> None:
-        """Check all that is complete."""
+        """Check all events whose clocks are complete."""
         while not self.events.is_empty() and self.events.try_peek()[1].edge <= self._last:
             event = self.events.try_get()[1]
             self.check_until(event.edge)
@@ -175,11 +175,11 @@ class EdgeScoreboard(Scoreboard):
 
 
 class Coverage(uvm_subscriber):
-    """Counts what the scoreboard found correct, in the bins of its `group`."""
+    """Counts items confirmed by the scoreboard in the bins of its `group`."""
 
 
 class Env(uvm_env):
-    """Agent, monitor of the host, scoreboard, coverage."""
+    """Agent, host monitor, scoreboard and coverage."""
 
     def build_phase(self) -> None:
         self.agent = Agent.create("agent", self)
@@ -194,15 +194,15 @@ class Env(uvm_env):
 
 
 class SuiteTest(uvm_test):
-    """Fails unless the scoreboard has come to a verdict, and every bin was hit.
+    """Fails unless the scoreboard has passed and every bin was hit.
 
-    The plusarg ``+report=PATH`` has `figures` and coverage written as JSON. `handles` are what the
-    components find in the ConfigDB: BFM, CONFIG, RNG and others.
+    The plusarg ``+report=PATH`` writes `figures` and coverage to a JSON file. `handles` returns the
+    ConfigDB entries for the components: BFM, CONFIG, RNG and others.
 
     Attributes
     ----------
     types : tuple of (type, type)
-        What stands for the types of this module.
+        Pairs of a type in this module and the type that overrides it.
     """
 
     types: tuple[tuple[type, type], ...]

@@ -1,4 +1,4 @@
-"""Functional coverage: named points with the bins that must all be hit."""
+"""Functional coverage: named points with bins that must all be hit."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["Covergroup"]
 
 
 class Covergroup:
-    """Points, each a fixed set of bins with a count of hits.
+    """Coverage points, each with a fixed set of bins and their hit counts.
 
     Examples
     --------
@@ -22,7 +22,7 @@ class Covergroup:
         self.add(points)
 
     def add(self, points: Mapping[str, Iterable[Hashable]]) -> None:
-        """Add points; one that is there already stays as it is."""
+        """Add points; existing points are not changed."""
         for point, bins in points.items():
             self.hits.setdefault(point, dict.fromkeys(bins, 0))
 
@@ -40,7 +40,7 @@ class Covergroup:
         ]
 
     def summary(self) -> dict[str, tuple[int, int]]:
-        """Return for each point the number of bins that were hit, and of all bins."""
+        """Return, for each point, the number of bins that were hit and the number of all bins."""
         return {
             point: (sum(count > 0 for count in bins.values()), len(bins))
             for point, bins in self.hits.items()

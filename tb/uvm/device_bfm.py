@@ -1,4 +1,4 @@
-"""The pins of the device and their driver: bytes in with idle clocks, bytes out with stalls."""
+"""BFM and driver of the device: bytes in with idle clocks, and bytes out with stalls."""
 
 import random
 from collections import deque
@@ -19,20 +19,20 @@ __all__ = ["DeviceAgent", "DeviceBfm", "DeviceDriver"]
 _RX_VALID, _RX_READY, _TX_VALID, _TX_READY, _RESET = (1 << bit for bit in range(8, 13))
 _TX_DATA = 0xFF << 16
 _BUSY = _RX_VALID | _TX_VALID | _RESET
-"""Bits of ``seen_o``."""
+"""Bits of ``seen_o`` that show activity."""
 
 
 class DeviceBfm:
-    """Owns the pins of ``qs_device_bench``, whether it has Verilog or a netlist inside.
+    """Drives and samples the pins of ``qs_device_bench``, which contains Verilog or a netlist.
 
     It checks that no clock is missing, and that the handshakes follow their rules.
 
     Attributes
     ----------
     clocks : int
-        All that were watched.
+        Number of clocks watched.
     seen : Queue of Taken, Given or Reset
-        What passed.
+        Frames and resets at the pins.
     stall : float
         Probability that an answer's byte is not taken in a clock.
     """
@@ -72,7 +72,7 @@ class DeviceBfm:
                 self.dut.tx_ready_i.value = ready
 
     async def send(self, data: bytes, idle: float) -> None:
-        """Send bytes, each after clocks without one, with the probability `idle`."""
+        """Send bytes, with idle clocks before each; every idle clock has the probability `idle`."""
         clock, rx = self.clock, self.dut.rx_i
         for byte in data:
             while idle and self.random.random() < idle:
@@ -95,7 +95,7 @@ class DeviceBfm:
                 self._follow(before, word)
 
     def _follow(self, before: int, word: int) -> None:
-        """Check the handshakes; collect bytes until a frame or a reset is complete."""
+        """Check the handshakes, and collect bytes until a frame or a reset is complete."""
         if word & _RESET:
             if not self._in_reset:
                 self.seen.put_nowait(Reset(bool(self._taken)))
@@ -127,31 +127,31 @@ class DeviceBfm:
             self._stalled = True
 
     def flush(self) -> None:
-        """Check that no frame is incomplete in the end."""
+        """Check that no frame is incomplete at the end."""
         assert not self._given, f"bytes after the last answer: {bytes(self._given)!r}"
 
     @property
     def divisor(self) -> int:
-        """The divisor of the serial line that the device asks for."""
+        """The serial line's divisor, as set by the device."""
         return int(self.dut.divisor_o.value)
 
 
 class DeviceDriver(Driver):
-    """Sends bytes within the credit that requests without an answer leave."""
+    """Sends bytes within the credit that unanswered requests leave."""
 
     def build_phase(self) -> None:
         super().build_phase()
         self.seen = uvm_tlm_analysis_fifo("seen", self)
         config: Config = self.cdb_get("CONFIG")
-        # The longest request clears or reads the whole table, and its answer may be stalled all the
-        # time.
+        # The longest request clears or reads the whole table, and its answer may be stalled
+        # throughout.
         self._patience = 8 * config.states * config.actions + 20 * config.link.buffer_bytes
         self._credit = config.link.buffer_bytes
-        self._outstanding = deque([1])  # a delimiter comes after a reset
+        self._outstanding = deque([1])  # the delimiter after a reset
 
     async def drive(self, item: Bytes) -> None:
         self.bfm.stall = item.stall
-        # A request is longer encoded than in the buffer, so this never exceeds the credit.
+        # An encoded request is longer than in the buffer, so this never exceeds the credit.
         await self._wait_for(0 if item.alone else max(0, self._credit - len(item.data)))
         await self.bfm.send(item.data, item.idle)
         self._outstanding.extend([len(item.data)] * item.answers)
@@ -162,7 +162,7 @@ class DeviceDriver(Driver):
             await self._wait_for(0)
 
     async def _wait_for(self, most: int) -> None:
-        """Wait until requests of so many bytes are without an answer."""
+        """Wait until at most `most` bytes of requests are unanswered."""
         for _ in range(self._patience):
             await self.bfm.clock
             while not self.seen.is_empty():
@@ -174,7 +174,7 @@ class DeviceDriver(Driver):
 
 
 class DeviceAgent(Agent):
-    """Its driver hears of the answers from its monitor."""
+    """An agent whose monitor reports the answers to its driver."""
 
     def connect_phase(self) -> None:
         super().connect_phase()

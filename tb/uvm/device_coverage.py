@@ -1,4 +1,4 @@
-"""The bins of the functional coverage, which the stimuli of the device must all reach."""
+"""Functional coverage of the device; its stimuli must hit every bin."""
 
 import struct
 from collections.abc import Hashable
@@ -29,12 +29,12 @@ _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 
 
 def _holds_often(config: Config) -> bool:
-    """Return whether records come faster than the loop takes them, even if none had to wait."""
+    """Return whether records arrive faster than the loop accepts them, even without a backlog."""
     return config.loop_depth > RecordLayout.coded(config).size(full=False)
 
 
 def device_bins(config: Config) -> dict[str, list[Hashable]]:
-    """Return the bins: every request with every possible status, and the events of lines and lane."""
+    """Return the bins: every request with every possible status, and events of the line and the lane."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
     common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH", "halted")
     unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH", "halted")
@@ -56,7 +56,7 @@ def device_bins(config: Config) -> dict[str, list[Hashable]]:
 
 
 class DeviceCoverage(Coverage):
-    """Samples frames and resets, and answers that the scoreboard found correct."""
+    """Samples frames, resets, and answers confirmed by the scoreboard."""
 
     def build_phase(self) -> None:
         self.config = self.cdb_get("CONFIG")
@@ -108,7 +108,7 @@ class DeviceCoverage(Coverage):
 
 
 def counts(data: bytes) -> tuple[int, ...] | None:
-    """Return the counts in an answer to COUNTERS; None if it has none."""
+    """Return the counts in an answer to COUNTERS, or None if the answer has none."""
     frame = decode_frame(data[:-1])
     if (
         frame is None

@@ -8,21 +8,21 @@ __all__ = ["Answered", "Bytes", "Given", "Reset", "Taken"]
 
 
 class Bytes(uvm_sequence_item):
-    """Bytes for the device, usually one frame, right or wrong.
+    """Bytes for the device, usually one valid or invalid frame.
 
     Parameters
     ----------
     name : str
-        What they are.
+        Description of the bytes.
     data : bytes
     idle : float
         Probability of a clock without a byte before each byte, 0..1.
     stall : float
-        Probability that an answer's byte is not taken in a clock, 0..1; holds until the next item.
+        Probability that an answer's byte is not taken in a clock, 0..1; applies until the next item.
     answers : int
-        Frames among them that the device answers.
+        Number of frames among them that the device answers.
     alone : bool
-        Wait for all answers before and after: then no count depends on timing.
+        Wait for all answers before and after, so that no count depends on timing.
     reset : bool
         Reset the device after the last byte.
     """
@@ -48,7 +48,7 @@ class Bytes(uvm_sequence_item):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A frame that the device has taken, with its delimiter; `idle` if a clock inside it had no byte."""
+    """A frame that the device has received, with its delimiter; `idle` if a clock in it had no byte."""
 
     data: bytes
     idle: bool
@@ -64,23 +64,23 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A reset, after which the device sends a delimiter; `inside` a frame that it was taking."""
+    """A reset, after which the device sends a delimiter; `inside` if it was receiving a frame."""
 
     inside: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that the scoreboard found correct, for coverage.
+    """An answer confirmed by the scoreboard, for coverage.
 
     Attributes
     ----------
     seen, right : bytes
-        The answer, and that of the reference: counts that depend on the clocks of the lane may differ.
+        The device's and the reference's answers; counts that depend on the lane's clocks may differ.
     outstanding : int
-        Requests that were waiting for an answer.
+        Number of requests that were waiting for an answer.
     dropped : int
-        Frames that the device has dropped since the answer before.
+        Number of frames that the device has dropped since the previous answer.
     """
 
     seen: bytes

@@ -1,4 +1,4 @@
-"""The simulations that verify the whole device: configurations, generated on use."""
+"""The simulations that verify the whole device, whose configurations are generated on demand."""
 
 import hashlib
 from dataclasses import replace
@@ -17,17 +17,17 @@ CONFIGS = [
     Config(states=25, actions=3, format=QFormat(10, 10), loop_depth=3, link=Link(buffer_bytes=512)),
     Config(states=4, actions=3, loop_depth=3),
 ]
-"""The last one has records so short, and a loop so deep, that the lane holds transitions back."""
+"""In the last one, records are so short and the loop so deep that the lane holds transitions back."""
 
 
 def config_id(config: Config) -> str:
-    """Return the short form of a configuration for test names: ``s16-a4-w16-d1``."""
+    """Return the short name of a configuration for test names: ``s16-a4-w16-d1``."""
     width = config.format.width
     return f"s{config.states}-a{config.actions}-w{width}-d{config.loop_depth}"
 
 
 def device_run(config: Config, requests: int = 300) -> Run:
-    """Generate the device of a configuration and return the run of its suite."""
+    """Generate the device of a configuration, and return the run of its suite."""
     run = _run(config, "tb.uvm.device_tests")
     return replace(run, test="DeviceSuite", options={**run.options, "requests": str(requests)})
 
@@ -43,11 +43,11 @@ AGENTS = [
 """Devices with agents: a farm of three lanes."""
 
 _AGENTS_WAIVERS = ("-Wno-VARHIDDEN",)
-"""Generated islands use the names of the device around them."""
+"""Needed because generated islands reuse names of the surrounding device."""
 
 
 def agents_run(config: Config) -> Run:
-    """Generate a device with agents and return the run of its driver on it."""
+    """Generate a device with agents, and return the run that tests the agent driver on it."""
     return _run(config, "tb.unit.rtl_link_agents")
 
 

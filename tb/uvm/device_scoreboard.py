@@ -15,14 +15,14 @@ __all__ = ["DeviceScoreboard"]
 _FRAME_END = b"\0"
 _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 _LEAST_CLOCKS = 2
-"""Minimum clocks between offers, also of records that waited while registers were read."""
+"""Minimum clocks between offers, even of records that waited for register reads."""
 
 
 class DeviceScoreboard(Scoreboard):
-    """Gives every frame that the device takes to the reference, and compares the answers.
+    """Passes every frame that the device receives to the reference, and compares the answers.
 
     Three counts of COUNTERS depend on the timing of the bench: the clocks offered, the clocks held back,
-    and the results forwarded. They are only checked to be possible, and to occur where they can.
+    and the results forwarded. These are only checked for plausibility, and must occur where they can.
     Everything else is compared byte for byte.
     """
 
@@ -36,7 +36,7 @@ class DeviceScoreboard(Scoreboard):
 
     @property
     def transitions(self) -> int:
-        """Transitions applied, across resets."""
+        """Number of transitions applied, including those before resets."""
         return self._applied_before + int(self.reference.applied)
 
     def conclude(self) -> None:
@@ -78,7 +78,7 @@ class DeviceScoreboard(Scoreboard):
         self._errors_before = errors
 
     def _check_counts(self, answer: bytes, expected: bytes) -> None:
-        """Frames may be dropped between a request and its answer; each must be counted."""
+        """Check held clocks and frame errors; frames may be dropped between a request and its answer."""
         found, least = counts(answer), counts(expected)
         if found and least:
             _, _, held, _, _, errors, _ = found
@@ -89,7 +89,7 @@ class DeviceScoreboard(Scoreboard):
 
 
 def _without_clocks(data: bytes) -> tuple[object, ...]:
-    """Return an answer's parts, without those of COUNTERS that depend on the clocks of the lane."""
+    """Return the parts of an answer, without the counts that depend on the lane's clocks."""
     frame = decode_frame(data[:-1])
     if frame is None:
         return ("damaged", data)

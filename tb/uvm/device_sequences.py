@@ -1,4 +1,4 @@
-"""Stimuli of the device: a host that does everything a host may do, and much that it may not."""
+"""Stimuli of the device: a host that sends every legal request, and many illegal ones."""
 
 import random
 import struct
@@ -20,12 +20,12 @@ _UNKNOWN = (0x00, 0x0D, 0x7F, 0x80, 0xFF)
 
 
 class Host:
-    """Makes frames, and predicts the device's answer to each with its own reference.
+    """Creates frames, and predicts the device's answers with its own reference device.
 
     Parameters
     ----------
     config : Config
-        What the device is built from.
+        The device's configuration.
     rng : random.Random
         Source of every choice.
     """
@@ -36,7 +36,7 @@ class Host:
         self.maker = RequestMaker(config, rng)
         self.idle = self.stall = 0.0
         self.status, self.expected = StatusCode.OK, 0
-        """The status and the expected number that the latest answer will hold."""
+        """Predicted status and expected number in the latest answer."""
         self._device = ReferenceDevice(config)
 
     @property
@@ -69,7 +69,7 @@ class Host:
         return self.item(f"type {kind}", frame, alone=kind == Request.COUNTERS)
 
     def out_of_sequence(self, kind: int, payload: bytes, ahead: int) -> Bytes:
-        """Return a request `ahead` (or behind) of the expected one."""
+        """Return a request whose number is `ahead` of the expected one, or behind it if negative."""
         frame = encode_frame(kind, (self.expected + ahead) % 65536, self.epoch, payload)
         return self.item(f"type {kind}, {ahead} ahead", frame)
 
@@ -84,7 +84,7 @@ class Host:
     # Sequences
 
     def start(self) -> Iterator[Bytes]:
-        """Open a session on a device in an unknown state: a session, a table, rewards."""
+        """Bring a device into a known state: a session, an empty table, rewards and coefficients."""
         yield self.hello()
         yield self.ask(Request.CLEAR, b"")
         size = self.config.value_bytes
@@ -95,7 +95,7 @@ class Host:
         yield self.ask(Request.CONFIGURE, struct.pack("<HHB", 16384, 14746, 2))
 
     def every_answer(self) -> Iterator[Bytes]:
-        """Send each request so that it is answered with each status it can have."""
+        """Send each request in such ways that it gets every possible status."""
         right, short, outside = self._payloads()
         for kind in [*right, *_UNKNOWN]:
             payload = right.get(kind, b"")
@@ -117,14 +117,14 @@ class Host:
         yield self.item("HELLO too long", encode_frame(Request.HELLO, 0, 0, b"12345"))
 
     def after_a_refusal(self, kind: int, payload: bytes) -> Iterator[Bytes]:
-        """Send a repeat, the next and a later one to a halted session; then open another."""
+        """Send a repeated, the next and a later request to a halted session, then open another one."""
         assert self.halted
         for ahead in (-1, 0, 5):
             yield self.out_of_sequence(kind, payload, ahead)
         yield self.hello()
 
     def _payloads(self) -> tuple[dict[int, bytes], ...]:
-        """Return a right payload, one of a wrong length and one out of range for each type."""
+        """Return payloads by request type: valid ones, some of wrong length, and some out of range."""
         config = self.config
         value = self.rng.randbytes(config.value_bytes)
         steps = {coded: self.maker.record(coded=coded, continuing=False) for coded in (True, False)}
@@ -161,7 +161,7 @@ class Host:
         return right, short, outside
 
     def anything(self, count: int) -> Iterator[Bytes]:
-        """Send random requests, some wrong, out of order, twice, damaged, or in a new session."""
+        """Send random requests, some invalid, out of order, repeated, damaged, or in a new session."""
         rng = self.rng
         for _ in range(count):
             if rng.random() < 0.1:
@@ -191,9 +191,9 @@ class Host:
         yield self.ask(Request.COUNTERS, b"")
 
     def drops_while_totals_wait(self) -> Iterator[Bytes]:
-        """Drop more frames than a counter's low byte holds while the line takes no answer."""
+        """Cause more dropped frames than a counter's low byte can count, while no answer is accepted."""
         self.stall = 1.0
-        # In a buffer of 512 bytes, ten answers of 44 bytes leave too little room for the totals.
+        # In a buffer of 512 bytes, ten answers of 44 bytes leave too little space for the totals.
         for _ in range(10):
             yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, 18 // self.config.value_bytes))
         yield self.out_of_sequence(Request.COUNTERS, b"", 0)
@@ -203,7 +203,7 @@ class Host:
         yield self.ask(Request.COUNTERS, b"")
 
     def resets(self) -> Iterator[Bytes]:
-        """Reset between frames and after every byte of one; the table must survive."""
+        """Reset between frames and after every byte of a frame; the table must survive."""
         frame = encode_frame(Request.CLEAR, self.expected, self.epoch, b"")
         for cut in (0, *range(1, len(frame))):
             yield self.reset(frame[:cut])
@@ -213,7 +213,7 @@ class Host:
 
 
 class Everything(ItemSequence):
-    """Every request with every answer, random ones on a bad line, resets.
+    """Every request with every answer, random requests on a bad line, and resets.
 
     The plusarg ``+requests=N`` sets the length of the random part.
     """

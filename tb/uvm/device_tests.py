@@ -22,7 +22,7 @@ _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 
 @pyuvm.test()
 class DeviceSuite(SuiteTest):
-    """Every request with every answer, random ones on a bad line, resets; all bins must be hit."""
+    """Every request with every answer, random requests on a bad line, and resets; must hit all bins."""
 
     types = (
         (Agent, DeviceAgent),

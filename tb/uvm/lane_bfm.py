@@ -1,6 +1,6 @@
-"""The pins of the lane and their driver: what is driven and seen at each falling edge.
+"""BFM and driver of the lane, which drive and sample its pins at each falling edge.
 
-What is read has settled since the last rising edge, what is written settles before the next one.
+Sampled values have settled since the last rising edge; driven values settle before the next one.
 """
 
 import random
@@ -24,18 +24,18 @@ __all__ = ["LaneBfm", "LaneDriver"]
 
 _CHUNK = 4096
 _DRAIN_CLOCKS = 64
-"""An accepted transition must have left the lane after this many clocks without an offer."""
+"""Maximum clocks without an offer until all accepted transitions have left the lane."""
 
 
 class LaneBfm:
-    """Owns the pins of ``qs_lane_bench``, whether it has RTL or a netlist inside.
+    """Drives and samples the pins of ``qs_lane_bench``, which contains RTL or a netlist.
 
     Attributes
     ----------
     events : Queue of Setting or Readback
-        What the host did.
+        The host's actions.
     seen : Queue of ndarray of CLOCK
-        Every clock, in chunks.
+        Records of all clocks, in chunks.
     """
 
     def __init__(self, dut: Any, config: Config, seed: int) -> None:
@@ -81,7 +81,7 @@ class LaneBfm:
         self.dut.rst_i.value = 0
 
     async def prepare(self, batch: Batch) -> None:
-        """Write what a batch needs before its transitions."""
+        """Write the settings and the table that a batch needs."""
         dut, hyper = self.dut, batch.hyper
         await self.clock
         if hyper is not None:
@@ -102,11 +102,11 @@ class LaneBfm:
         self.events.put_nowait(Setting(self.edge, batch.get_name(), hyper, batch.table))
 
     async def offer(self, batch: Batch) -> None:
-        """Offer each transition of a batch until it is taken, after its gap."""
+        """Offer each transition of a batch, after its gap, until it is accepted."""
         clock, offer, refused = self.clock, self.dut.offer_i, self.dut.refused_o
         for word, gap in zip(offer_words(batch.transitions), batch.gaps.tolist(), strict=True):
             for _ in range(gap):
-                # Without valid, the other wires may carry anything.
+                # Without valid, the other wires may have any values.
                 offer.value = self.random.getrandbits(72) & IDLE_MASK
                 await clock
             offer.value = word
@@ -116,7 +116,7 @@ class LaneBfm:
         offer.value = self.random.getrandbits(72) & IDLE_MASK
 
     async def offer_for(self, clocks: int, words: Iterator[int]) -> None:
-        """Offer transitions without gaps for so many clocks, and reset the lane."""
+        """Offer transitions without gaps for this many clocks, then reset the lane."""
         self.dut.offer_i.value = next(words)
         for _ in range(clocks):
             await self.clock
@@ -136,7 +136,7 @@ class LaneBfm:
     async def read_back(self) -> None:
         """Read the noise, and the table through the host port.
 
-        One address is written in a clock; data follows two clocks behind.
+        Each clock writes one address, and its data follows two clocks later.
         """
         config, dut = self.config, self.dut
         values = []
@@ -147,7 +147,7 @@ class LaneBfm:
             await self.clock
             values.append(dut.host_data_o.value)
         dut.host_i.value = 0
-        # The address written before an edge is taken at it: its data is there one edge later.
+        # An address written before an edge is sampled at it; its data is valid one edge later.
         raw = np.array([value.to_signed() for value in values[1:]], np.int32)
         noise = NoiseState(int(dut.noise_x_o.value), int(dut.noise_w_o.value))
         table = raw.reshape(config.states, config.actions)

@@ -1,4 +1,4 @@
-"""The bins of the functional coverage, which the stimuli of the lane must all reach."""
+"""Functional coverage of the lane; its stimuli must hit every bin."""
 
 from collections.abc import Hashable
 from itertools import product
@@ -25,9 +25,9 @@ _RELATIONS = ("same pair", "other action", "next row", "self loop")
 def lane_bins(config: Config) -> dict[str, list[Hashable]]:
     """Return the bins of a configuration.
 
-    A hazard's distance is counted in clocks from issue to issue. Below `loop_depth` none can occur,
-    because the lane holds; there the bins count held clocks. Another action of the same state is not a
-    hazard.
+    The distance of a hazard is the number of clocks between the two issues. Below `loop_depth`, no
+    hazard can occur, because the lane holds; the bins count held clocks instead. Another action of the
+    same state is not a hazard.
     """
     modes = [mode.value for mode in Rounding]
     distances = range(1, write_stage(config) + 2)

@@ -1,9 +1,9 @@
-"""Stimuli of the lane whose results hang on every bit of the noise: stochastic rounding at the edge.
+"""Lane stimuli whose results depend on every bit of the noise: stochastic rounding at the edge.
 
-Random transitions do not show the low bits of a draw: the lowest changes one result in 2^15 or more.
-Here each sum of products is such that the draw just makes it carry, or just does not, so that every bit
-of the sum counts. The first draw of a batch hangs on all bits of both registers in the same way: of
-their sum, the bits below the draw are all 0 or all 1.
+Random transitions do not expose the low bits of a draw: the lowest bit changes one result in 2^15 or
+more. Here, each sum of products is chosen so that the draw just makes it carry or just does not, and
+every bit of the sum matters. The first draw of a batch depends on all bits of both registers in the same
+way, because the bits of their sum below the draw are all 0 or all 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ __all__ = ["draw_batches"]
 _BATCHES = 48
 _LENGTH = 8
 _FEW = 8
-"""States of a batch, so that most transitions depend on one in flight."""
+"""Number of states in a batch, so low that most transitions depend on one in flight."""
 
 _MOST_ALPHA = 1 << 15
 _MASK64 = (1 << 64) - 1
@@ -30,7 +30,7 @@ _Row = tuple[int, int, int, int]
 
 
 def _unmixed(word: int) -> int:
-    """Return the word whose mix is this one (``qstep.spec.random``)."""
+    """Return the word that ``qstep.spec.random`` mixes into this one."""
     word ^= word >> 31 ^ word >> 62
     word = word * pow(MIX_B, -1, 1 << 64) & _MASK64
     word ^= word >> 27 ^ word >> 54
@@ -58,9 +58,9 @@ def _at_the_edge(
 ) -> _Row | None:
     """Return state, action, next state and reward for which the sum of products is one of the totals.
 
-    Entries and rows that were written last are preferred. None: narrow rewards reach no total.
+    Recently written entries and rows are preferred. Return None if no reward in range gives a total.
     """
-    # By total, state, action and next state.
+    # The axes are total, state, action and next state.
     wanted = np.array(totals)[:, np.newaxis, np.newaxis, np.newaxis]
     one = 1 << c.bits
     rest = (wanted - c.beta * table[:, :, np.newaxis] - c.kappa * table.max(axis=1)) % one
@@ -86,10 +86,10 @@ def _rows(
     *,
     carries: bool,
 ) -> list[_Row] | None:
-    """Return the rows of a batch, and leave in the table what they make of it.
+    """Return the rows of a batch, and apply them to the table.
 
-    The first sum just carries, also below the draw, or just does not. None: the first two cannot be at
-    the edge with these coefficients.
+    The first sum, including the bits below the draw, either just carries or just does not. Return None
+    if the first two sums cannot be at the edge with these coefficients.
     """
     c, noise, missing = hyper.coefficients_for(config), hyper.noise, [0 if carries else 1]
     limits = config.format.minimum, config.format.maximum
@@ -115,7 +115,7 @@ def _rows(
 def _batch(
     rng: np.random.Generator, config: Config, table: NDArray[np.int64], *, carries: bool
 ) -> Batch:
-    """Return a batch that begins with this table, and leave there what the batch makes of it."""
+    """Return a batch that starts from this table, and apply the batch to the table."""
     rows, bits = None, config.coefficient_bits
     while rows is None:
         hyper = Hyperparameters(
@@ -137,14 +137,14 @@ def _batch(
         terminated=np.zeros(_LENGTH, np.bool_),
     )
     gaps = rng.integers(0, 5, _LENGTH) * (rng.random(_LENGTH) < 0.2)
-    gaps[1] = rng.choice([0, config.loop_depth])  # a near result, or a far one
+    gaps[1] = rng.choice([0, config.loop_depth])  # needs a near result or a far one
     return Batch("draws", transitions, hyper=hyper, gaps=gaps)
 
 
 def draw_batches(rng: np.random.Generator, config: Config) -> Iterator[Batch]:
-    """Yield batches on the first rows of a table; a large one is loaded once.
+    """Yield batches on the first rows of a table; a large table is loaded only once.
 
-    All values of every second row are negative at first, for a maximum that is.
+    At first, every second row has only negative values, so that some maxima are negative.
     """
     table = np.zeros((config.states, config.actions), np.int32)
     loads = _BATCHES if table.size <= 512 else 1

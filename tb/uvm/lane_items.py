@@ -18,16 +18,16 @@ class Batch(uvm_sequence_item):
     Parameters
     ----------
     name : str
-        Says what the batch is for; errors and figures are reported under it.
+        Purpose of the batch, under which errors and figures are reported.
     transitions : Transitions
     hyper : Hyperparameters, optional
-        Written before the transitions; None leaves what was there.
+        Settings to write before the transitions; None keeps the previous ones.
     table : ndarray of int32, shape (S, A), optional
-        Written before the transitions through the host port; None leaves what was there.
+        Table to write through the host port before the transitions; None keeps the previous one.
     gaps : ndarray of int, optional
         Idle clocks before each transition; None for none.
     reset_after : int, optional
-        Reset the lane this many clocks after the first offer, and drop whatever was not yet taken.
+        Reset the lane this many clocks after the first offer, and drop transitions not yet accepted.
     read_back : bool
         Read the whole table through the host port afterwards.
     """
@@ -73,22 +73,22 @@ class Readback:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Transitions that the scoreboard found correct, for coverage; arrays have one entry for each.
+    """Transitions confirmed by the scoreboard, for coverage; arrays have one entry per transition.
 
     Attributes
     ----------
     hyper : Hyperparameters
-        What they were applied with.
+        Settings with which they were applied.
     offers : ndarray of CLOCK
-        The clocks at which they were accepted.
+        The clocks in which they were accepted.
     issue : ndarray of int
         The edge at which each left the issue register; later than ``edge + 1`` if it was held.
     ties : list of int
         One bit for each action that attains the maximum of the next row.
     rounded : ndarray of int
-        The exact sum before saturation, and `surplus` its bits that rounding removed.
+        The rounded sum before saturation; `surplus` has the bits that rounding removed.
     reset : bool
-        A reset came while the lane was busy.
+        Whether a reset came while the lane was busy.
     """
 
     hyper: Hyperparameters

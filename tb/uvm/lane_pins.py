@@ -1,4 +1,4 @@
-"""The words of ``qs_lane_bench``: offers packed for its input, clocks taken from its output."""
+"""Packs offers into input words of ``qs_lane_bench``, and unpacks clocks from its output words."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,12 @@ CLOCK = np.dtype(
         ("maximum", "<i4"),
     ]
 )
-"""One clock of the lane, as ``seen_o`` lays it out; ``flags`` holds the bits named in `FLAGS`."""
+"""One clock of the lane, in the layout of ``seen_o``; ``flags`` has the bits named in `FLAGS`."""
 
 FLAGS = ("valid", "ready", "terminated", "busy", "hold", "forwarded", "saturated", "res_valid")
 
 IDLE_MASK = (1 << 71) - 1
-"""Clears the valid bit of an offer."""
+"""Mask that clears the valid bit of an offer."""
 
 
 def flag(clocks: NDArray[np.void], name: str) -> NDArray[np.bool_]:
@@ -42,7 +42,7 @@ def clocks_from_text(text: str) -> NDArray[np.void]:
 
 
 def offer_words(transitions: Transitions) -> list[int]:
-    """Return ``offer_i`` for each transition, its valid bit set."""
+    """Return ``offer_i`` for each transition, with the valid bit set."""
     low = (
         (transitions.reward_raw.astype(np.int64) & 0xFFFFFFFF) << 32
         | transitions.next_state.astype(np.int64) << 16
@@ -53,7 +53,7 @@ def offer_words(transitions: Transitions) -> list[int]:
 
 
 def entry_words(table: NDArray[np.int32]) -> list[int]:
-    """Return ``host_i`` that writes each entry of a table, row by row."""
+    """Return the values of ``host_i`` that write the entries of a table, row by row."""
     state, action = np.indices(table.shape)
     words = action.astype(np.int64) << 48 | state.astype(np.int64) << 32 | 1 << 54
     return (words | table.astype(np.int64) & 0xFFFFFFFF).ravel().tolist()

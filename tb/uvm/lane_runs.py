@@ -1,4 +1,4 @@
-"""The simulations that verify the lane: the one list behind pytest and `make sim`."""
+"""The simulations that verify the lane, in a single list for pytest and `make sim`."""
 
 from tb.bench import Run
 
@@ -44,7 +44,7 @@ SUITES = [
     *(lane_run("LaneSuite", *geometry, 20_000) for geometry in _GEOMETRIES),
     lane_run("LaneSuite", 12, 3, 16, 2, 20_000, CoeffFraction=22),
 ]
-"""Directed and random stimuli; each must reach every bin of its coverage."""
+"""Runs with directed and random stimuli, which must each hit every bin of their coverage."""
 
 EXACT = [
     lane_run("LaneRandom", 16, 4, 16, 1, 270_000),
@@ -57,7 +57,7 @@ EXACT = [
     lane_run("LaneRandom", 65536, 2, 8, 1, 20_000),
     lane_run("LaneRandom", 7, 3, 32, 3, 100_000, CoeffFraction=24),
 ]
-"""A million random transitions in all, and the most actions and fewest states at each loop depth."""
+"""A million random transitions in total, with most actions and fewest states at each loop depth."""
 
 THROUGHPUT = [
     lane_run("LaneThroughput", *geometry)
@@ -81,6 +81,6 @@ NETLISTS = {
     ]
     for family, geometries in _NETLIST_GEOMETRIES.items()
 }
-"""The runs on each family's netlist, which together have every loop depth. The one for ECP5 with loop
-depth 3 has registers inside all multipliers and block RAMs.
+"""Runs on the netlists of each family, which together cover every loop depth. The ECP5 netlist with
+loop depth 3 has registers inside all multipliers and block RAMs.
 """

@@ -1,4 +1,4 @@
-"""The scoreboard of the lane: every clock against the contract, every result against the model."""
+"""The lane's scoreboard, which checks each clock by the contract and each result by the model."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _NOISE_AFTER_RESET = NoiseState(1, 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchFigures:
-    """The events of one batch, counted from signals."""
+    """Event counts of one batch, taken from signals."""
 
     name: str
     accepted: int
@@ -93,7 +93,7 @@ class LaneScoreboard(EdgeScoreboard):
             start = stop
 
     def _check_run(self, clocks: NDArray[np.void], reset: bool) -> None:
-        """Check clocks that end with the lane idle, or with a reset in the last one."""
+        """Check a run of clocks that ends with an idle lane or with a reset."""
         valid, ready, hold = (flag(clocks, name) for name in ("valid", "ready", "hold"))
         in_reset = clocks["reset"] != 0
         accepted, has_result = valid & ready & ~in_reset, flag(clocks, "res_valid")

@@ -1,4 +1,4 @@
-"""Stimuli of the lane: batches, each drawn from one seeded generator."""
+"""Stimuli of the lane: batches that are all drawn from one seeded generator."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ __all__ = [
 Generator = np.random.Generator
 
 _SMALL = 512
-"""Entries of a table that may be loaded and read back for every batch: each costs a clock."""
+"""Largest table that is loaded and read back for every batch, as each entry costs a clock."""
 
 
 def is_small(config: Config) -> bool:
@@ -46,7 +46,7 @@ def _transitions(config: Config, **columns: Any) -> Transitions:
 
 
 def _alpha(config: Config, share: float) -> float:
-    """Return this share, 0..1, of the greatest alpha."""
+    """Return this share, 0..1, of the largest alpha."""
     bits = config.coefficient_bits
     return share * greatest_coefficient(bits) / (1 << bits)
 
@@ -77,7 +77,7 @@ def _learning_hyper(rng: Generator, config: Config) -> Hyperparameters:
 
 
 def _rewards(rng: Generator, config: Config, n: int) -> NDArray[np.int64]:
-    """Draw raw rewards: the whole range, small ones, or the corners of the range."""
+    """Draw raw rewards from the whole range, from small values, or from the corners of the range."""
     low, high = config.format.minimum, config.format.maximum
     kind = rng.integers(3)
     if kind == 0:
@@ -88,7 +88,7 @@ def _rewards(rng: Generator, config: Config, n: int) -> NDArray[np.int64]:
 
 
 def random_table(rng: Generator, config: Config) -> NDArray[np.int32]:
-    """Draw a table: the whole range, a few values (many ties), or the corners of the range."""
+    """Draw a table from the whole range, from few values (many ties), or from the range's corners."""
     shape = (config.states, config.actions)
     return _rewards(rng, config, config.states * config.actions).reshape(shape).astype(np.int32)
 
@@ -96,7 +96,7 @@ def random_table(rng: Generator, config: Config) -> NDArray[np.int32]:
 def random_batches(
     rng: Generator, config: Config, transitions: int, length: int = 5000
 ) -> Iterator[Batch]:
-    """Yield random batches of `transitions` in all, with states and actions few or many."""
+    """Yield random batches with few or many states and actions, of `transitions` in total."""
     while transitions > 0:
         n = min(length, transitions)
         transitions -= n
@@ -119,7 +119,7 @@ def random_batches(
                 terminated=rng.random(n) < rng.choice([0.0, 0.1, 0.9]),
             ),
             hyper=random_hyper(rng, config),
-            # A new table costs a clock an entry: only where that is cheap beside the transitions.
+            # A new table costs a clock per entry, so it is loaded only if this is cheap for the batch.
             table=random_table(rng, config) if 4 * config.states * config.actions <= n else None,
             gaps=gaps,
         )
@@ -167,18 +167,18 @@ def tie_batches(
 ) -> Iterator[Batch]:
     """Yield reads of rows with every kind of tie, and ties between the table and results in flight.
 
-    Entries are `low`, or 1 more in a share of `densities`.
+    Entries are `low`, except that a share given by `densities` is 1 higher.
     """
     shape = (min(config.states, 256), config.actions)
     for density in densities:
         table = np.zeros((config.states, config.actions), np.int32)
         table[: shape[0]] = rng.random(shape) < density
-        # Whatever the number of actions: all tie, the ends alone, two.
+        # With any number of actions, all entries tie, only the first and last, or two.
         table[:3] = 0
         table[1, [0, -1]] = 1
         table[2, :2] = 1
         n = 600
-        # alpha 0 leaves the table as it is; a result in flight then repeats a value of the table.
+        # With alpha 0, the table does not change, and a result in flight repeats one of its values.
         yield Batch(
             "ties",
             _transitions(
@@ -221,7 +221,7 @@ def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
 
 
 def _half_batch(rng: Generator, config: Config, mode: Rounding) -> Batch:
-    """Return updates of zeros by one and a half, up or down, which small alphas hardly ever give."""
+    """Return updates from 0 to +1.5 or -1.5, which small alphas almost never produce."""
     state, action = (x.ravel() for x in np.indices((min(config.states, 4), config.actions)))
     alpha = 1 << (COEFFICIENT_WIDTH - 1)  # times 2^-f
     reward = 3 << (config.coefficient_bits - COEFFICIENT_WIDTH)
@@ -241,16 +241,16 @@ def _half_batch(rng: Generator, config: Config, mode: Rounding) -> Batch:
 
 
 def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
-    """Yield updates that leave the format at either end, in every mode.
+    """Yield updates that overflow the format at either end, in every mode.
 
-    A maximum at the lower end needs a whole row there, which random values hardly ever give.
+    A maximum at the lower end needs a whole row of such values, which random draws almost never give.
     """
     few = min(config.states, 4)
     state, action = (x.ravel() for x in np.indices((few, config.actions)))
     for mode in Rounding:
         for end in (config.format.minimum, config.format.maximum):
             name = f"saturation-{mode.value}-{end}"
-            # With the greatest alpha below 1, rewards alone do not bring a row to the end.
+            # If the largest alpha is below 1, rewards alone cannot move a row to the end.
             table = np.full((config.states, config.actions), end, np.int32)
             rows = {
                 "state": state,
@@ -298,7 +298,7 @@ def every_pair_batch(rng: Generator, config: Config) -> Batch:
 def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
     """Return one random walker on a square grid: each next state is the next transition's state.
 
-    With fewer than four states the grid is a corridor.
+    With fewer than four states, the grid is a corridor.
     """
     rows = min(8, int(config.states**0.5))
     columns = rows if rows > 1 else config.states
@@ -330,7 +330,7 @@ def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
 
 
 def independent_batch(rng: Generator, config: Config, n: int) -> Batch:
-    """Return transitions that never depend on one in flight: states go round, next states apart."""
+    """Return transitions that never depend on one in flight: states cycle, next states are disjoint."""
     window = write_stage(config)
     ring = config.states // 2
     assert ring > window, f"{config.states} states are too few for {window} transitions in flight"

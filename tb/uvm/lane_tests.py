@@ -30,7 +30,7 @@ from qstep import Config, QFormat
 
 _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 _READ_EVERY = 16
-"""A large table is read back only after each of so many batches."""
+"""Number of batches after which a large table is read back."""
 
 
 def _config() -> Config:
@@ -46,12 +46,12 @@ def _config() -> Config:
 
 
 def _transitions() -> int:
-    """Return the length of the random part, from the command line."""
+    """Return the length of the random part from the command line."""
     return int(cocotb.plusargs.get("transitions", 20_000))
 
 
 class Batches(ItemSequence):
-    """Walks before and after the batches of a subclass."""
+    """Adds random walks before and after the batches of a subclass."""
 
     def batches(self) -> Iterator[Batch]:
         raise NotImplementedError
@@ -69,7 +69,7 @@ class Batches(ItemSequence):
 
 
 class DirectedBatches(Batches):
-    """Directed and random batches that reach every bin of the coverage."""
+    """Directed and random batches that hit every coverage bin."""
 
     def batches(self) -> Iterator[Batch]:
         given = self.rng, self.config
@@ -98,11 +98,11 @@ class MeasuredBatches(Batches):
     Attributes
     ----------
     predicted : dict of str to int
-        The clocks of each batch.
+        Predicted clocks of each batch.
     """
 
     def batches(self) -> Iterator[Batch]:
-        # Brings Numba with it, which takes longer to load than most runs of the other tests.
+        # This import loads Numba, which takes longer than most runs of the other tests.
         from qstep.golden.throughput import issue_clocks
 
         self.predicted: dict[str, int] = {}
@@ -112,7 +112,7 @@ class MeasuredBatches(Batches):
             issue = issue_clocks(
                 self.config.loop_depth, columns.state, columns.action, columns.next_state
             )
-            # The last one is taken one clock after the one before it leaves.
+            # The last transition is accepted one clock after the previous one leaves.
             self.predicted[batch.get_name()] = int(issue[-2]) + 2
             yield batch
 
@@ -157,7 +157,7 @@ class LaneSuite(SuiteTest):
 
 @pyuvm.test()
 class LaneRandom(LaneSuite):
-    """The run that is measured in transitions."""
+    """A random run whose length is given in transitions."""
 
     types = (*LaneSuite.types, (ItemSequence, RandomBatches))
     needs_every_bin = False
@@ -165,7 +165,7 @@ class LaneRandom(LaneSuite):
 
 @pyuvm.test()
 class LaneThroughput(LaneSuite):
-    """Updates per offered clock, from the handshake: 1 if nothing has to wait."""
+    """Measures updates per offered clock from the handshake: 1 if nothing has to wait."""
 
     types = (*LaneSuite.types, (ItemSequence, MeasuredBatches))
     needs_every_bin = False

@@ -1,4 +1,4 @@
-"""The required timing of the lane: issue edges, hazards between transitions, least holding."""
+"""The required timing of the lane: issue edges, hazards between transitions, and minimum holding."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,20 @@ def issue_edges(clocks: NDArray[np.void], offers: NDArray[np.void]) -> NDArray[n
 
 
 def same_entry(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
-    """True for each transition from `lag` on that updates the entry of the one `lag` before it."""
+    """Return whether each transition from `lag` on updates the same entry as the one `lag` earlier."""
     now, before = offers[lag:], offers[:-lag]
     return np.array((now["state"] == before["state"]) & (now["action"] == before["action"]))
 
 
 def same_row(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
-    """True for each transition from `lag` on whose next row is updated by the one `lag` before it."""
+    """Return whether each transition from `lag` on has a next row updated by the one `lag` earlier."""
     return np.array(offers["next_state"][lag:] == offers["state"][:-lag])
 
 
 def expected_issue(
     config: Config, offers: NDArray[np.void], issue: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the earliest edge at which each may issue, given the edges of the ones before it."""
+    """Return the earliest issue edge of each transition, given the issue edges of previous ones."""
     earliest = offers["edge"].astype(np.int64) + 1
     for lag in range(1, min(config.loop_depth, len(offers))):
         needed = issue[:-lag] + config.loop_depth
@@ -44,7 +44,7 @@ def expected_issue(
 def forwarded(
     config: Config, offers: NDArray[np.void], issue: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """True where an operand is the result of a transition still in flight."""
+    """Return whether an operand of each transition is the result of one still in flight."""
     result = np.zeros(len(offers), np.bool_)
     for lag in range(1, min(write_stage(config) + 1, len(offers))):
         near = issue[lag:] - issue[:-lag] <= write_stage(config)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agents and a world from tables that is late at will, with the world's questions and answers in words, so
-// that a Python bench sees every clock and reads once in 16.
+// Testbench top with qs_agents and a world from tables that can answer late. World requests and answers are packed
+// into words, so that a Python bench samples every clock but reads only once in 16 clocks.
 //
-// Function    The world is late with probability late_i / 256. Item 0 of seen_o is the latest clock: its number,
-//             what the slot in stage 10 asked and was answered, what it is to do, and whether it
-//             acts. Fields are those of CLOCK in uvm/acting_items.py. steps_o: the steps that agents with own
-//             tables do not hold yet, just after a run or a stop; then it is shifted as they are counted. A shared
-//             table has no such steps, and in a netlist nobody sees them: then steps_known_o is 0.
+// Function    The world is late with probability late_i / 256. Item 0 of seen_o describes the latest clock: its
+//             number, the world request and answer of the slot in stage 10, the slot's task, and whether it acts.
+//             The fields are those of CLOCK in uvm/acting_items.py. steps_o is the number of steps not yet
+//             assigned to agents with separate tables, valid just after a run or a stop; it is then shifted as
+//             the steps are counted. steps_known_o is 0 with a shared table, which has no such steps, and in a
+//             netlist, where they are not visible.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Reset       as qs_agents; clocks in reset are numbered too.
 
@@ -48,8 +49,8 @@ module qs_agents_bench
 );
 
   localparam int unsigned OrderStage = 10;
-  // How many preceding slots a slot of a shared table may have to wait for: to read a row, and its
-  // entry.
+  // Number of preceding slots that a slot of a shared table may have to wait for, before it reads a row and
+  // before it reads its entry.
   localparam int unsigned RowReach = write_stage(Actions, Algorithm) - RowStage;
   localparam int unsigned EntryReach = write_stage(
       Actions, Algorithm
@@ -82,7 +83,7 @@ module qs_agents_bench
   logic [15:0] noise_q;
   logic [31:0] edge_q;
 
-  // Uneven in time, and the same in each run: a 16-bit shift register.
+  // A 16-bit feedback shift register gives irregular delays that are the same in each run.
   assign feedback = noise_q[15] ^ noise_q[13] ^ noise_q[12] ^ noise_q[10];
   assign answer.ready = noise_q[7:0] >= late_i;
 
@@ -100,7 +101,7 @@ module qs_agents_bench
       .Algorithm    (Algorithm),
       .Rounding     (Rounding),
       .SharedTable  (SharedTable)
-  ) u_agents (  // not .*: a netlist has what the bench watches inside as outputs
+  ) u_agents (  // not .*, as a netlist has the signals that the bench watches as extra outputs
       .clk_i,
       .rst_i,
       .bus_valid_i,
@@ -192,7 +193,7 @@ module qs_agents_bench
   always_ff @(posedge clk_i) seen_o <= {seen_o[14:0], now};
 
 `ifdef QS_NETLIST
-  assign {steps_known_o, steps_o} = '0;  // a netlist has other registers
+  assign {steps_known_o, steps_o} = '0;  // a netlist has different registers
 `else
   assign steps_known_o = !SharedTable || Agents == 1;
   if (SharedTable && Agents > 1) begin : gen_no_steps

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole device with what its byte streams did at the last rising edge gathered in one word.
+// Testbench top with the whole device, and the state of its byte streams at the last rising edge in one word.
 //
 // Function    rx_i is {valid, data}; seen_o is {edge:8, tx_data:8, 0:3, reset, tx_ready, tx_valid, rx_ready,
-//             rx_valid, rx_data:8}, so that a reader of every clock knows if it has missed one.
+//             rx_valid, rx_data:8}. The edge number lets a reader of every clock detect a missed one.
 // Timing      seen_o: one clock. Drive and read at the falling edge.
 // Reference   docs/link.md
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_lane with its per-clock signals gathered in two words, so that a Python bench needs one write and one
-// read a clock.
+// Testbench top with qs_lane, whose signals are packed into two words, so that a Python bench needs only one
+// write and one read per clock.
 //
-// Function    offer_i is what the lane is offered. seen_o is what every signal of the lane was at the last
-//             rising edge, and the number of that edge, so that a reader knows if it has missed one.
-//             Fields of 32 bits, so that NumPy can take them apart (uvm/lane_pins.py).
+// Function    offer_i is the transition offered to the lane. seen_o has the lane's signals at the last rising
+//             edge and the number of that edge, so that a reader can detect a missed one. It consists of
+//             32-bit words, so that NumPy can unpack it (uvm/lane_pins.py).
 // Timing      seen_o: one clock. offer_i: combinational. Drive and read at the falling edge.
-// Reset       none: edges in reset are numbered and seen too.
+// Reset       none: edges in reset are also numbered and recorded.
 
 module qs_lane_bench #(
     parameter  int unsigned States        = 64,
@@ -35,7 +35,7 @@ module qs_lane_bench #(
     output logic [31:0] host_data_o, // sign-extended
 
     output logic [191:0] seen_o,
-    output logic         refused_o,  // at the last rising edge an offer was not taken
+    output logic         refused_o,  // an offer was not accepted at the last rising edge
     output logic         busy_o
 );
 

@@ -1,4 +1,4 @@
-"""The interleaved lane against the plain model, in the pyuvm environment."""
+"""The interleaved lane equals the plain model, in the pyuvm environment."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The whole device against the reference device, clock by clock, in the pyuvm environment."""
+"""The whole device matches the reference device, clock by clock, in the pyuvm environment."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The lane against the golden model, in the pyuvm environment."""
+"""The lane equals the golden model, in the pyuvm environment."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.rtl
 
 
 SHARE = 5
-"""Each of the long runs of ``make sim`` is this many times shorter here."""
+"""Factor by which the long runs of ``make sim`` are shortened here."""
 
 
 def _name(this: Run) -> str:
@@ -19,7 +19,7 @@ def _name(this: Run) -> str:
 
 
 OFTEN = {"s64-a4-w16-d1", "s25-a4-w16-d2", "s64-a4-w16-d3"}
-"""Each loop depth: the other geometries are for ``make slow``."""
+"""Geometries that cover each loop depth; the others run in ``make slow``."""
 
 
 def _often(runs: list[Run]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Functional coverage in the interchange format of UCIS, which coverage tools read.
+"""Functional coverage in the UCIS interchange format, which coverage tools read.
 
 Reference: Accellera, Unified Coverage Interoperability Standard 1.0, chapter 9 (XML).
 """
@@ -12,23 +12,23 @@ from xml.etree.ElementTree import Element, SubElement
 __all__ = ["Bins", "as_ucis", "from_ucis"]
 
 Bins = Mapping[str, Mapping[str, int]]
-"""Hits by point and bin."""
+"""Number of hits by point and bin."""
 
 _PLACE = {"file": "1", "line": "1", "inlineCount": "1"}
-"""Bins have no line in a source; UCIS wants one."""
+"""Placeholder position: UCIS requires a source line, but bins have none."""
 
 _KEY = {"key": "0"}
 
 
 def as_ucis(suites: Mapping[str, Bins], seed: int) -> bytes:
-    """Return the document of all suites, each an instance of its own.
+    """Return a UCIS document in which each suite is an instance.
 
     Parameters
     ----------
     suites : mapping of str to Bins
         The hits of each run, by its name.
     seed : int
-        Of all runs.
+        The seed of all runs.
     """
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
     common = {"ucisVersion": "1.0"}
@@ -78,7 +78,7 @@ def _add_point(group: Element, name: str, counts: Mapping[str, int]) -> None:
 
 
 def from_ucis(document: bytes) -> dict[str, dict[str, dict[str, int]]]:
-    """Return what :func:`as_ucis` was given."""
+    """Return the suites from a document of :func:`as_ucis`."""
     return {
         instance.attrib["name"]: {
             point.attrib["name"]: {

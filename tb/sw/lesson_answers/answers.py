@@ -1,4 +1,4 @@
-"""Right answers to the exercises of docs/lesson.md."""
+"""Correct answers to the exercises of docs/lesson.md."""
 
 
 def updated(q: int, reward: int, maximum: int, terminated: bool, alpha: int, kappa: int) -> int:

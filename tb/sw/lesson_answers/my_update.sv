@@ -1,5 +1,6 @@
-// The right answer to exercises 2 and 5 of docs/lesson.md. The equation as it stands has three products; for
-// exercise 2 that is right too. Here (32768 - alpha) q + alpha reward is 32768 q + alpha (reward - q).
+// Correct answer to exercises 2 and 5 of docs/lesson.md. The equation as written needs three products, which is
+// also correct for exercise 2. Here, (32768 - alpha) q + alpha reward is computed as
+// 32768 q + alpha (reward - q).
 module my_update (
     input  logic signed [15:0] q_i,
     input  logic signed [15:0] reward_i,
@@ -10,7 +11,7 @@ module my_update (
     output logic signed [15:0] q_o
 );
 
-  // A coefficient is not negative: a 0 in front, and it is a signed number of 17 bits.
+  // Coefficients are not negative, so a leading 0 turns them into signed 17-bit numbers.
   logic signed [16:0] alpha, kappa, difference;
   assign alpha = signed'({1'b0, alpha_i});
   assign kappa = terminated_i ? 17'sd0 : signed'({1'b0, kappa_i});
