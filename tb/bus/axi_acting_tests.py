@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_axi_agents`` with the world inside: agents behind AXI equal the model."""
+"""cocotb test of ``qs_axi_agents`` with the world on chip: agents on AXI match the model."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""cocotb tests of ``qs_axi_agents``: agents behind AXI, whose world is the test, equal the model.
+"""cocotb tests of ``qs_axi_agents``: agents on AXI match the model, with the test as their world.
 
-Plusarg: ``+report=PATH`` has the coverage written as JSON.
+Plusarg: ``+report=PATH`` writes the coverage to that file as JSON.
 """
 
 import random
@@ -38,10 +38,10 @@ _LATENCY = (22, 37)
 
 _LEAST, _GREATEST = AXI_AGENTS.format.minimum, AXI_AGENTS.format.maximum
 _REWARDS = (0, -1, _GREATEST, _LEAST)
-"""Raw, by the next state."""
+"""Raw reward for each next state."""
 
 _LIVE: dict[str, list[Hashable]] = {
-    # An episode ends in the last state, so that nobody acts there.
+    # An episode ends in the last state, so no agent acts there.
     "action": list(product(range(_AGENTS), range(_STATES - 1), range(_ACTIONS))),
     "answer": list(product(range(_AGENTS), range(_STATES))),
     "refused": [
@@ -50,17 +50,17 @@ _LIVE: dict[str, list[Hashable]] = {
     ],
     "job": ["ends", "silent", "stopped", "no steps", "another one runs"],
 }
-"""What the world and the jobs must do besides; the last test fails if a bin is empty."""
+"""Coverage bins for the world and the jobs; the last test fails if a bin is empty."""
 
 
 def _next(state: int, action: int) -> tuple[int, int, bool]:
-    """Return next state, raw reward and whether the episode ends; it starts in state 0."""
+    """Return the next state, the raw reward and whether the episode ends; episodes start in state 0."""
     to = (state + action + 1) % _STATES
     return to, _REWARDS[to], to == _STATES - 1
 
 
 class AgentsPort(AxiPort):
-    """The ports of ``qs_axi_agents``, and the world at its streams."""
+    """The ports of ``qs_axi_agents``, with the world connected to its streams."""
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut, AGENTS)
@@ -70,7 +70,7 @@ class AgentsPort(AxiPort):
         self.settings = [
             AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(self.agents)
         ]
-        self.said = 0  # actions that came out
+        self.said = 0  # actions received
         self.wait = 0  # the world answers within this many clocks
 
     @classmethod
@@ -83,7 +83,7 @@ class AgentsPort(AxiPort):
         return port
 
     async def begin_anew(self) -> None:
-        """Put every agent before its first step, with an empty table."""
+        """Reset every agent to before its first step, with an all-zero table."""
         words = [registers.limit_write(0)]
         for number, own in enumerate(self.settings):
             words += registers.settings_writes(self.config, number, own)
@@ -99,7 +99,7 @@ class AgentsPort(AxiPort):
         return [registers.table_index(*place) for place in np.ndindex(shape)]
 
     def model(self, start: int = 0) -> FastActingModel:
-        """Return the model in the same world, whose episodes start in a state."""
+        """Return the model in the same world, with episodes starting in state `start`."""
         state, action = np.divmod(np.arange(_STATES * _ACTIONS), _ACTIONS)
         to = (state + action + 1) % _STATES
         world = World.from_arrays(
@@ -114,7 +114,7 @@ class AgentsPort(AxiPort):
         return FastActingModel(config, world.table(config), self.settings)
 
     async def store(self, words: Iterable[Access]) -> None:
-        """Write words of the memories; the index goes on by itself."""
+        """Write words of the memories; the index increments by itself."""
         place = (-1, -1)
         for region, index, word in words:
             if place != (region, index):
@@ -124,7 +124,7 @@ class AgentsPort(AxiPort):
             place = (region, index + 1)
 
     async def everything(self) -> dict[tuple[int, int], int]:
-        """Return all words that steps change, by region and index."""
+        """Return all words that steps can change, by region and index."""
         places = [(Region.CONTEXT, n << 3 | f) for n in range(self.agents) for f in range(5)]
         places += [(Region.COUNTERS, n << 4 | f) for n in range(self.agents) for f in range(16)]
         places += [(Region.TABLE, index) for index in self.indexes()]
@@ -144,7 +144,7 @@ class AgentsPort(AxiPort):
         return registers.state_from(agent, read)
 
     async def check(self, model: FastActingModel | LiveModel) -> None:
-        """Compare states, counters and tables with the model's."""
+        """Compare the states, counters and tables with the model's."""
         words = await self.everything()
 
         def read(region: int, index: int) -> int:
@@ -158,35 +158,35 @@ class AgentsPort(AxiPort):
             assert read(Region.TABLE, index) & mask == int(value) & mask, place
 
     async def idle(self) -> None:
-        """Wait until no job runs; after a reset, too, this takes a while."""
+        """Wait until no job is running; this also takes a while after a reset."""
         while await self.field("status", "busy"):
             pass
 
     async def begin(self, steps: int) -> None:
-        """Begin a job."""
+        """Start a job."""
         await self.write("steps", value=steps)
         await self.write("control", run=1)
 
     async def run(self, steps: int) -> None:
-        """Run a job to its end."""
+        """Run a job until it ends."""
         await self.begin(steps)
         await self.idle()
         self.coverage.group.hit("job", "ends")
 
     async def action(self) -> tuple[int, int, int]:
-        """Return the next action: agent, state, action."""
+        """Return the next action record: agent, state and action."""
         agent, state, action, _ = ACTION.unpack(bytes((await self.sink.recv()).tdata))
         self.said += 1
         self.coverage.group.hit("action", (agent, state, action))
         return agent, state, action
 
     async def answer(self, agent: int, state: int, action: int) -> None:
-        """Answer an action."""
+        """Send the answer to an action."""
         self.coverage.group.hit("answer", (agent, _next(state, action)[0]))
         await self.source.send(self.answer_to(agent, state, action))
 
     async def latencies(self, count: int) -> list[int]:
-        """Return clocks from an answer's last beat to the first beat of its agent's next action."""
+        """Return the clocks from each answer's last beat to the first beat of its agent's action."""
         dut, answered, said = self.dut, dict[int, int](), list[int]()
         clock, agent_in, first_in, first_out = 0, -1, True, True
         while len(said) < count:
@@ -224,7 +224,7 @@ class AgentsPort(AxiPort):
                 await self.answer(*waiting.pop(random.randrange(len(waiting))))
 
     async def jobs_with_stalls(self) -> AsyncIterator[int]:
-        """Run jobs with stalls on every channel; yield the steps of each, then compare the counts."""
+        """Run jobs with stalls on every channel, yielding each job's steps; then compare the counts."""
         cocotb.start_soon(self.world())
         made = 0
         for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
@@ -285,7 +285,7 @@ async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any
 async def episodes_start_where_the_register_says(dut: Any) -> None:
     port = await AgentsPort.started(dut)
     cocotb.start_soon(port.world())
-    # A state that there is not stands for 0.
+    # A state that does not exist stands for 0.
     for value, start in ((1, 1), (_STATES - 2, _STATES - 2), (_STATES, 0), (0xFFFF, 0)):
         await port.write("start_state", value=value)
         await port.begin_anew()

@@ -1,4 +1,4 @@
-"""The bins of the buses: what the tests of a top must together do at its AXI ports."""
+"""Coverage bins of the buses: what a top's tests must exercise at its AXI ports, taken together."""
 
 import json
 from collections.abc import Hashable
@@ -20,7 +20,7 @@ _CHANNELS = {name: f"s_axil_{name}" for name in ("aw", "w", "b", "ar", "r")} | {
     "in": "s_axis_t",
     "out": "m_axis_t",
 }
-"""Channels by the names of the bins, with the beginning of their signals' names."""
+"""Signal-name prefix of each channel, by its name in the bins."""
 
 _HOW = ("at once", "valid waited", "ready waited")
 _REFUSED = ("not readable", "not writable", "read outside", "written outside", "half a word")
@@ -43,10 +43,10 @@ def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
     Returns
     -------
     dict of str to list
-        Without what cannot be: address and data of a write are taken together, a clock after both are
-        valid (``qs_bus_guard``); a record that has begun to arrive is held by nothing
-        (``qs_bus_collect``), and leaves without a gap (``qs_bus_spread``); agents take each answer at
-        once (``qs_bus_live``).
+        Bins that can be hit. A write's address and data are accepted together, one clock after both are
+        valid (``qs_bus_guard``). A record is never stalled once its first beat has arrived
+        (``qs_bus_collect``), and is sent without a gap (``qs_bus_spread``). Agents accept each answer
+        immediately (``qs_bus_live``).
     """
     ways = {
         channel: [
@@ -80,12 +80,12 @@ def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
 
 
 class BusCoverage:
-    """Counts what happens at the ports of a top, in every test.
+    """Collects coverage at the ports of a top, in every test.
 
     Parameters
     ----------
     block : str
-        As :func:`bus_bins`.
+        As for :func:`bus_bins`.
     beats : int
     """
 
@@ -95,7 +95,7 @@ class BusCoverage:
         self._registers = registers(block)
 
     async def watch(self, dut: Any) -> None:
-        """Count until the test ends."""
+        """Collect coverage until the test ends."""
         wires = {
             channel: (getattr(dut, f"{prefix}valid"), getattr(dut, f"{prefix}ready"))
             for channel, prefix in _CHANNELS.items()
@@ -170,12 +170,12 @@ class BusCoverage:
 
 @cache
 def coverage_of(block: str, beats: int) -> BusCoverage:
-    """Return the coverage of a block, the same in all tests of a simulation."""
+    """Return the coverage of a block, shared by all tests of a simulation."""
     return BusCoverage(block, beats)
 
 
 def report(group: Covergroup) -> None:
-    """Write what was hit to the file of the plusarg ``report``; fail if a bin was not."""
+    """Write the hit bins to the file of plusarg ``report``; fail if a bin was not hit."""
     holes = group.holes()
     if "report" in cocotb.plusargs:
         Path(cocotb.plusargs["report"]).write_text(json.dumps(group.report()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_axi_agents`` with sixteen agents that all wait for the world."""
+"""cocotb test of ``qs_axi_agents`` with sixteen agents, all waiting for the world."""
 
 import random
 from typing import Any
@@ -10,7 +10,7 @@ from qstep.spec.memory_map import Region
 
 
 async def answer_in_any_order(port: AgentsPort) -> None:
-    """Wait until every agent has acted, and answer them."""
+    """Wait until every agent has acted, then answer all actions in random order."""
     waiting = [ACTION.unpack(bytes((await port.sink.recv()).tdata)) for _ in range(port.agents)]
     assert sorted(agent for agent, *_ in waiting) == list(range(port.agents))
     assert all(max(action[1:]) < 4 for action in waiting), waiting

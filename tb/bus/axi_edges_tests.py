@@ -1,7 +1,7 @@
-"""cocotb tests of ``qs_axi_agents``: answers in every clock around the end of a job and the next one.
+"""cocotb tests of ``qs_axi_agents``: answers in every clock around a job's end and the next job's start.
 
-A job may end before every action has been answered. The world then drops what has come out, and the
-actions of the next job are the same again. The phase of the agents' slots, and who is late, are drawn.
+A job may end before every action has been answered. The world then drops the unanswered actions, and the
+next job repeats them. The phase of the agents' slots and the agent answered late are random.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from qstep.spec.settings import AgentCounters, AgentState
 _MANY = 1 << 20
 _ROTATION = 16
 _NEXT = 60
-"""Clocks after which an answer has led to the agent's next action, if there is one."""
+"""Clocks within which an answer leads to the agent's next action, if there is one."""
 
 _REACH = 20
-"""An answer comes in each of so many clocks before an event, and after it."""
+"""Number of clocks before and after an event in each of which an answer is tried."""
 
 _BEGINS = 12
-"""Clocks of a job in which no action comes out yet."""
+"""Clocks at the start of a job before the first action appears."""
 
 Action = tuple[int, int, int]
 
 
 class EdgePort(AgentsPort):
-    """The ports, and a model for each agent, which makes the steps that the agent has made."""
+    """The ports, with one model per agent that repeats the agent's steps."""
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
@@ -45,7 +45,7 @@ class EdgePort(AgentsPort):
 
     @classmethod
     async def begun(cls, dut: Any) -> EdgePort:
-        """Return the ports after a step of every agent."""
+        """Return the ports after every agent has made one step."""
         port = await cls.started(dut)
         cocotb.start_soon(port._watch())
         world = cocotb.start_soon(port.world())
@@ -66,7 +66,7 @@ class EdgePort(AgentsPort):
             self.taken += int(core.answer_valid.value and core.answer_ready.value)
 
     def after(self, event: str) -> int:
-        """Return how many clocks after an event the last answer came."""
+        """Return how many clocks after an event the last answer arrived."""
         return self.last["answer"] - self.last[event]
 
     async def words(self, region: Region, first: int, count: int) -> list[int]:
@@ -89,7 +89,7 @@ class EdgePort(AgentsPort):
         return registers.state_from(agent, read), registers.counters_from(agent, read)
 
     async def follow(self) -> list[int]:
-        """Drop actions, compare each agent with its model, and return how many steps it has made."""
+        """Drop actions, compare each agent with its model, and return each agent's new steps."""
         while not self.sink.empty():
             self.sink.recv_nowait()
         made = []
@@ -112,27 +112,27 @@ class EdgePort(AgentsPort):
         assert counts == [self.taken, refused]
 
     async def waiting(self, steps: int) -> list[Action]:
-        """Begin a job in any clock of a rotation; return the first action of each agent."""
+        """Start a job in a random clock of the rotation; return the first action of each agent."""
         await self.clocks(random.randrange(_ROTATION))
         await self.begin(steps)
         return await self.first()
 
     async def first(self) -> list[Action]:
-        """Return the next action of each agent, which must be the one that its model makes next."""
+        """Return each agent's next action, after checking that it is the model's next action."""
         found = sorted([await self.action() for _ in range(self.agents)])
         own = [model.states[agent] for agent, model in enumerate(self.models)]
         assert found == [(agent, state.state, state.action) for agent, state in enumerate(own)]
         return found
 
     async def halt(self) -> None:
-        """Stop the job, and wait until it is over."""
+        """Stop the job, and wait until it has ended."""
         await self.write("control", stop=1)
         await self.idle()
 
     async def both(
         self, offset: int, first: Coroutine[Any, Any, None], second: Coroutine[Any, Any, None]
     ) -> None:
-        """Start two things, the second so many clocks after the first, or before it."""
+        """Run two coroutines, the second `offset` clocks after the first (before it if negative)."""
         if offset < 0:
             first, second = second, first
         task = cocotb.start_soon(first)
@@ -191,7 +191,7 @@ async def answers_as_a_job_ends_are_steps_and_repeats_of_them_are_refused(dut: A
         actions = await port.waiting(1)
         random.shuffle(actions)
         await port.both(offset, *(port.answer(*action) for action in actions))
-        # Right after it, and around the end of the job.
+        # Repeat the answers right away, and around the end of the job.
         for clocks in (1, offset, 400 + offset):
             await port.clocks(clocks)
             for action in actions:

@@ -1,7 +1,7 @@
-"""cocotb tests of ``qs_axi_lane``: the lane behind AXI4-Lite and AXI4-Stream equals the model.
+"""cocotb tests of ``qs_axi_lane``: the lane on AXI4-Lite and AXI4-Stream matches the model.
 
-Plusargs: ``+packets=N`` sets the length of the random test; ``+report=PATH`` has the coverage written as
-JSON.
+Plusargs: ``+packets=N`` sets the length of the random test; ``+report=PATH`` writes the coverage to that
+file as JSON.
 """
 
 import random
@@ -37,7 +37,7 @@ async def _applied(port: LanePort, model: Model, count: int) -> list[Result]:
 
 
 async def _configured(dut: Any, **settings: Any) -> tuple[LanePort, Model, Hyperparameters]:
-    """Start a lane and its model, and give both alpha 0.5, gamma 0.9 and these settings."""
+    """Start a lane and its model, and configure both with alpha 0.5, gamma 0.9 and `settings`."""
     port = await LanePort.started(dut)
     model = Model(port.config)
     hyper = Hyperparameters(alpha=0.5, gamma=0.9, **settings)
@@ -101,7 +101,7 @@ async def results_table_noise_and_counts_match_the_model_with_stalls_on_every_ch
     counts = [await port.read(name) for name in ("applied", "saturated", "forwarded")]
     assert counts == [applied, saturated, forwarded]
     assert min(counts) > 0
-    beats = 16 // int(dut.StreamBytes.value)  # clocks from one transition to the next, at least
+    beats = 16 // int(dut.StreamBytes.value)  # minimum clocks from one transition to the next
     assert (await port.read("held") > 0) == (port.config.loop_depth > beats)
     assert (await port.read("refused"), await port.read("cut"), await port.read("errors")) == (
         0,
@@ -144,7 +144,8 @@ async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None
 @cocotb.test()
 async def results_that_nobody_takes_hold_the_lane_and_none_is_lost(dut: Any) -> None:
     port, model, _ = await _configured(dut, rounding="stochastic", seed=9)
-    # Each depends on the one before, so that the lane itself holds as well, where its loop is deep.
+    # Each transition depends on the previous one, so the lane itself also stalls if its loop is
+    # deep.
     transitions = [drawn(port.config, 1)[0]._replace(state=0, action=0, next_state=0)] * 100
     port.sink.pause = True
     await port.source.send(packed(transitions))
@@ -158,7 +159,7 @@ async def results_that_nobody_takes_hold_the_lane_and_none_is_lost(dut: Any) -> 
 async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> None:
     port = await LanePort.started(dut)
     count, beats = 100, 16 // int(dut.StreamBytes.value)
-    # Transitions within the window are independent, so nothing is held at any loop depth.
+    # Transitions within the window are independent, so nothing stalls at any loop depth.
     states = port.config.states
     step = write_stage(port.config) + 2
     assert states > step, "too few states for independent transitions"
@@ -286,7 +287,7 @@ async def transitions_out_of_range_and_cut_off_are_dropped_counted_and_answered(
 @cocotb.test()
 async def a_reset_forgets_what_is_under_way_and_keeps_the_table(dut: Any) -> None:
     port, model, hyper = await _configured(dut, rounding="nearest")
-    for ready in (True, False):  # the pipeline is full; so are the queues behind it
+    for ready in (True, False):  # first only the pipeline is full, then also the queues after it
         transitions = drawn(port.config, 100)
         port.sink.pause = not ready
         await port.source.send(packed(transitions))

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_axi_agents`` with several planes, whose world is the test."""
+"""cocotb tests of ``qs_axi_agents`` with several planes, with the test as the agents' world."""
 
 import random
 import struct
@@ -21,11 +21,11 @@ from qstep_rtl.bus.registers import AGENTS
 Rows = tuple[int, ...]
 
 _LATENCY = {2: (22, 37), 10: (24, 41), 16: (24, 41)}
-"""By planes: clocks from the last beat of an answer to the first of the same agent's next action."""
+"""By planes: minimum and maximum clocks from an answer's last beat to its agent's next action."""
 
 
 class Answer(NamedTuple):
-    """An answer; the reward is raw. `seen` is a row in each plane, or the numbers of an observation."""
+    """An answer with a raw reward; `seen` is one row per plane, or the numbers of an observation."""
 
     agent: int
     seen: Rows
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 class PlanesPort(AgentsPort):
-    """The ports, the world, and the model that sees the same answers."""
+    """The ports, the world, and a model that receives the same answers."""
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
@@ -49,32 +49,32 @@ class PlanesPort(AgentsPort):
 
     @staticmethod
     def built(dut: Any) -> Config:
-        """Return the configuration that the simulation was built for."""
+        """Return the configuration of the simulated design."""
         return axi_planes(int(dut.Planes.value))
 
     def seen(self) -> Rows:
-        """Return a random row in each plane."""
+        """Return a random row for each plane."""
         return tuple(random.randrange(self.config.states) for _ in range(self.config.planes))
 
     def rows(self, seen: Rows, ends: bool) -> Rows:
-        """Return the rows from which an agent goes on after such an answer."""
+        """Return the rows from which an agent continues after an answer."""
         return self.start_rows if ends else seen
 
     async def start_in(self, seen: Rows) -> None:
-        """Let episodes start in these rows."""
+        """Make episodes start in these rows."""
         for plane, row in enumerate(seen):
             await self.write("start_state", value=row, plane=plane)
             assert await self.field("start_state", "plane") == plane
         self.start_rows = seen
 
     async def begin_with_model(self) -> None:
-        """Choose start rows, in which every agent begins."""
+        """Choose the start rows, and start every agent of the model there."""
         await self.start_in(self.seen())
         for agent in range(self.agents):
             self.live.begin(self.start_rows, agent)
 
     async def acted(self) -> int:
-        """Return the agent of the next action, which is the model's."""
+        """Return the agent of the next action, after checking the action against the model."""
         data = bytes((await self.sink.recv()).tdata)
         assert len(data) == self.record
         agent, row, action, zero = struct.unpack_from("<IIII", data)
@@ -86,14 +86,14 @@ class PlanesPort(AgentsPort):
         return int(agent)
 
     def packed(self, answer: Answer, padding: int = 0) -> bytes:
-        """Return the bytes of an answer; `padding` is the last two."""
+        """Return the bytes of an answer, with `padding` as the last two."""
         agent, (row, *others), reward, reserved, terminated = answer
         head = struct.pack("<IIiHH", agent, row, reward, reserved, terminated)
         rest = struct.pack(f"<{len(others)}H", *others)
         return (head + rest).ljust(self.record - 2, b"\0") + struct.pack("<H", padding)
 
     async def reply(self, agent: int) -> None:
-        """Answer an agent, in the model too."""
+        """Send an agent a random answer, and apply it to the model."""
         reward = random.randint(self.config.format.minimum, self.config.format.maximum)
         ends, seen = random.random() < 0.15, self.seen()
         await self.source.send(self.packed(Answer(agent, seen, reward, terminated=int(ends))))
@@ -111,7 +111,7 @@ class PlanesPort(AgentsPort):
                 await self.reply(waiting.pop(random.randrange(len(waiting))))
 
     async def everything(self) -> dict[tuple[int, int], int]:
-        """Return these words, and the row of each agent in each plane."""
+        """Return the words of the base class, and each agent's row in each plane."""
         found = await super().everything()
         for agent in range(self.agents):
             for index in registers.row_indexes(agent, self.config.planes):
@@ -131,7 +131,7 @@ class PlanesPort(AgentsPort):
         await self.check(self.live)
 
     async def latency(self) -> tuple[int, int]:
-        """Return the least and most clocks from an answer to its agent's next action."""
+        """Return the minimum and maximum clocks from an answer to its agent's next action."""
         await self.begin_with_model()
 
         async def one_after_the_other() -> None:
@@ -147,7 +147,7 @@ class PlanesPort(AgentsPort):
         return min(said), max(said)
 
     async def drop(self, good: Answer, bad: list[Answer]) -> None:
-        """Send answers that are refused, and parts of a good one, and compare with the model."""
+        """Send answers that must be refused and parts of a good one, and compare with the model."""
         await self.begin_with_model()
         await self.begin(20)
         waiting = [await self.acted() for _ in range(self.agents)]

@@ -1,4 +1,4 @@
-"""The AXI ports of a device in a cocotb test: registers by name, and packets of the lane's streams."""
+"""AXI ports of a device in a cocotb test: register access by name, and packets of the lane's streams."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ SATURATED, FORWARDED, REFUSED = 1, 2, 4
 
 _TRANSITION = struct.Struct("<IIiHH")
 _PARTS = [(first, size) for size in (1, 2, 3) for first in range(5 - size)]
-"""First byte and number of bytes of every access to less than a word."""
+"""First byte and size of every access to less than a word."""
 
 _RESULT = struct.Struct("<iiII")
 
 _INPUT = re.compile(r"s_axil_(aw|w|ar)(?!ready)|s_axil_[br]ready$|s_axis_t(?!ready)|m_axis_tready")
-"""The names of a bus's inputs."""
+"""Pattern that matches the input ports of a bus."""
 
 
 class Transition(NamedTuple):
-    """A transition in the order of :meth:`qstep.Model.update`."""
+    """A transition, with its fields in the order of :meth:`qstep.Model.update`."""
 
     state: int
     action: int
@@ -72,7 +72,7 @@ class Result(NamedTuple):
 
 
 def packed(transitions: Iterable[Transition]) -> bytes:
-    """Return the bytes of a packet."""
+    """Return the bytes of a packet of transitions."""
     return b"".join(
         _TRANSITION.pack(t.state, t.next_state, t.reward, t.action, t.terminated)
         for t in transitions
@@ -80,7 +80,7 @@ def packed(transitions: Iterable[Transition]) -> bytes:
 
 
 def drawn(config: Config, count: int) -> list[Transition]:
-    """Return transitions, half of them within a few states, so that results in flight are used."""
+    """Return random transitions, half of them within a few states to exercise forwarding."""
     least, greatest = config.format.minimum, config.format.maximum
     few = min(config.states, 3)
     return [
@@ -96,7 +96,7 @@ def drawn(config: Config, count: int) -> list[Transition]:
 
 
 async def no_output_follows_an_input(dut: Any, clocks: int) -> None:
-    """Drive random inputs, and show that no output of a bus depends combinationally on one of them."""
+    """Drive random inputs, and check that no bus output depends combinationally on a bus input."""
     ports = [port for port in dut if re.match(r"[ms]_axi[ls]_", port._name)]
     inputs = [port for port in ports if _INPUT.match(port._name)]
     outputs = [port for port in ports if port not in inputs]
@@ -123,12 +123,12 @@ def _stalls(share: float) -> Iterator[bool]:
 
 
 def _hold(channel: Any, share: float) -> None:
-    """Take nothing from a channel for 16 clocks, and then stall it as in :meth:`AxiPort.stall`."""
+    """Block a channel for 16 clocks, then stall it as in :meth:`AxiPort.stall`."""
     channel.set_pause_generator(chain(repeat(True, 16), _stalls(share)))
 
 
 class AxiPort:
-    """Both streams and the registers of a top."""
+    """The two streams and the registers of a top."""
 
     def __init__(self, dut: Any, block: str) -> None:
         self.dut = dut
@@ -137,7 +137,7 @@ class AxiPort:
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, **reset)
         for log in (self.master.write_if.log, self.master.read_if.log):
-            log.setLevel(logging.WARNING)  # else two lines for each access
+            log.setLevel(logging.WARNING)  # otherwise two lines for each access
         for log in (self.source.log, self.sink.log):
             log.setLevel(logging.WARNING)
         self.registers = registers(block)
@@ -146,7 +146,7 @@ class AxiPort:
         self.format = QFormat(width - fraction, fraction)
 
     async def start(self) -> None:
-        """Start the clock, with a reset."""
+        """Start the clock and reset the design."""
         self.dut.aresetn.value = 0
         Clock(self.dut.aclk, 10, unit="ns").start()
         self.dut.s_axil_awprot.value = self.dut.s_axil_arprot.value = 0
@@ -154,16 +154,16 @@ class AxiPort:
         cocotb.start_soon(self.coverage.watch(self.dut))
 
     async def reset(self, clocks: int = 4) -> None:
-        """Reset for a number of clocks."""
+        """Assert the reset for a number of clocks."""
         self.dut.aresetn.value = 0
         await ClockCycles(self.dut.aclk, clocks)
         self.dut.aresetn.value = 1
         await ClockCycles(self.dut.aclk, 2)
 
     def stall(self, share: float) -> None:
-        """Stall each of the seven channels that the test drives in this share of the clocks.
+        """Stall each of the seven channels that the test drives for a share of the clocks.
 
-        The protection bits, which say nothing to the registers, are others each time.
+        The protection bits, which the registers ignore, are redrawn each time.
         """
         for name in ("s_axil_awprot", "s_axil_arprot"):
             getattr(self.dut, name).value = random.getrandbits(3)
@@ -174,14 +174,14 @@ class AxiPort:
             channel.set_pause_generator(_stalls(share) if share else repeat(False))
 
     async def read(self, name: str) -> int:
-        """Return a register; the access must succeed."""
+        """Return the value of a register; the access must succeed."""
         register = self.registers[name]
         answer = await self.master.read(register.address, register.size)
         assert answer.resp == AxiResp.OKAY, f"{name} was read with {answer.resp}"
         return int.from_bytes(answer.data, "little")
 
     async def reads_parts_of(self, name: str) -> None:
-        """Read less than a word of a register, from each byte on."""
+        """Check reads of less than a word of a register, starting at each byte."""
         whole = (await self.read(name)).to_bytes(4, "little")
         for first, size in _PARTS:
             answer = await self.master.read(self.registers[name].address + first, size)
@@ -189,12 +189,12 @@ class AxiPort:
             assert bytes(answer.data) == whole[first : first + size], (name, first, size)
 
     async def field(self, name: str, field: str) -> int:
-        """Return a field of a register."""
+        """Return the value of a register field."""
         low, bits = self.registers[name].fields[field]
         return await self.read(name) >> low & (1 << bits) - 1
 
     async def write(self, name: str, **fields: int) -> None:
-        """Write a register; fields that are not given are 0."""
+        """Write a register; omitted fields are 0."""
         register = self.registers[name]
         word = 0
         for field, value in fields.items():
@@ -204,7 +204,7 @@ class AxiPort:
         assert answer.resp == AxiResp.OKAY, f"{name} was written with {answer.resp}"
 
     async def refuses(self, unchanged: Sequence[str]) -> None:
-        """Try each access that gets SLVERR; afterwards some registers must hold what they held."""
+        """Try each access that must get SLVERR; check that `unchanged` registers keep their values."""
         before = [await self.read(name) for name in unchanged]
         registers = self.registers.values()
         known = {r.address + offset for r in registers for offset in range(0, r.size, 4)}
@@ -225,7 +225,7 @@ class AxiPort:
     async def at_once(self, name: str) -> None:
         """Send many writes and reads of a register without waiting for the answers.
 
-        The first answer is not taken for some clocks, so the next addresses wait.
+        The first response is not accepted for some clocks, so the following addresses have to wait.
         """
         address = self.registers[name].address
         for share in (0, 0.5):
@@ -244,7 +244,7 @@ class AxiPort:
         self.stall(0)
 
     async def clocks(self, count: int = 1) -> None:
-        """Wait for rising edges."""
+        """Wait for a number of rising edges."""
         for _ in range(count):
             await RisingEdge(self.dut.aclk)
 
@@ -271,12 +271,12 @@ class LanePort(AxiPort):
         return port
 
     async def settled(self) -> None:
-        """Wait until neither settings nor a clear are pending."""
+        """Wait until neither settings nor a clear is pending."""
         while await self.field("status", "pending"):
             pass
 
     async def configure(self, hyper: Hyperparameters) -> None:
-        """Apply settings."""
+        """Apply hyperparameters."""
         c = hyper.coefficients_for(self.config)
         await self.write("alpha", value=c.alpha)
         await self.write("kappa", value=c.kappa)
@@ -287,7 +287,7 @@ class LanePort(AxiPort):
         await self.settled()
 
     async def table(self) -> list[list[int]]:
-        """Return the whole table, raw."""
+        """Return the whole table as raw values."""
         await self.write("table_state", value=0)
         await self.write("table_action", value=0)
         words = [
@@ -311,14 +311,14 @@ class LanePort(AxiPort):
         return [Result(*words) for words in _RESULT.iter_unpack(bytes(frame.tdata))]
 
     async def apply(self, transitions: Sequence[Transition]) -> list[Result]:
-        """Send a packet and return what comes back."""
+        """Send a packet and return its results."""
         await self.source.send(packed(transitions))
         return await self.results()
 
     def check(
         self, model: Model, transitions: Sequence[Transition], results: Sequence[Result]
     ) -> None:
-        """Compare results with the model's, except whether a result was forwarded."""
+        """Compare results with the model's, except for the forwarded flag."""
         assert len(results) == len(transitions)
         for number, (given, found) in enumerate(zip(transitions, results, strict=True)):
             update = model.update(*given[:4], bool(given.terminated))

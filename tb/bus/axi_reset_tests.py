@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_axi_agents`` with a shared table: a reset of one clock ends everything."""
+"""cocotb test of ``qs_axi_agents`` with a shared table: a one-clock reset ends all activity."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from qstep.device import registers
 from qstep.spec.memory_map import PLACE, Region
 
 _CLOCKS = 48
-"""So many clocks of a run, one after the other, are each that of a reset: two rotations or more."""
+"""Number of consecutive clocks of a run in each of which a reset is tried; at least two rotations."""
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")

@@ -1,4 +1,4 @@
-"""Simulations of lane and agents on AXI: generated files and parameters."""
+"""Simulations of the lane and of agents on AXI: generated files and parameters."""
 
 import hashlib
 import tempfile
@@ -39,19 +39,19 @@ MORE_AXI_LANES = [
     {"States": 18, "Actions": 2, "Width": 32, "LoopDepth": 2, "StreamBytes": 8},
     {"States": 300, "Actions": 64, "Width": 8, "Fraction": 7, "LoopDepth": 1, "StreamBytes": 16},
 ]
-"""Those of the release run only."""
+"""Parameters of ``qs_axi_lane`` in the release run only."""
 
 MOST_ACTIONS = {**MORE_AXI_LANES[1], "States": 18}
-"""That of the coverage only: as few states as its tests can do with."""
+"""Parameters for coverage only, with as few states as the tests can run with."""
 
 
 AXI_BEATS = [8]
-"""Bytes of a beat, of agents in ``make sim``; the release run has the others."""
+"""Bytes per beat of agents in ``make sim``; the release run adds the other sizes."""
 
 
 @cache
 def register_block(block: str) -> tuple[Path, ...]:
-    """Return the generated registers, kept as long as their description stays the same."""
+    """Return the generated register files, cached until their description changes."""
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".registers-", dir=BUILD))
     names = [path.name for path in write_block(block, aside)]
@@ -59,7 +59,7 @@ def register_block(block: str) -> tuple[Path, ...]:
     folder = BUILD / f"{block}-{digest[:12]}"
     try:
         aside.rename(folder)
-    except OSError:  # it is there
+    except OSError:  # the folder exists already
         for path in aside.iterdir():
             path.unlink()
         aside.rmdir()
@@ -67,7 +67,7 @@ def register_block(block: str) -> tuple[Path, ...]:
 
 
 def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets: int = 6) -> Run:
-    """Return the run of all tests of the wrapper; `packets` is the length of the random one."""
+    """Return the run of all tests of the wrapper; `packets` is the length of the random test."""
     return Run(
         "qs_axi_lane",
         "tb.bus.axi_lane_tests",
@@ -80,23 +80,23 @@ def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets:
 
 
 AXI_AGENTS = Config(4, 4, acting=Acting(agents=2, world="pins", deadline=1000))
-"""Agents whose world is the test."""
+"""Agents with the test as their world."""
 
 _ACTING = replace(AXI_AGENTS, acting=Acting(agents=2))
-"""The same agents with their world inside."""
+"""The same agents with their world on chip."""
 
 _CROWD = replace(AXI_AGENTS, acting=Acting(agents=16, world="pins", deadline=10_000))
-"""As many agents as there can be."""
+"""The maximum number of agents."""
 
 AXI_SHARED = [
     replace(AXI_AGENTS, acting=Acting(agents=16, shared_table=True, algorithm=algorithm))
     for algorithm in (Algorithm.Q_LEARNING, Algorithm.EXPECTED_SARSA)
 ]
-"""As many, who take turns at one table, in a world that is inside; the others' rotation is longer."""
+"""Sixteen agents taking turns on one table, with the world on chip, for two rotation lengths."""
 
 
 def axi_planes(planes: int) -> Config:
-    """Return agents with several planes, whose rows do not fill their bits; their world is the test."""
+    """Return agents with several planes, a row count that is no power of two, and the test as world."""
     acting = Acting(agents=2, world="pins", deadline=100_000)
     return Config(5, 3, acting=acting, planes=planes)
 
@@ -108,12 +108,12 @@ AXI_SENSORS = Config(
     acting=Acting(agents=2, world="pins", deadline=100_000, tiles=_TILES),
     planes=_TILES.planes,
 )
-"""Agents that see two numbers through tiles; their world is the test."""
+"""Agents that see two numbers through tile coding, with the test as their world."""
 
 
 @cache
 def _agents_sources(config: Config) -> tuple[Path, ...]:
-    """Return the generated source of agents, kept as :func:`register_block` does."""
+    """Return the generated source of agents, cached like :func:`register_block`."""
     text = agents_core(config)
     folder = BUILD / f"{CORE}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ _AGENT_TESTS = {
     "axi_planes_tests": (axi_planes(2), 4),
     "axi_sensors_tests": (AXI_SENSORS, 4),
 }
-"""The agents of each module of tests, and the bytes of a beat."""
+"""Configuration of the agents and bytes per beat, by test module."""
 
 
 def axi_agents_run(
@@ -140,7 +140,7 @@ def axi_agents_run(
     stream_bytes: int | None = None,
     seed: int = 1,
 ) -> Run:
-    """Return the run of tests of agents behind AXI; those agents, or others."""
+    """Return the run of a test module of agents on AXI; `config` replaces the module's agents."""
     usual, size = _AGENT_TESTS[tests]
     config = config or usual
     acting = config.acting

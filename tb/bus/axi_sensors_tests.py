@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_axi_agents`` whose agents see tiles; their world is the test."""
+"""cocotb tests of ``qs_axi_agents`` with tile-coded agents and the test as their world."""
 
 import random
 import struct
@@ -16,14 +16,14 @@ from qstep_rtl.bus.registers import AGENTS
 Numbers = tuple[int, ...]
 
 _LATENCY = (28, 43)
-"""Clocks from the last beat of an answer to the first of the same agent's next action."""
+"""Minimum and maximum clocks from an answer's last beat to the same agent's next action."""
 
 _FIRST = 2
-"""In the place of `terminated`: the observation with which agents begin."""
+"""Value of `terminated` that marks the observation with which agents start."""
 
 
 class SensorsPort(PlanesPort):
-    """The ports, the world, and the model that sees the rows of the same observations."""
+    """The ports, the world, and a model that receives the rows of the same observations."""
 
     @staticmethod
     def built(dut: Any) -> Config:
@@ -36,7 +36,7 @@ class SensorsPort(PlanesPort):
         return self.config.acting.tiles
 
     def seen(self) -> Numbers:
-        """Return random numbers, of which some are outside their bounds."""
+        """Return random numbers, some of them outside their bounds."""
 
         def number(low: int, high: int) -> int:
             least, most = -(1 << 31), (1 << 31) - 1
@@ -49,13 +49,13 @@ class SensorsPort(PlanesPort):
         return self.tiles.of(seen)
 
     async def start_in(self, seen: Numbers) -> None:
-        """Let agents begin with this observation."""
+        """Make agents start with this observation."""
         await self.source.send(self.packed(Answer(0, seen, 0, terminated=_FIRST)))
         await self.clocks(20)
         self.start_rows = self.tiles.of(seen)
 
     async def acted(self) -> int:
-        """Return the agent of the next action, which is the model's."""
+        """Return the agent of the next action, after checking the action against the model."""
         data = bytes((await self.sink.recv()).tdata)
         agent, state, action = struct.unpack_from("<III", data)
         assert action == self.live.states[agent].action
@@ -64,7 +64,7 @@ class SensorsPort(PlanesPort):
         return int(agent)
 
     def packed(self, answer: Answer, padding: int = 0) -> bytes:
-        """Return the bytes of an answer; `padding` is where other answers have a state."""
+        """Return the bytes of an answer, with `padding` where other answers have a state."""
         agent, numbers, reward, reserved, terminated = answer
         head = struct.pack("<IIiHH", agent, padding, reward, reserved, terminated)
         return (head + struct.pack(f"<{len(numbers)}i", *numbers)).ljust(self.record, b"\0")
@@ -91,7 +91,7 @@ async def agents_begin_with_the_first_observation_whatever_was_answered_before(d
     port = await SensorsPort.started(dut)
     await port.begin_with_model()
     for bound in zip(*((own.low, own.high) for own in port.tiles.coordinates), strict=True):
-        await port.source.send(port.packed(Answer(0, bound, 0)))  # nobody waits for it
+        await port.source.send(port.packed(Answer(0, bound, 0)))  # no agent waits for it
     await port.clocks(20)
     cocotb.start_soon(port.world())
     await port.begin(20)

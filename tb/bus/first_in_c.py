@@ -34,7 +34,7 @@ class _Bus(ctypes.Structure):
 
 
 async def first_in_c(port: AxiPort, config: Config, block: str, **changes: int) -> str | None:
-    """Compile and run it; return what it finds wrong, or None. `changes` replace constants."""
+    """Compile and run the C program; return its error or None. `changes` replace constants."""
     digest = await port.read("digest")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""cocotb test of the SoC in ``examples/litex_soc.py``: what its processor sends is the model's."""
+"""cocotb test of the SoC in ``examples/litex_soc.py``: its processor sends the model's table."""
 
 import cocotb
 from cocotb.clock import Clock
@@ -9,7 +9,7 @@ from qstep import Hyperparameters, Transitions
 from qstep.golden.lane import Model
 
 HYPER = Hyperparameters(alpha=0.5, gamma=0.875)
-"""What the program sets."""
+"""Hyperparameters that the program sets."""
 
 
 def learnt() -> list[int]:

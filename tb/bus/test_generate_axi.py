@@ -1,4 +1,4 @@
-"""``qstep generate --bus axi`` writes a whole design and the files of its registers."""
+"""``qstep generate --bus axi`` writes a complete design and its register files."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ CAR = Config(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that the command has written to."""
+    """Return a folder with the command's output."""
     path = tmp_path_factory.mktemp("axi")
     words = ["--bus", "axi", "--stream-bytes", "8", "--states", "25", "--actions", "3"]
     words += ["--format", "Q4.4", "--loop-depth", "2", "--out", str(path)]

@@ -1,4 +1,4 @@
-"""The SoC of ``examples/litex_soc.py`` learns in the lane under its processor, in simulation."""
+"""The processor in the SoC of ``examples/litex_soc.py`` learns with the lane, in simulation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
 ) -> None:
     from examples.litex_soc import write  # LiteX waits for two seconds wherever it is imported
 
-    # A run adds the package itself. The Verilog of LiteX and of the processor is not free of warnings.
+    # `Run` adds the package by itself. The Verilog of LiteX and of the processor causes warnings.
     sources = tuple(path for path in write(tmp_path) if path.name != "qs_pkg.sv")
     this = Run("soc", "tb.bus.litex_tests", sources=sources, build_args=("-Wno-fatal",))
     assert run(this).tests == 1

@@ -1,4 +1,4 @@
-"""Lane and agents on AXI equal the model, and their benches find faults."""
+"""The lane and agents on AXI match the model, and their benches find faults."""
 
 import re
 from dataclasses import replace
@@ -120,7 +120,7 @@ def test_lane_on_axi_matches_the_model_for_long(parameters: dict[str, int], seed
 def test_each_planted_fault_fails_the_test_that_is_to_find_it_and_no_other(
     tests: str, tmp_path: Path
 ) -> None:
-    """Plant all faults of these tests at once: each fails the test that is to find it, and no other."""
+    """With all faults of these tests planted at once, each fails exactly the test intended for it."""
     planted = faults(tests)
     rtl = plant_all(tmp_path, planted)
     of_lane = tests == "axi_lane_tests"

@@ -1,4 +1,4 @@
-"""The test of the LiteX SoC against a model with another discount: it has to fail."""
+"""The test of the LiteX SoC against a model with a different discount; it must fail."""
 
 from dataclasses import replace
 

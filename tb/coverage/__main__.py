@@ -2,10 +2,10 @@
 
     python -m tb.coverage [--jobs N] [--json FILE]
 
-Writes the source of each point that is not covered to ``build/coverage/report.txt``. It fails if a point
-is neither covered nor waived, if a waiver is not needed, or if a bit is waived as a constant and yosys
-does not find it to be one. Counts of runs are kept until hardware, bench or model change, so an
-interrupted call continues.
+Writes the source of each point that is not covered to ``build/coverage/report.txt``. The run fails if a
+point is neither covered nor waived, if a waiver is not needed, or if yosys cannot confirm that a bit
+waived as a constant is one. The counts of each simulation are cached until hardware, bench or model
+change, so an interrupted run resumes.
 """
 
 import json

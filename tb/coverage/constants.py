@@ -1,4 +1,4 @@
-"""Bits that never change in any geometry that is simulated, whatever the inputs, as yosys finds."""
+"""Bits that yosys finds constant in every simulated geometry, whatever the inputs."""
 
 import json
 import re
@@ -17,12 +17,12 @@ from qstep_fpga import tools
 __all__ = ["constants"]
 
 _Place = tuple[str, int]
-"""The name of a source and a line of it."""
+"""File name of a source, and a line number."""
 
 _Net = tuple[str, int, str]
-"""Hierarchical name, lowest index, and a character for each bit from there: 0, 1 or another."""
+"""Hierarchical name, lowest index, and one character per bit from there up: 0, 1, or ? if variable."""
 
-# Optimisation carries constants through cells and registers. Every net stays, to be looked at.
+# Optimisation propagates constants through cells and registers. Every net is kept for inspection.
 _SCRIPT = (
     "{read}; hierarchy -check -top {top}; proc; flatten; chformal -remove; "
     "setattr -set keep 1 w:*; opt -full; opt -full; write_json netlist.json"
@@ -33,7 +33,7 @@ _BIT = re.compile(r"(?P<name>.*?)(?P<indices>(\[\d+\])*)")
 
 
 def constants(runs: Iterable[Run], jobs: int) -> Callable[[Point], bool]:
-    """Return a function that says whether the bit of a toggle is constant wherever it is.
+    """Return a function that tests whether the bit of a toggle point is constant in all instances.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def constants(runs: Iterable[Run], jobs: int) -> Callable[[Point], bool]:
     Returns
     -------
     function of Point to bool
-        True if the bit is somewhere in the hardware, and constant in all instances. Of an array of more
-        than one dimension all bits must be.
+        True if the bit exists in the hardware and is constant in all instances. In an array of more than
+        one dimension, all bits must be constant.
     """
     hardware = {_hardware(this): this for this in runs}
     nets: defaultdict[_Place, list[_Net]] = defaultdict(list)
@@ -75,7 +75,7 @@ def _hardware(this: Run) -> tuple[object, ...]:
 
 
 def _chosen(values: str, lowest: int, indices: Sequence[int]) -> str:
-    """Return the value of a bit, none if this geometry has no such bit; all of an array's."""
+    """Return the value of a bit, empty if this geometry lacks it; for an array, all values."""
     if len(indices) > 1:
         return values
     at = indices[0] - lowest if indices else 0
@@ -83,7 +83,7 @@ def _chosen(values: str, lowest: int, indices: Sequence[int]) -> str:
 
 
 def _nets(this: Run) -> list[tuple[_Place, _Net]]:
-    """Return the nets of a run's hardware by the line that declares them."""
+    """Return the nets of a run's hardware, each with the line that declares it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         script = _SCRIPT.format(read=read_run(this, folder), top=this.top)

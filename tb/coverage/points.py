@@ -1,4 +1,4 @@
-"""Points of code coverage: what Verilator counted, merged over geometries, instances and runs."""
+"""Points of code coverage: Verilator's counts, merged over geometries, instances and runs."""
 
 import re
 from collections import Counter
@@ -13,23 +13,23 @@ __all__ = ["KINDS", "ROOT", "Point", "counted", "merged"]
 ROOT = TB.parent
 
 KINDS = ("line", "branch", "expr", "toggle")
-"""Blocks; ways of each decision; rows of each condition's truth table; both edges of each bit."""
+"""Blocks; branches of each decision; rows of each condition's truth table; both edges of each bit."""
 
 _BITS = re.compile(r"\[\d+(:\d+)?\]")
-"""Which bits of a structure or an index, in a condition, differs from one geometry to the next."""
+"""Bit ranges in a condition, which depend on the geometry."""
 
 _LEFT_OUT = re.compile(
     r"(^|\.)(unused\w*(\[\d+\])*:|(mem|copy|words|snapshot)\[\d+\]\[|places\[\d+\]\.)"
 )
-"""Signals that only linters read, and memories, of which Verilator counts small ones: their words count
-where they are read."""
+"""Excluded signals: those read only by linters, and memory words. Verilator counts words of small
+memories only, so memory contents are counted where they are read."""
 
 _RECORD = re.compile(r"C '(.*)' (\d+)$")
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Point:
-    """Something that must happen in a source.
+    """A coverage point in a source.
 
     Parameters
     ----------
@@ -39,8 +39,9 @@ class Point:
     kind : str
         One of :data:`KINDS`.
     what : str
-        What must happen: a bit and its edge; or a block, a decision's way or the values of a condition's
-        parts, with ``: SOURCE LINE``. It holds no line number, so that waivers outlive edits elsewhere.
+        What must be exercised: a bit and its edge; or a block, a branch or the values of a condition's
+        operands, followed by ``: SOURCE LINE``. It contains no line number, so waivers survive edits
+        elsewhere.
     """
 
     file: str
@@ -51,16 +52,16 @@ class Point:
 
     @property
     def signal(self) -> str:
-        """What must happen, of a toggle without the edge: the bit."""
+        """:attr:`what`; for a toggle, without the edge."""
         return self.what.rpartition(":")[0] if self.kind == "toggle" else self.what
 
 
 def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
     """Return how often each point of the hardware was hit, from a ``coverage.dat`` of Verilator.
 
-    Instances of a source count together. Left out are benches and what is generated, and in the
-    hardware assertions, what synthesis does not see, signals that only linters read, and words of
-    memories.
+    All instances of a source are counted together. Benches and generated files are excluded. Within the
+    hardware, assertions, code hidden from synthesis, signals read only by linters and memory words are
+    excluded.
     """
     hits: Counter[Point] = Counter()
     sources: dict[str, dict[int, str]] = {}
@@ -84,7 +85,7 @@ def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
 
 
 def _hardware(path: Path, root: Path) -> dict[int, str]:
-    """Return the lines of a hand-written source, by number, without what only checks it."""
+    """Return the lines of a hand-written source by number, without its assertions and checks."""
     if not path.is_relative_to(root) or path.relative_to(root).parts[0] in ("build", "tb"):
         return {}
     lines, checks, unclosed = {}, False, 0
@@ -99,7 +100,7 @@ def _hardware(path: Path, root: Path) -> dict[int, str]:
 
 
 def merged(all_hits: Iterable[Counter[Point]]) -> Counter[Point]:
-    """Return the sum, with points that were never hit."""
+    """Return the sum of all counts, including points that were never hit."""
     total: Counter[Point] = Counter()
     for hits in all_hits:
         total.update(hits)

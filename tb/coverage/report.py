@@ -1,4 +1,4 @@
-"""What code coverage reached: a table per source, the points without it, and figures."""
+"""Reports on code coverage: a table of sources, a list of uncovered points, and summary figures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ __all__ = ["as_table", "as_text", "figures_of"]
 
 
 def as_table(verdict: Verdict) -> Table:
-    """Return a row per source: covered and all points of each kind, those waived and missed."""
+    """Return a table by source: covered and total points of each kind, waived and missed points."""
     missed, covered = set(verdict.missed), set(verdict.covered)
     everything = [*verdict.covered, *verdict.waived, *verdict.missed]
     table = Table("source", *KINDS, "points", "waived", "missed")
@@ -36,7 +36,7 @@ def as_table(verdict: Verdict) -> Table:
 
 
 def as_text(verdict: Verdict, root: Path = ROOT) -> str:
-    """Return every point that is not covered under its source line, waived ones with the reason."""
+    """Return a list of uncovered points under their source lines, with the reason for waived ones."""
     parts = []
     if verdict.missed:
         parts += ["Neither covered nor waived", *_listed(verdict.missed, root)]
@@ -65,7 +65,7 @@ def _listed(points: Sequence[Point], root: Path) -> list[str]:
 
 
 def figures_of(verdict: Verdict) -> dict[str, int]:
-    """Return how many points there are, what became of them, and for how many reasons."""
+    """Return the number of points, of each outcome, and of reasons for waivers."""
     waived = verdict.waived
     return {
         "points": len(verdict.covered) + len(waived) + len(verdict.missed),

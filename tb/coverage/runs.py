@@ -1,4 +1,4 @@
-"""The simulations whose code coverage is merged, and their counts, kept until something changes."""
+"""The simulations whose code coverage is merged, and their counts, cached until something changes."""
 
 import hashlib
 import time
@@ -34,13 +34,13 @@ _TOOLS = (TB / "bench.py", TB / "toggle_counts.py")
 _TRANSITIONS = 20_000
 
 _AXI_AGENTS = ("acting", "crowd", "reset", "planes", "sensors")
-"""Tests of agents on AXI, each with a geometry of its own."""
+"""Tests of agents on AXI, each with its own geometry."""
 
 
 def all_runs() -> list[Run]:
-    """Return the runs of ``make sim`` and of the buses, none longer than coverage needs.
+    """Return the runs of ``make sim`` and of the buses, shortened to what coverage needs.
 
-    Left out is what only counts clocks.
+    Tests that only count clocks are omitted.
     """
     short = [replace(exact, options={"transitions": str(_TRANSITIONS)}) for exact in EXACT]
     return [
@@ -58,13 +58,13 @@ def all_runs() -> list[Run]:
 
 
 def _name(this: Run) -> str:
-    """Return a name for people."""
+    """Return a human-readable name of a run."""
     words = (this.test or this.module.rpartition(".")[2], parameter_id(this.parameters))
     return " ".join((this.top, *filter(None, words)))
 
 
 def unmeasured(hits: Iterable[Point]) -> list[str]:
-    """Return the modules of ``rtl`` of which there is no point."""
+    """Return the modules of ``rtl`` without any coverage point."""
     files = (path for path in RTL.glob("*/qs_*.sv") if path.parent.name != "bench")
     modules = [path for path in files if "\nmodule " in path.read_text("utf-8")]
     measured = {point.file for point in hits}
@@ -72,7 +72,7 @@ def unmeasured(hits: Iterable[Point]) -> list[str]:
 
 
 def count(runs: Sequence[Run], jobs: int, say: Callable[[str], None]) -> list[Path]:
-    """Carry out the runs that have no counts yet; return the files of all counts.
+    """Execute the runs without cached counts; return the count files of all runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Code coverage is counted from what hardware does, and fails for what is neither hit nor waived."""
+"""Code coverage counts hardware activity, and fails for points that are neither hit nor waived."""
 
 import subprocess
 from collections import Counter
@@ -128,7 +128,7 @@ int main() {
   return 0;
 }
 """
-"""Bits 3 and 71 of 96 rise."""
+"""A program in which bits 3 and 71 of 96 rise."""
 
 
 @pytest.mark.rtl

@@ -1,4 +1,4 @@
-"""Waivers: points of coverage that cannot be reached, with the reason, in one file."""
+"""Waivers for unreachable coverage points, with reasons, all in one file."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ _FILE = Path(__file__).with_name("waivers.toml")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Points that need not be hit.
+    """A set of points that need not be hit.
 
     Parameters
     ----------
@@ -25,11 +25,12 @@ class Waiver:
     kind : str
         One of :data:`tb.coverage.points.KINDS`.
     what : str
-        A regular expression for the whole text of a point; of a toggle, without the edge.
+        A regular expression that matches the whole text of a point, for a toggle without the edge.
     reason : str
         Why these points cannot be reached.
     constant : bool
-        These bits never change in any geometry that is run, and yosys must find that out by itself.
+        Whether the reason is that these bits are constant in every simulated geometry, which yosys must
+        confirm.
     """
 
     file: str
@@ -39,7 +40,7 @@ class Waiver:
     constant: bool = False
 
     def names(self, point: Point) -> bool:
-        """Return whether it names a point."""
+        """Return whether the waiver applies to a point."""
         of_this = (point.file, point.kind) == (self.file, self.kind)
         return of_this and re.fullmatch(self.what, point.signal) is not None
 
@@ -48,13 +49,13 @@ class Waiver:
 
 
 def read_waivers() -> list[Waiver]:
-    """Read the file of waivers."""
+    """Read the waivers from their file."""
     return [Waiver(**entry) for entry in tomllib.loads(_FILE.read_text(encoding="utf-8"))["waiver"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of each point.
+    """The outcome of every point.
 
     Parameters
     ----------
@@ -63,10 +64,10 @@ class Verdict:
     missed : list of Point
         Neither covered nor waived.
     unneeded : list of str
-        Waivers that name no point, or one that is covered, and which. A bit that is constant may have
-        one edge, when the simulation begins; it is covered if it has both.
+        Waivers that match no point, or a covered point, which is named too. A constant bit may have one
+        edge, at the start of simulation; it counts as covered only with both edges.
     unproved : list of Point
-        Waived as bits of constants, and not found to be one.
+        Waived as constant bits, but not confirmed by yosys.
     """
 
     covered: list[Point]
@@ -77,19 +78,19 @@ class Verdict:
 
     @property
     def constants(self) -> int:
-        """Points of bits that were found to be constant."""
+        """Number of points waived as constant bits and confirmed."""
         return sum(waiver.constant for waiver in self.waived.values()) - len(self.unproved)
 
     @property
     def passed(self) -> bool:
-        """Whether every point is covered or waived, every waiver needed, and every constant one."""
+        """Whether all points are covered or waived, all waivers needed, and all constants confirmed."""
         return not (self.missed or self.unneeded or self.unproved)
 
 
 def judged(
     hits: Counter[Point], waivers: Sequence[Waiver], is_constant: Callable[[Point], bool]
 ) -> Verdict:
-    """Compare what was hit with what must be; `is_constant` says if the bit of a toggle is one."""
+    """Return the verdict on the hits; `is_constant` tests whether a toggle's bit is constant."""
     by_source: dict[tuple[str, str], list[Waiver]] = {}
     for waiver in waivers:
         by_source.setdefault((waiver.file, waiver.kind), []).append(waiver)

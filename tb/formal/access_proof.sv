@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table access moves exactly the values that a REWARDS, LOAD, READ or CLEAR names, once each and in order.
+// The table access moves exactly the values that a REWARDS, LOAD, READ or CLEAR request names, once each, in order.
 //
-// Function    The verdict of a check is what docs/link.md says of the request, computed at once and not by a walk. A LOAD
-//             or REWARDS writes each of its values to its own entry, and nothing else; CLEAR writes 0 to every entry of
-//             the table, once; a READ gives the bytes of the entries that it names, each of which holds what it holds
-//             when it is read, and writes nothing. Once asked, the access is busy until all of this is done; it waits
-//             only for a byte of a value or for room for one, and a check of n values takes n + 3 clocks.
-// Assumed     What commands_lane_proof states of the commands: a check or a move begins while the access is at rest, its
-//             arguments stay while it is busy, a move is that of the last check, which said OK, and it is given the bytes
-//             that were announced, the first two clocks after it. The table gives an entry two clocks after its address.
-//             Power-up is a reset; another may come at any time.
+// Function    The verdict of a check follows docs/link.md; the reference computes it directly, without walking the
+//             table. LOAD and REWARDS write each value to its own entry, and nothing else. CLEAR writes 0 to every
+//             entry once. READ returns the bytes of the requested entries, as they are at the time of reading, and
+//             writes nothing. The access is busy from a request until the request is complete. It waits only for an
+//             input byte or for space for an output byte. A check of n values takes n + 3 clocks.
+// Assumed     The commands behave as proved in commands_lane_proof: a check or a move starts while the access is
+//             idle, and its arguments are stable while it is busy. A move has the arguments of the last check, whose
+//             verdict was OK. It gets the announced number of bytes, starting at least two clocks after its start.
+//             The table returns an entry two clocks after its address. Power-up is a reset; another reset may come at
+//             any time.
 
 module access_proof #(
     parameter int unsigned States  = 12,
@@ -36,7 +37,7 @@ module access_proof #(
   localparam int unsigned StateBits = $clog2(States);
   localparam int unsigned ActionBits = $clog2(Actions);
   localparam int unsigned Entries = States * Actions;
-  localparam int unsigned MostValues = 1012;  // of an answer
+  localparam int unsigned MostValues = 1012;  // that fit in an answer
   localparam logic [1:0] REWARDS = 2'd0, LOAD = 2'd1, READ = 2'd2, CLEAR = 2'd3;
   localparam logic [2:0] OK = 3'd0, BAD_LENGTH = 3'd5, OUT_OF_RANGE = 3'd6;
 
@@ -57,7 +58,7 @@ module access_proof #(
   logic [Width-1:0] value, rewards__value;
   table_access u_access (.*);
 
-  // --- What was asked ---------------------------------------------------------------------------------
+  // --- The request ------------------------------------------------------------------------------------
   typedef enum logic [1:0] {
     Rests,
     Checks,
@@ -76,7 +77,7 @@ module access_proof #(
           request__count
       };
 
-  // Independently of the walk: what the request names, and the verdict.
+  // The requested values and the verdict, computed independently of the walk.
   function automatic logic [16:0] first_of(asked_t a);
     return a.kind == REWARDS ? 17'(a.first_code) : a.kind == CLEAR ? '0 :
         17'(a.first_state) * 17'(Actions) + 17'(a.first_action);
@@ -107,7 +108,7 @@ module access_proof #(
   assign end_of = asked_q.kind == REWARDS ? 17'd256 : 17'(Entries);
   assign due_verdict = judge(asked_q, bytes_q);
 
-  // --- What was done ----------------------------------------------------------------------------------
+  // --- The observed transfers -------------------------------------------------------------------------
   logic moves_in, writes, due_q, done;
   logic [10:0] taken_q, written_q, sent_q, walked_q;
   logic [15:0] word_q;
@@ -171,7 +172,7 @@ module access_proof #(
     end
   end
 
-  // --- The table: one entry of it, which may be any ---------------------------------------------------
+  // --- The table: one arbitrary entry -----------------------------------------------------------------
   logic [ActionBits-1:0] seen_action;
   logic [StateBits-1:0] seen_state;
   logic [Width-1:0] seen_value;
@@ -201,7 +202,7 @@ module access_proof #(
   end
 
   // --- For the induction ------------------------------------------------------------------------------
-  logic [16:0] at;  // values that the walk is ahead
+  logic [16:0] at;  // index of the value that the walk has reached
   logic legal, in_table, base;
   assign legal = asked_q.kind == CLEAR || !no_entry(asked_q);
   always_comb begin

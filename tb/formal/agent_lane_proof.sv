@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The theorem: to each agent, qs_agents is an agent alone that finishes each step before it takes the next.
+// The theorem: for each agent, qs_agents equals a lone agent that finishes each step before starting the next.
 //
-// Function    The reference is one agent, which may be any. In the clock in which a slot of this agent may write, it does
-//             what qstep.golden.agents does, on the table as all earlier slots have left it. Requests to the world,
-//             draws, actions, places, episodes, writes and what the counters are told are equal.
-//             The proof is about steps that read one row and write one entry in each table or plane, which may be any
+// Function    The reference models one arbitrary agent. In the clock in which a slot of this agent may write, the
+//             reference computes the step of qstep.golden.agents on the table with the writes of all earlier slots.
+//             Requests to the world, draws, actions, rows, episodes, writes and inputs of the counters are equal. The
+//             proof covers steps that read one arbitrary row and write one arbitrary entry in each table or plane
 //             (any/qs_agent_rows.sv).
-// Assumed     Power-up is a reset, and the only one; the reference begins with the word and the steps that memory then
-//             holds, and no episode has begun. The host writes settings while flags are cleared, and nothing after. The two
-//             copies of an entry, in row and entry, agree at power-up. Runs may begin, end and be cut off at any time.
+// Assumed     Power-up is the only reset. The reference starts with the random state and step count that the memories
+//             contain at power-up, before any episode has begun. The host writes settings only while the flags are
+//             being cleared. The two copies of an entry, in row and entry, agree at power-up. Runs may start, end and
+//             be stopped at any time.
 
 module agent_lane_proof
   import qs_agents_pkg::*;
@@ -70,7 +71,7 @@ module agent_lane_proof
       .*
   );
 
-  // The agent, and the action of the entry: they may be any, and stay the same.
+  // The agent, and the action of the entry: arbitrary constants.
   logic [ AgentBits-1:0] chosen;
   logic [ActionBits-1:0] entry_action;
   always_ff @(posedge clk_i) begin
@@ -78,7 +79,7 @@ module agent_lane_proof
     entry_action <= entry_action;
   end
 
-  // A slot of the agent may write now; `clearing`: it is the last one in which it did nothing after power-up.
+  // `mine`: a slot of the agent may write now. `clearing`: slots still do nothing after power-up.
   logic past_q = 1'b0;
   logic [6:0] age_q = '0;
   logic mine, clearing;
@@ -89,7 +90,7 @@ module agent_lane_proof
   assign mine = u_agents.u_slots.phase_q == 4'(Write) && 32'(age_q) >= Slots - 1 + Write;
   assign clearing = 32'(age_q) < 2 * Slots - 1 + Write;
 
-  // --- What this slot read, asked and was told, in its earlier stages ---------------------------------
+  // --- What this slot read, requested and received in its earlier stages ------------------------------
   logic [63:0] word;
   flags_t flags;
   logic asked, explored, ready, terminated;
@@ -175,8 +176,8 @@ module agent_lane_proof
   );
 
   // --- The reference ------------------------------------------------------------------------------------
-  // pending: the step is truncated, and the action at the next start is not chosen yet. late: the world was, so the
-  // draws of the step are already there.
+  // pending: the step is truncated, and the action at the next start is not chosen yet. late: the world was late, so
+  // the draws of the step already exist.
   logic begun_q, pending_q, late_q, explored_q;
   logic [63:0] word_q;
   logic [EpisodeBits-1:0] steps_q;
@@ -215,7 +216,7 @@ module agent_lane_proof
   assign ends = step && (last || terminated);
   assign writes = (step && !truncated) || plan.finish;
 
-  // Where it goes on, from the table as all earlier slots have left it.
+  // The next state and action, from the table with the writes of all earlier slots.
   localparam int unsigned PolicyTables = Tables / Planes;
   logic [StateBits-1:0] x;
   logic [Tables-1:0][Actions-1:0][Width-1:0] rows;
@@ -313,7 +314,7 @@ module agent_lane_proof
         steps_q <= ends ? '0 : steps_q + EpisodeBits'(u_agents.u_episode.gen_limit.limits_q);
       if (goes_on) begin
         state_q <= x;
-        // Of another row this proof knows nothing; another choice of the row proves it there.
+        // For other rows this proof follows the hardware; another choice of the row covers them.
         action_q <= explores || row_known ? next_action : went_on_with;
         explored_q <= explores;
       end
@@ -379,7 +380,7 @@ module agent_lane_proof
       assert ($onehot0(
           plan
       ) && (!plan.start || !begun_q) && plan.finish == pending_q && (!plan.asks || begun_q));
-      // Every slot of an agent with steps left does something; the next slot after a refresh makes a step.
+      // Every slot of an agent with steps left is used; the slot after a refresh makes a step.
       Goes_A :
       assert ((plan != '0) == (flags.more || pending_q) &&
               plan.refresh == (plan != '0 && begun_q && !pending_q && !flags.fresh));

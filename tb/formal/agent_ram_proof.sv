@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_ram returns the word that an agent has, a clock after the address.
+// qs_agent_ram returns an agent's word one clock after its address.
 //
-// Function    The word of one agent is watched, which may be any: any/qs_agent_ram.sv assumes the same. What a read
-//             returns in the clock of a write is left open.
+// Function    The proof watches the word of one arbitrary agent; any/qs_agent_ram.sv assumes the same behaviour. The
+//             value read in the clock of a write is unspecified.
 
 module agent_ram_proof #(
     parameter int unsigned Agents = 16,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_update computes its formula, on the operands of a slot, which come in four clocks.
+// qs_agent_update computes its formula on the operands of a slot, which arrive over four clocks.
 //
-// Function    2^f * entry + alpha * (reward - entry) + kappa * target + bias, rounded down to the format and saturated;
-//             with keep the entry itself, and with zero no target. With several planes reward and target are compared
-//             with the sum of their entries, and this holds for the entry of each.
-// Assumed     With one plane nothing: with alpha + beta = 1 and kappa at most alpha the sum needs no more bits than it
-//             has. With several, alpha at most 1, kappa at most alpha, and a target that is a sum: no sum wraps.
+// Function    2^f * entry + alpha * (reward - entry) + kappa * target + bias, rounded down to the format and
+//             saturated; keep omits the alpha term, and zero omits the target. With several planes, the increment is
+//             computed from the sum of their entries and added to the entry of each plane.
+// Assumed     With one plane, nothing; in use, alpha is at most 1 and kappa at most alpha, so the sum does not
+//             overflow. With several planes, alpha is at most 1, kappa is at most alpha, and the target is within the
+//             range of a sum, so no sum overflows.
 
 module agent_update_proof #(
     parameter  int unsigned Width         = 16,
@@ -28,7 +29,7 @@ module agent_update_proof #(
     input logic        [       Planes-1:0][Width-1:0] increment_weights_i
 );
 
-  // With several planes the sum of increment and weight, which is exact.
+  // With several planes, the exact sum of the increment and a weight.
   localparam int unsigned AccBits = SumBits + CoeffFraction + (Planes > 1 ? 4 : 1);
   localparam int unsigned Done = Planes > 1 ? 10 : 8;
 
@@ -42,7 +43,7 @@ module agent_update_proof #(
       .*
   );
 
-  // A slot's operands in each stage; the entries of several planes come in the last but one.
+  // A slot's operands in each stage; with several planes, the entries arrive later.
   logic [Done:1] inside_q = '0, keep_q;
   logic [Done:1][Width-1:0] reward_q;
   logic [Done:1][SumBits-1:0] entry_q;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents with tables of their own never touch each other's.
+// Agents with separate tables never access each other's tables.
 //
-// Function    Counts slots independently. Every write to a table, by a step or by the host, is in the slot of an
-//             agent that exists and goes to that agent's rows. An agent reads only its own rows, and asks the
-//             world in its own name.
-// Assumed     Nothing about bus, runs and world. Power-up is a reset; slots are counted from there.
+// Function    The proof counts slots independently. Every write to a table, by a step or by the host, occurs in the
+//             slot of an existing agent and goes to that agent's rows. An agent reads only its own rows, and its
+//             requests to the world carry its own number.
+// Assumed     Nothing about the bus, runs and the world. Power-up is a reset, from which slots are counted.
 
 module agents_proof #(
     parameter  int unsigned States     = 8,
@@ -58,7 +58,7 @@ module agents_proof #(
       .*
   );
 
-  // The agent whose slot is in a stage.
+  // The agent whose slot is in each stage.
   logic [SlotBits-1:0] slot_q = '0;
   logic [5:0] age_q = '0;
   logic past_q = 1'b0;

@@ -1,4 +1,4 @@
-"""The generated blocks of the link that have proofs, as Verilog."""
+"""The link's generated blocks that have proofs, as Verilog."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -40,7 +40,7 @@ _LONG_FARM = Config(states=25, actions=4, acting=Acting(agents=20), lanes=5)
 
 
 class _TickedCrossing(Component):
-    """The crossing, with an input for each of its clocks: whether it ticks. Any two clocks do so."""
+    """The crossing with an enable input for each of its two clocks, to model any pair of clocks."""
 
     def __init__(self) -> None:
         agents = AgentsSignature(_FARM.lanes)
@@ -57,7 +57,7 @@ class _TickedCrossing(Component):
         connect(m, inner.agents, flipped(self.agents))
         m.d.comb += [
             ClockSignal(LANES).eq(ClockSignal()),
-            ResetSignal(LANES).eq(inner.reset & self.lanes_ticks),  # a reset needs no enable
+            ResetSignal(LANES).eq(inner.reset & self.lanes_ticks),  # resets ignore enables
             self.reset.eq(inner.reset),
         ]
         return m
@@ -76,11 +76,11 @@ BLOCKS: dict[str, Callable[[], Component]] = {
     "session.v": Session,
     "table_access.v": partial(TableAccess, _LANE),
 }
-"""The generator of each file; its module has the name of the file."""
+"""The generator of each file; the module has the same name as the file."""
 
 
 def ports(component: Component) -> dict[str, tuple[Value, PortDirection]]:
-    """Return its ports by name, without those that are constant, as a `ready` may be."""
+    """Return a component's ports by name, except for constant ports such as a fixed `ready`."""
     return {
         "__".join(map(str, path)): (
             port,
@@ -93,7 +93,7 @@ def ports(component: Component) -> dict[str, tuple[Value, PortDirection]]:
 
 @cache
 def block(name: str) -> Path:
-    """Write the Verilog of a block, as generated for a device, and return its path."""
+    """Write a block's Verilog, as generated for a device, and return the file's path."""
     path = TB.parent / "build" / "formal" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     component = BLOCKS[name]()

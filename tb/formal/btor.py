@@ -1,7 +1,8 @@
-"""A circuit as yosys writes it in BTOR2, as terms of Bitwuzla, clock by clock.
+"""Converts a circuit from yosys' BTOR2 into Bitwuzla terms, clock by clock.
 
-sby and its unroller, yosys-smtbmc, do the same over SMT-LIB. With terms it takes one line to leave a
-multiplier open, as any function of its operands, and a property can be assumed once it is proved.
+sby and its unroller, yosys-smtbmc, do the same through SMT-LIB. With terms, a single line replaces a
+multiplier by an uninterpreted function of its operands, and a property can be assumed as soon as it is
+proved.
 """
 
 from dataclasses import dataclass, field
@@ -46,7 +47,7 @@ _COMPARES = {
 }
 _EXTENSIONS = {"sext": Kind.BV_SIGN_EXTEND, "uext": Kind.BV_ZERO_EXTEND}
 _OPERANDS = {"neg": 1, "not": 1, "redand": 1, "redor": 1, "redxor": 1, "write": 3}
-_NAMED = {"input": 1, "state": 1, "uext": 3}  # the word that is a name, if there is one
+_NAMED = {"input": 1, "state": 1, "uext": 3}  # index of the optional word that is a name
 _BASES = {"const": 2, "constd": 10, "consth": 16}
 _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 
@@ -55,7 +56,7 @@ _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 class Clock:
     """All values in one clock: of registers and memories, of inputs, and of every line.
 
-    Two clocks with the same `inputs` are two circuits, or two states of one, with the same inputs.
+    Two clocks can share `inputs`, to compare two circuits or two states of one circuit.
     """
 
     registers: dict[int, Term]
@@ -72,21 +73,21 @@ class Circuit:
     text : str
         The circuit in BTOR2.
     products : dict of int to Term, optional
-        Multipliers of one width are the same unknown function of their operands; it is kept here, by the
-        width, for other circuits. None: they multiply.
+        If given, multipliers of equal width become the same uninterpreted function, stored here by width
+        so that other circuits can share it. If None, multipliers multiply.
 
     Attributes
     ----------
     properties : list of (str, int)
         Name and line of each value that must never be 1.
     assumptions : list of int
-        Lines that are always 1.
+        Lines that are assumed to be 1 always.
     outputs : list of int
         Lines that are outputs.
     names : dict of int to str
         Names of registers, inputs and outputs.
     nets : dict of str to int
-        Lines of the nets that have a name in the source.
+        Lines of nets named in the source.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Circuit:
                 index, element = (self._sorts[int(word)] for word in words[1:])
                 self._sorts[number] = self.manager.mk_array_sort(index, element)
             case "sort":
-                if words[1] != "0":  # yosys declares such a sort and never uses it
+                if words[1] != "0":  # yosys declares a sort of width 0 and never uses it
                     self._sorts[number] = self.manager.mk_bv_sort(int(words[1]))
             case "init":
                 self._first[int(words[1])] = int(words[2])
@@ -139,11 +140,11 @@ class Circuit:
                 self._lines[number] = (kind, words)
 
     def anything(self) -> Clock:
-        """Return a clock in which registers and memories hold anything."""
+        """Return a clock in which registers and memories have arbitrary contents."""
         return Clock({number: self._any(number) for number in self._registers()})
 
     def first(self) -> Clock:
-        """Return the first clock: registers and memories without initial value hold anything."""
+        """Return the first clock: registers and memories without an initial value are arbitrary."""
         clock = self.anything()
         for register, line in self._first.items():
             value, sort = self._value(line, clock), self._sort(register)
@@ -153,7 +154,7 @@ class Circuit:
         return clock
 
     def after(self, clock: Clock) -> Clock:
-        """Return the clock after `clock`, which has been evaluated."""
+        """Return the clock after `clock`, which must have been evaluated."""
         return Clock(
             {
                 number: clock.values[self._next[number]]
@@ -164,17 +165,17 @@ class Circuit:
         )
 
     def evaluate(self, clock: Clock) -> None:
-        """Compute the values of a clock; inputs that it has not yet are anything."""
+        """Compute the values of a clock; inputs not set yet are arbitrary."""
         for number in self._lines:
             clock.values[number] = self._value(number, clock)
 
     @property
     def written(self) -> set[int]:
-        """The registers and memories with a next value; all others hold anything in every clock."""
+        """Registers and memories with a next value; all others are arbitrary in every clock."""
         return set(self._next)
 
     def is_one(self, term: Term) -> Term:
-        """Return the statement that a bit is 1."""
+        """Return the Boolean term that is true if a bit is 1."""
         return self.manager.mk_term(Kind.EQUAL, [term, self._bit(1)])
 
     def _registers(self) -> list[int]:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RUN of n makes n steps: the steps that qs_agent_budget hands out add up to n.
+// A RUN of n makes n steps: the steps granted by qs_agent_budget add up to n.
 //
-// Function    For each agent, from its turn at the beginning of a run: the steps made, its credit and the
-//             steps left add up to n in every clock. So the agent makes at most n steps. It stops when none are
-//             left and its credit is 0, and then it has made n.
-// Assumed     An agent makes a step only in its slot, and if its last slot said that it has more. Power-up is the
-//             only reset. Slots is 16, and agents are few enough to be in stage 11 in the turn of their number.
+// Function    For each agent, from its first turn in a run on, the steps made, its credit and the steps left add up
+//             to n in every clock. So the agent makes at most n steps. It stops when no steps are left and its credit
+//             is 0, and it has made n steps by then.
+// Assumed     An agent makes a step only in its slot, and only if its last slot reported more steps. Power-up is the
+//             only reset. Slots is 16, and there are few enough agents for each to be in stage 11 in the turn of its
+//             number.
 
 module budget_proof
   import qs_agents_pkg::*;
@@ -46,7 +47,7 @@ module budget_proof
       .*
   );
 
-  // The run: n, and how many of its blocks of 32 are left.
+  // The run: n, and the number of its blocks of 32 steps that are left.
   logic [47:0] steps_q;
   logic [42:0] left_q, rotated, pass;
   logic past_q = 1'b0;
@@ -68,7 +69,7 @@ module budget_proof
     end
   end
 
-  // The pass rotates the register once: bits below place are done.
+  // A pass rotates the register once; bits below place are done.
   assign pass = 43'(u_budget.borrow_q) << u_budget.place_q;
   assign rotated = (u_budget.remaining_q << u_budget.place_q) |
       (u_budget.remaining_q >> (6'd43 - u_budget.place_q));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_choice picks the lowest greedy action or the one that it is given, and makes the algorithm's target.
+// qs_agent_choice picks the given action or else the lowest greedy one, and computes the algorithm's target.
 //
-// Function    The definitions of qstep.golden.agents, on a delay line of rows: next action, its value in each table, and
-//             the target m. With several planes a value is the exact sum of theirs, which trees of adders make first.
+// Function    The reference applies the definitions of qstep.golden.agents to a delay line of rows: the next action,
+//             its value in each table, and the target m. With several planes, a value is the exact sum of the planes'
+//             values, computed by adder trees in the first stages.
 // Assumed     A given action is in range; power-up is a reset.
 
 module choice_proof
@@ -73,7 +74,7 @@ module choice_proof
       .*
   );
 
-  // A row, and all that was given with it, in each stage.
+  // A row and its other inputs, in each stage.
   logic [Target:1] inside_q = '0, pick_q, number_q;
   logic [Target:1][Tables-1:0][Planes-1:0][Actions-1:0][Width-1:0] rows_q;
   logic [Target:1][ActionBits-1:0] pick_action_q;
@@ -105,7 +106,7 @@ module choice_proof
     return {value[SumBits-1], value};
   endfunction
 
-  // What the policy and the target are chosen from.
+  // The values from which the policy and the target are computed.
   function automatic logic [Actions-1:0][SumBits:0] policy(
       logic [Tables-1:0][Actions-1:0][SumBits-1:0] rows);
     for (int unsigned a = 0; a < Actions; a++)

@@ -1,4 +1,4 @@
-"""Properties and hardware, read by yosys and written as a circuit in BTOR2."""
+"""Compiles properties and hardware with yosys into a BTOR2 circuit."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from qstep_rtl.sources import source
 
 __all__ = ["circuits"]
 
-# Clocked assertions of the RTL become values of the next clock; undriven nets are anything in every
-# clock. Memories stay memories where the proof is about a table, otherwise they become registers.
+# Clocked assertions of the RTL become values of the next clock; undriven nets are arbitrary in
+# every clock. Memories stay memories in proofs about a table; otherwise they become registers.
 _SCRIPT = (
     "read_slang --threads 1 -U SYNTHESIS -D FORMAL --top {top} {parameters} -I. {files}; "
     "hierarchy -check -top {top}; proc; flatten; opt_clean; {memory}; async2sync; dffunmap; "
@@ -23,7 +23,7 @@ _SCRIPT = (
 def circuits(
     top: str, files: Sequence[Path], parameters: Mapping[str, int], folder: Path, *, memories: bool
 ) -> tuple[str, str]:
-    """Return a circuit in BTOR2 twice: with its assertions, and with its covers, as properties.
+    """Return two BTOR2 versions of a circuit: with its assertions, and with its covers, as properties.
 
     Parameters
     ----------

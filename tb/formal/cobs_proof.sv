@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's COBS decoder undoes every legal stuffing of every frame, and reports frames that were cut off.
+// The link's COBS decoder reverses every legal encoding of every frame, and reports truncated frames.
 //
-// Function    A sender stuffs freely: blocks of any length, full blocks without a zero after them, delimiters
-//             between frames. A clock later, the decoder's output is what went in.
-// Assumed     Power-up is a reset; another may come at any time, and restarts both ends.
+// Function    The reference sender encodes freely: blocks of any length, full blocks not followed by a zero, and any
+//             number of delimiters between frames. One clock later, the decoder outputs the sender's bytes.
+// Assumed     Power-up is a reset; another reset may come at any time, and restarts sender and decoder.
 
 module cobs_proof (
     input logic       clk_i,
@@ -13,7 +13,7 @@ module cobs_proof (
     input logic [7:0] byte_i
 );
 
-  // Bytes left in the block, and whether it ends in a zero if another block follows.
+  // Bytes left in the block, and whether the block ends in a zero if another block follows.
   logic [7:0] left_q = '0, line;
   logic zero_q = 1'b0, inside_q = 1'b0, past_q = 1'b0;
   logic valid_q = 1'b0, end_q = 1'b0, broken_q = 1'b0;

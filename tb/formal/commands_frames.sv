@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands_proof and commands_lane_proof state of each frame, whatever its request does.
+// Properties of each frame that commands_proof and commands_lane_proof share, independent of the request.
 //
-// Function    Follows frames by their headers alone. No byte of the next frame is taken before the answer has begun, and none
-//             of this one is left. The answer has the type and the number of the request. A request is handed to its
-//             handler at most once, and only with its whole header, with the arguments that the frame has, and with the
-//             status OK; an answer with the status OK is to a request that was handed over. One that is refused is
-//             counted. The line's rate changes by a BAUD that was answered OK, or by a break, and by nothing else.
-//             Whenever nothing else has to come first (a byte, silence on the line, what the device says with waits_i, room
-//             for an answer), something happens within eight clocks.
-//             Looks at `u_commands` beside it.
-// Assumed     A frame is no longer than the link allows. Power-up is a reset; another may come at any time.
+// Function    The properties follow frames by their headers alone. By the time the answer starts, every byte of its
+//             frame has been consumed, and no byte of the next frame has. The answer has the type and number of the
+//             request. A request is passed to its handler at most once, and only with its complete header, with the
+//             arguments of the frame, and with status OK. Only such a request is answered with status OK. Refused
+//             requests are counted. The line's rate changes only after a BAUD answered with OK, or after a break.
+//             Unless the commands wait for a byte, for silence on the line, for the device (waits_i), or for space
+//             for an answer, they make progress within eight clocks. The module reads signals of its sibling instance
+//             `u_commands`.
+// Assumed     A frame does not exceed the link's maximum length. Power-up is a reset; another reset may come at any
+//             time.
 
 module commands_frames
   import commands_pkg::*;
@@ -19,19 +20,19 @@ module commands_frames
     input logic clk_i,
     input logic rst_i,
 
-    input doing_e doing_i,  // what the commands do
-    input needs_t needs_i,  // of kind_o
-    input logic waits_i,  // for the device
-    input logic [3:0] work_bound_i,  // clocks that may have passed in a clock of work
+    input doing_e doing_i,  // present phase of the commands
+    input needs_t needs_i,  // format of requests of type kind_o
+    input logic waits_i,  // the commands wait for the device
+    input logic [3:0] work_bound_i,  // most clocks without progress during Work
 
     output logic past_o,
     output logic takes_o,
     output logic answers_o,
-    output logic starts_o,  // a request is handed over
-    output logic [3:0] head_o,  // bytes of its header that were taken
-    output logic [10:0] left_o,  // bytes of its payload that are left
+    output logic starts_o,  // a request is passed to its handler
+    output logic [3:0] head_o,  // bytes of its header consumed so far
+    output logic [10:0] left_o,  // bytes of its payload left
     output logic [7:0] kind_o,
-    output logic started_o,  // it was handed over
+    output logic started_o,  // the request was passed to its handler
     output logic [MostArguments*8-1:0] arguments_o
 );
 
@@ -84,7 +85,7 @@ module commands_frames
   logic [7:0] kind_q;
   logic [15:0] seq_q;
   logic [MostArguments-1:0][7:0] arguments_q;
-  logic [3:0] argument_q;  // the next one
+  logic [3:0] argument_q;  // index of the next argument
   logic takes, whole, answers, started_q, refused_q;
   assign takes   = byte_valid && byte_ready;
   assign whole   = head_q == 4'd9 && left_q == '0;
@@ -118,7 +119,7 @@ module commands_frames
     end
   end
 
-  // Clocks in which nothing happened although nothing else had to come first.
+  // Clocks without progress although the commands waited for nothing.
   logic waits, past_q = 1'b0;
   logic [3:0] stall_q = '0, bound;
   assign waits = (byte_ready && !byte_valid) || answer_valid || waits_i ||
@@ -128,7 +129,7 @@ module commands_frames
     stall_q <= takes || waits || rst_i ? '0 : stall_q + 1'b1;
   end
 
-  // What the line's rate is: that of a BAUD once its answer has left.
+  // The expected rate of the line: a BAUD takes effect once its answer has been sent.
   logic [15:0] divisor_q, asked;
   logic [1:0] retune_q;
   logic good_rate;
@@ -189,11 +190,11 @@ module commands_frames
     endcase
   end
 
-  // Bytes of the payload of which there are at least this many more than of the arguments.
+  // Minimum number of payload bytes after the arguments.
   logic [10:0] values;
   assign values = 11'(needs_i.least) - 11'(size);
 
-  // Arguments that are where the handler finds them; those that were taken, and those of the type.
+  // Masks of arguments: correct in the handler's fields, already received, and expected for the type.
   logic [MostArguments-1:0] same, given, whole_arguments;
   always_comb begin
     for (int unsigned n = 0; n < MostArguments; n++) begin

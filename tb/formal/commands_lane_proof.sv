@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of a device with a lane: each good frame gets one answer, and only what passed its checks is carried out.
+// The commands of a device with a lane answer each good frame once, and execute only requests that pass all checks.
 //
-// Function    What commands_frames states of each frame. Every byte of an APPLY goes to the decoder of records, and every
-//             value of a REWARDS or LOAD to the table access, once, and no other byte does. APPLY is answered once the
-//             decoder is empty, with what it says of the records; REWARDS, LOAD and READ are checked first, on the
-//             arguments of the frame, and move values only if the check says OK, a READ once its answer has begun.
-//             CONFIGURE and NOISE set the lane, if all values are in range, before the answer and never else. Nothing
-//             is moved or set by a request that is refused.
-// Assumed     What commands_frames does. Of the decoder of records (records_proof): it is empty until it is given a byte,
-//             and its verdict stays while it is empty and gets none. Of the table access (tables_proof): it is busy from
-//             the clock after a check or move, its verdict is that of the last check that is over, and it takes all
-//             values that were announced. The device is quiet only when the access was at rest a clock before.
+// Function    The properties of commands_frames hold for each frame. Every byte of an APPLY goes to the record
+//             decoder once, every value of a REWARDS or LOAD goes to the table access once, and no other bytes do.
+//             APPLY is answered when the decoder is empty, with the decoder's verdict on the records. REWARDS, LOAD
+//             and READ are checked first, with the arguments of the frame, and move values only if the verdict is OK;
+//             READ does so after its answer has started. CONFIGURE and NOISE change the lane's settings only before
+//             the answer, and only if all values are in range. A refused request moves and sets nothing.
+// Assumed     The assumptions of commands_frames. The record decoder (records_proof) is empty until it receives a
+//             byte, and its verdict is stable while it is empty and receives none. The table access (access_proof) is
+//             busy from the clock after a check or move, keeps the verdict of the last completed check, and accepts
+//             all announced values. The device is quiet only if the access was idle in the previous clock.
 
 module commands_lane_proof
   import commands_pkg::*;
@@ -132,7 +132,7 @@ module commands_lane_proof
       .arguments_o(arguments)
   );
 
-  // --- The decoder of records and the table access ----------------------------------------------------
+  // --- The record decoder and the table access --------------------------------------------------------
   logic applies, is_tables, moves_in, works, records_take;
   assign applies = kind inside {APPLY_CODED, APPLY_RAW};
   assign is_tables = kind inside {REWARDS, CLEAR, LOAD, READ};
@@ -149,7 +149,7 @@ module commands_lane_proof
   logic
       judged_q,
       moved_q,
-      read_q;  // of this request: it was checked, it was moved; a READ was answered
+      read_q;  // this request: has been checked, has been moved; a READ has been answered
   logic [1:0] task_q, task_of_kind;
   logic [39:0] place_q;  // arguments of the task
   logic same_place;
@@ -223,7 +223,7 @@ module commands_lane_proof
     end
   end
 
-  // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
+  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 
@@ -271,7 +271,7 @@ module commands_lane_proof
       assert (!(doing inside {Discard, Answer} && started && sets) ||
               (kind == NOISE ? loaded_q == in_range : !in_range || settings == asked));
 
-      // Bytes go where they belong.
+      // Bytes reach the right destination.
       Records_A :
       assert (records_take == (takes && head == 4'd9 && started && applies) &&
               (!records_take || records__bytes__payload == bytes__payload));

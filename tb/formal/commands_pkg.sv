@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the proofs of commands share: the answer, and the insides of the reader of requests.
+// Types shared by the proofs of the commands: the answer, and the internal state of the request reader.
 
 package commands_pkg;
 
@@ -13,7 +13,7 @@ package commands_pkg;
     logic [7:0]  kind;
   } answer_t;
 
-  // What docs/link.md says of a type: bytes of arguments, and with `open` at least `least` bytes of payload.
+  // A request type in docs/link.md: `size` bytes of arguments; with `open`, at least `least` bytes of payload.
   typedef struct packed {
     logic       known;
     logic       open;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of a device with agents: each good frame gets one answer, and only what passed its checks is carried out.
+// The commands of a device with agents answer each good frame once, and execute only requests that pass all checks.
 //
-// Function    What commands_frames states of each frame. Nothing but a request that was handed over starts a run, a stop, a
-//             write or a count.
-// Assumed     What commands_frames does. The device is quiet only when all words of an answer were sent a clock before.
+// Function    The properties of commands_frames hold for each frame. Only a request that was passed to its handler
+//             causes a run, a stop, a write or a count.
+// Assumed     The assumptions of commands_frames. The device is quiet only if all words of an answer had been sent by
+//             the previous clock.
 
 module commands_proof
   import commands_pkg::*;
@@ -88,7 +89,7 @@ module commands_proof
   );
 
   // --- The handler ------------------------------------------------------------------------------------
-  // Words of an answer are still to be sent.
+  // Some words of an answer have not been sent yet.
   logic sends, sent_q;
   logic [2:0] handler;
   assign handler = u_commands.agents.fsm_state;
@@ -105,7 +106,7 @@ module commands_proof
     endcase
   end
 
-  // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
+  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_counters adds up exactly what it is told of each agent, and a read gives sums of one moment.
+// qs_agent_counters accumulates each agent's inputs exactly, and a read returns sums of a single instant.
 //
-// Function    The agent may be any of 16. The reference adds at once: steps, terminations, truncations, returns and
-//             saturations. In every clock its sums are those of the agent's words when they were swept last, plus
-//             the small counts since. A copy has all 16 words of one sweep; a write sets its word and no other.
-// Assumed     A request is held until it is done, names its word a clock before, and has a clock of pause behind it.
-//             What is written has nothing pending: the device refuses it with BUSY while agents step. Power-up is the
-//             only reset. Slots rotate (`slots`).
+// Function    The agent is any of 16. The reference accumulates immediately: steps, terminations, truncations,
+//             returns and saturations. In every clock, its sums equal the agent's words at their last sweep plus the
+//             small counts since then. A copy contains all 16 words of one sweep, and a write sets only its own word.
+// Assumed     A request is held until it is done, selects its word one clock before it starts, and is followed by one
+//             idle clock. A word is written only while it has no pending counts, because the device refuses writes
+//             with BUSY while agents step. Power-up is the only reset. Slots rotate (`slots`).
 
 module counters_proof
   import qs_agents_pkg::*;
@@ -37,7 +37,7 @@ module counters_proof
     logic [47:0] truncations;
     logic [47:0] terminations;
     logic [47:0] steps;
-  } sums_t;  // word n is bits 16 n and up
+  } sums_t;  // word n starts at bit 16 n
 
   // --- Slots ------------------------------------------------------------------------------------------
   logic [AgentBits-1:0] slot_q = '0, chosen;
@@ -64,7 +64,7 @@ module counters_proof
       .*
   );
 
-  // --- Since when: clocks from the agent's sweep on, 1 to 272 -----------------------------------------
+  // --- Clocks since the agent's sweep, 1 to 272 -------------------------------------------------------
   logic [2:0] age_q = '0;
   logic old;
   logic [AgentBits-1:0] turns;
@@ -74,14 +74,14 @@ module counters_proof
   assign since = 9'(turns) * 9'd17 + 9'(u_counters.sweep_q == '0 ? 5'd17 : u_counters.sweep_q);
   assign late_since = since > 9'd8 ? since - 9'd8 : since + 9'd264;
 
-  logic known_q = 1'b0, late_known_q = 1'b0;  // the agent was swept
+  logic known_q = 1'b0, late_known_q = 1'b0;  // the agent has been swept
   logic mine, late, takes, late_takes;
   assign mine = agent_i[Stage] == chosen;
   assign late = agent_i[Late] == chosen;
   assign takes = old && mine && u_counters.take_q;
   assign late_takes = known_q && late && u_counters.late_take_q;
 
-  // --- The reference: sums, and of these what has been swept ------------------------------------------
+  // --- The reference: sums, and their swept parts -----------------------------------------------------
   sums_t total_q, before_q, after_q, memory, swept;
   logic [4:0] steps_q, terminations_q, truncations_q, saturations_q;
   logic signed [20:0] returns_q;
@@ -97,7 +97,7 @@ module counters_proof
   end
 
   logic window, writes;
-  logic [3:0] word;  // the one that is in sum_q
+  logic [3:0] word;  // index of the word in sum_q
   assign window = known_q && since >= 9'd5 && since <= 9'd20;
   assign word   = 4'(since - 9'd5);
   assign writes = window && u_counters.hit_q;
@@ -150,7 +150,7 @@ module counters_proof
   assign given = {read_i, write_i, want_agent_i, want_word_i, want_data_i};
   assign wants = want_agent_i == chosen;
 
-  // The copy: of the agent, complete.
+  // A complete copy of the agent's words.
   logic  copied_q = 1'b0;
   sums_t copy_q;
   always_ff @(posedge clk_i) begin
@@ -188,7 +188,7 @@ module counters_proof
   assign added.returns = after_q.returns - before_q.returns;
   assign added.saturations = after_q.saturations - before_q.saturations;
 
-  // The carry into each word: what is below it became less.
+  // The carry into each word: the words below it have decreased.
   logic [15:0] carry;
   for (genvar n = 0; n < 16; n++) begin : gen_carry
     localparam int First = n < 3 ? 0 : n < 6 ? 3 : n < 9 ? 6 : n < 13 ? 9 : 13;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's CRC is CRC-32 bit by bit, and a frame followed by its own CRC matches.
+// The link's CRC equals bitwise CRC-32, and a frame followed by its own CRC matches.
 //
 // Assumed     Power-up is a reset.
 

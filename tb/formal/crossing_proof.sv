@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crossing between the clocks of link and lanes carries each order once, whatever the clocks are.
+// The crossing between the link's and the lanes' clocks transfers each command once, whatever the clocks are.
 //
-// Function    Each clock ticks whenever it likes, also both at once, so a bit that changes while it is sampled is seen before
-//             or after its change. Each order of the host comes to the agents once, with its data, and none that was not
-//             given. An access is done when the agents have said so, and its word is theirs. Busy is 1 from a run on until the
-//             agents are done with it. What the other clock may look at does not change. After a reset of the
-//             link, no order leaves before the lanes were reset; none from before comes to agents that were.
-// Assumed     An access is held until it is done, and a run begins when nothing else is under way (AgentsSignature).
-//             The agents end only an access that they are asked for.
+// Function    The clocks tick at arbitrary times, possibly together, so a bit that changes while it is sampled is
+//             read before or after its change. Each command of the host reaches the agents exactly once, with its
+//             data, and the agents receive no other commands. An access is done only after the agents have completed
+//             it, and returns the word that they read. Busy is 1 from a run until the agents have finished it. Data
+//             that the other clock may sample is stable. After a reset of the link, no command is sent before the
+//             lanes have been reset, and no earlier command reaches lanes that have been reset.
+// Assumed     An access is held until it is done, and a run starts only when nothing else is in progress
+//             (AgentsSignature). The agents complete only requested accesses.
 
 module crossing_proof (
     input logic clk,
@@ -59,7 +60,7 @@ module crossing_proof (
   logic [ 1:0] kind;
   logic [73:0] order;
   logic [4:0]
-      asks, tells, ends, falls, rises;  // a bit, and its chain from there on; index 4 arrives
+      asks, tells, ends, falls, rises;  // a bit, then its chain; index 4 is the chain's last bit
   assign asked = u_top.crossing.asked;
   assign taken = u_top.crossing.taken;
   assign ended = u_top.crossing.ended;
@@ -76,7 +77,7 @@ module crossing_proof (
   assign falls = {`CHAIN(resetting), resetting};
   assign rises = {`CHAIN(reset), reset};
 
-  // --- The order that is on its way ---------------------------------------------------------------------
+  // --- The command in flight ----------------------------------------------------------------------------
   logic [ 1:0] kind_q;
   logic [73:0] place_q;
   logic [47:0] steps_q;
@@ -85,8 +86,8 @@ module crossing_proof (
   assign takes  = lanes_ticks && !reset && (agents__run || agents__stop ||
                                             (agents__access && agents__done));
 
-  // The lanes were given something since they were reset, and the link was reset since then. An order may still
-  // leave in the clock of the link's reset.
+  // used: the lanes have received a command since their reset. stale: the link has been reset since then. A command
+  // may still be sent in the clock of the link's reset.
   logic used_q = 1'b0, stale_q = 1'b0;
 
   logic [31:0] read_q = '0;
@@ -125,7 +126,7 @@ module crossing_proof (
   end
 
   // --- Assumed ------------------------------------------------------------------------------------------
-  logic held_q = 1'b0;  // an access is not done yet
+  logic held_q = 1'b0;  // an access is pending
   logic [73:0] held_place_q;
   always_ff @(posedge clk) begin
     if (sync_ticks) begin
@@ -141,15 +142,15 @@ module crossing_proof (
   end
 
   // --- For the induction --------------------------------------------------------------------------------
-  // Along a chain and back, no more than one place is where a bit differs from the one before.
+  // Along a chain and back, a bit differs from the previous one in at most one place.
   logic [8:0] way;
   logic [7:0] loops;
   logic [3:0] ending;
-  logic covered;  // the lanes were reset since the link was
+  logic covered;  // the lanes have been reset after the link
   logic runs;
   assign runs = open_q && kind_q == RUN;
 
-  // The steps of a run are the word and the low half of the index.
+  // The steps of a run are sent as the word and the low 16 bits of the index.
   logic [73:0] long;
   assign long = {steps_q[31:0], order[41:28], steps_q[47:32], order[11:0]};
   assign way = {tells, asks} ^ {tells, asks} >> 1;

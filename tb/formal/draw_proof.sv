@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_draw gives each agent the draws of its own word, as qstep.spec.random defines them.
+// qs_draw produces each agent's draws from its own word, as defined in qstep.spec.random.
 //
-// Function    One agent is watched, which may be any. Once both halves of its word have been loaded, the word that its
-//             slot reads is what xorshift made of them, whatever other slots do, and its draws are five rounds of Simon.
-// Assumed     A slot is back in stage 1 only after it has been in stage 3. A word advances only once it has been
-//             loaded, and is not loaded as 0.
+// Function    The proof watches one arbitrary agent. Once both halves of its word have been loaded, its slot reads
+//             the word's xorshift sequence, whatever other slots do, and its draws are five rounds of Simon on the
+//             word.
+// Assumed     A slot returns to stage 1 only after stage 3. A word advances only after it has been loaded, and is
+//             never loaded with 0.
 
 module draw_proof #(
     parameter  int unsigned Agents        = 16,
@@ -58,7 +59,7 @@ module draw_proof #(
     return x;
   endfunction
 
-  // The watched agent may be any, and stays the same. Its word, and what its slot has drawn.
+  // The watched agent, an arbitrary constant; its word, and the draws of its slot.
   logic [AgentBits-1:0] agent;
   logic [63:0] word_q, mix_word_q;
   logic [1:0] known_q = '0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's COBS encoder sends a legal stuffing of exactly the bytes that it was given.
+// The link's COBS encoder sends a legal encoding of exactly its input bytes.
 //
-// Function    Each row of the ring stands for something: a byte, a zero, the split of a full block, or the end or begin
-//             of a frame. What the rows stand for is, in their order, what came in. Every row that is fetched does to a
-//             decoder, by the rules of COBS, what it stands for, if the last code or delimiter before it did; and
-//             the first row does. What is fetched is what the line gets.
-//             Two rows are watched, which may be any: one with a code or a delimiter, and one behind it.
+// Function    Each row of the ring has a meaning: a byte, a zero, the split of a full block, or the end or start of a
+//             frame. The meanings of the rows, in order, equal the input. By the rules of COBS, a decoder interprets
+//             every fetched row according to its meaning, provided that it did so for the previous code or delimiter;
+//             it does for the first row. The line receives exactly the fetched rows. The proof watches two arbitrary
+//             rows: one with a code or a delimiter, and a later one.
 // Assumed     Power-up is a reset; another may come at any time.
 
 module encoder_proof (
@@ -40,7 +40,7 @@ module encoder_proof (
   assign placeholder = u_encoder.placeholder;
   assign run = u_encoder.run;
 
-  // A new row, and what it stands for.
+  // A new row, and its meaning.
   logic accepts, takes, closing, delimiting, past_q = 1'b0;
   meaning_e meaning;
   assign accepts = frame__valid && frame__ready;
@@ -52,13 +52,13 @@ module encoder_proof (
     else meaning = delimiting ? Begins : closing ? Ends : Split;
   end
 
-  // The watched rows may be any, and stay the same; p is before w.
+  // The watched rows, arbitrary constants; p is before w.
   row_t p, w;
   meaning_e p_meaning_q, w_meaning_q;
   logic [7:0] w_byte_q;
 
-  // What a decoder makes of the rows that are fetched. follows_p_q: the last one that it took for a code or a delimiter
-  // was p, and rightly so.
+  // A decoder of the fetched rows. follows_p_q: the last row that it interpreted as a code or a delimiter was p, and
+  // correctly so.
   logic fetches, inside_q = 1'b0, fresh_q = 1'b1, offered_q = 1'b0, follows_p_q = 1'b0;
   logic [7:0] fetched, left_q = '0, code_q, offer_q;
   assign fetches = u_encoder.reader.more && (!line__valid || line__ready);
@@ -89,7 +89,7 @@ module encoder_proof (
     end
   end
 
-  // Rows from the one that is read to the open placeholder, and distances to the watched ones.
+  // Number of rows from the read row to the open placeholder, and distances to the watched rows.
   row_t rows, w_ahead, p_ahead, w_after_p, w_open, p_open;
   logic p_final, w_final;
   logic [7:0] p_value, w_value;

@@ -1,4 +1,4 @@
-"""Proofs about a circuit: induction over clocks, bounded search from power-up, reachable covers."""
+"""Proofs about a circuit: induction over clocks, bounded search from power-up, and reachable covers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ __all__ = ["Found", "OutOfTimeError", "Solver", "induction", "reached", "search"
 
 
 class OutOfTimeError(Exception):
-    """The solver gave no answer within its time."""
+    """The solver gave no answer within its time limit."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A property that is violated, or a cover that is reached, and the clock."""
+    """A violated property or a reached cover, with its clock."""
 
     name: str
     clock: int
@@ -25,20 +25,21 @@ class Found:
 
 @dataclass(frozen=True)
 class Solver:
-    """Settings of the solver.
+    """Solver settings.
 
     Parameters
     ----------
     free_products : bool
-        Multipliers of one width are the same unknown function of their operands.
+        Multipliers of equal width are replaced by the same uninterpreted function.
     limit_s : float
-        Seconds per question.
+        Time limit of each query in seconds.
     say : callable
-        Called with the progress of the proof.
+        Function that is called with the proof's progress.
     apart : bool
-        Each question has a solver of its own, which simplifies all that is known by what is asked.
+        Each query runs in a separate solver, which can simplify the known facts with the queried
+        property.
     trace : Path, optional
-        The clocks of a violation are written to this VCD file.
+        VCD file to which the clocks of a violation are written.
     """
 
     free_products: bool = False
@@ -49,7 +50,7 @@ class Solver:
 
 
 class _Clocks:
-    """A circuit, clock by clock, and what the solver knows about these clocks."""
+    """A circuit unrolled clock by clock, and the facts that the solver knows about these clocks."""
 
     def __init__(self, text: str, solver: Solver) -> None:
         self._manager, self._options = TermManager(), Options()
@@ -64,7 +65,7 @@ class _Clocks:
         self.properties = [name for name, _ in self._circuit.properties]
 
     def advance(self, *, from_power_up: bool) -> None:
-        """Go to the next clock, or to the first: the power-up clock, or any clock."""
+        """Add the next clock; the first clock is either power-up or arbitrary."""
         if self._clocks:
             clock = self._circuit.after(self._clocks[-1])
         elif from_power_up:
@@ -77,7 +78,7 @@ class _Clocks:
             self._know(self._circuit.is_one(clock.values[line]))
 
     def violated(self, which: Sequence[int]) -> int | None:
-        """Return one of these properties that may be violated in this clock; None if none can be."""
+        """Return one of the properties that can be violated in this clock, or None."""
         bad = [self._bad(index) for index in which]
         solver = self._solver
         if self._apart:
@@ -105,7 +106,7 @@ class _Clocks:
         return found
 
     def hold(self, index: int) -> None:
-        """Assume that a property holds in this clock."""
+        """Assume that a property is true in this clock."""
         self._know(self._manager.mk_term(Kind.NOT, [self._bad(index)]))
 
     def _know(self, term: Term) -> None:
@@ -117,22 +118,23 @@ class _Clocks:
 
 
 def induction(text: str, clocks: int, solver: Solver) -> Found | None:
-    """Check that all properties hold in a clock if they held in the clocks before, from any state.
+    """Check that all properties hold in a clock if they held in the previous clocks, from any state.
 
-    In the last clock, each proved property is assumed for the rest; lemmas, named ``..._L``, come first.
+    In the last clock, each proved property is assumed when proving the next ones. Lemmas, named
+    ``..._L``, are proved first.
 
     Parameters
     ----------
     text : str
         The circuit in BTOR2.
     clocks : int
-        Number of clocks before it.
+        Number of previous clocks.
     solver : Solver
 
     Returns
     -------
     Found or None
-        None if all hold, otherwise a property that may not.
+        None if all properties hold, otherwise a property that may be violated.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def induction(text: str, clocks: int, solver: Solver) -> Found | None:
 def search(text: str, clocks: int, solver: Solver) -> Found | None:
     """Look for a violated property in the first clocks after power-up.
 
-    Parameters and errors are those of :func:`induction`; returns None if none is found.
+    Parameters and errors are those of :func:`induction`. The result is None if no violation is found.
     """
     unrolled = _Clocks(text, solver)
     properties = range(len(unrolled.properties))
@@ -173,7 +175,7 @@ def search(text: str, clocks: int, solver: Solver) -> Found | None:
 
 
 def reached(text: str, clocks: int, solver: Solver) -> list[Found]:
-    """Return the covers that are reached in the first clocks after power-up, each with its first clock.
+    """Return the covers reached in the first clocks after power-up, each with its first clock.
 
     Parameters and errors are those of :func:`induction`; `text` has covers instead of properties.
     """

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_epsilon keeps the schedule of each agent as the model does, whatever the other agents do.
+// qs_epsilon follows the model's schedule for each agent, whatever the other agents do.
 //
-// Function    The agent may be any of 16. The reference finishes each step before the next: at the end of a unit (a step or
-//             an episode) it counts; at the end of a period it counts from 0 again, and epsilon becomes
-//             max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Each slot of the agent reads epsilon and
-//             count as all its earlier slots left them, or as they were loaded.
-// Assumed     The agent's settings, epsilon and count are loaded before it steps, and no slot of it steps while they are: the
-//             device refuses to load them with BUSY. Values are in the ranges of docs/acting.md. Slots rotate (`slots`).
+// Function    The agent is any of 16. The reference finishes each step before the next. It increments the count at
+//             the end of a unit (a step or an episode). At the end of a period, it resets the count to 0 and sets
+//             epsilon to max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Each slot of the agent reads
+//             the epsilon and count written by its previous slots or by a load.
+// Assumed     The agent's settings, epsilon and count are loaded before it steps, and it does not step during a load,
+//             because the device refuses loads with BUSY while agents step. Values are in the ranges of
+//             docs/acting.md. Slots rotate (`slots`).
 
 module epsilon_proof
   import qs_agents_pkg::*;
@@ -15,7 +16,7 @@ module epsilon_proof
     input logic rst_i,
 
     input access_t access_i,
-    input logic token_i,  // the slot of an access begins
+    input logic token_i,  // the slot of an access starts
     input logic row_stepped_i,
     input logic row_ended_i,
     input logic acts_i
@@ -67,10 +68,10 @@ module epsilon_proof
   logic [EpsilonBits-1:0] end_q, decrement_q, epsilon_q, lowered;
   logic [3:0] shift_q;
   logic [EpisodeBits-1:0] last_q, count_q;
-  logic [EpsilonBits-1:0] kept, kept_q;  // what a period leaves before the decrement, in the slot
+  logic [EpsilonBits-1:0] kept, kept_q;  // epsilon after a period before the decrement, in the slot
   logic [EpsilonBits:0] left;
-  logic [5:1] known_q = '0;  // settings 1 to 3, epsilon and count were loaded
-  logic fresh_q = 1'b0;  // the slot reads settings that have stayed since
+  logic [5:1] known_q = '0;  // settings 1 to 3, epsilon and count have been loaded
+  logic fresh_q = 1'b0;  // the slot reads complete settings, unchanged since then
   logic mine, steps;
   assign mine = access_i.agent == chosen;
   assign steps = stage == 4'd9 && row_stepped_i;
@@ -133,7 +134,7 @@ module epsilon_proof
   end
 
   // --- For the induction: the slot in each stage ------------------------------------------------------
-  logic loads;  // the slot is that of an access to epsilon
+  logic loads;  // the agent's epsilon is being loaded
   assign loads = mine && access_i.load[2];
 
   // (1 - 2^-n) times a part of epsilon, times 2^12.
@@ -186,7 +187,7 @@ module epsilon_proof
             (age_q >= 2'd2 || !token_q[2]) && (age_q != '0 || !token_q[1]));
     KeptRange_L : assert (!fresh_q || !(stage inside {4'd10, 4'd11}) || kept_q <= ONE);
 
-    // An epsilon that is loaded takes the place of the end.
+    // A loaded epsilon replaces the end value.
     if (loads && token_q != '0 && stage > 4'd2) begin
       Loaded_L : assert (u_epsilon.u_end.mem[{1'b1, chosen}] == access_i.data[EpsilonBits:0]);
       if (stage == 4'd8) Loaded8_L : assert (u_epsilon.u_end.ram_q == access_i.data[EpsilonBits:0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_explore explores if the draw is below the threshold of epsilon, and picks action (draw * Actions) >> 16.
+// qs_agent_explore explores if the draw is below epsilon's threshold, and then picks action (draw * Actions) >> 16.
 //
-// Function    The formula on the inputs of each slot, as a delay line of them: exploration four clocks later, the pick
-//             six clocks later.
+// Function    The reference applies the formula to a delay line of each slot's inputs: the decision to explore is due
+//             four clocks later, the pick six clocks later.
 // Assumed     Epsilon is at most 1.
 
 module explore_proof

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of agents carries out a request exactly as docs/link.md says, or changes nothing.
 //
-// Function    Judges each request and walks through its words independently. A refused request makes no access and begins
-//             or ends no run. A STORE or FETCH of n words makes n accesses, each once, of the words that it names, with the
-//             words of the payload; the answer has the words that were read, and no others. A RUN begins one run, a STOP
-//             ends one. The verdict comes within two clocks, and from then on the handler waits only for a byte of the
-//             payload, for an access, or for the answer to be taken.
-// Assumed     What its signature requires of the reader of requests (qstep_rtl.handler): a request begins when nothing of
-//             the last one is left to do, and its type and arguments are held until the next one begins. A STORE has a
-//             payload (the reader refuses others), and bytes come only as long as some are left. Power-up is a reset.
+// Function    The reference checks each request and steps through its words independently. A refused request makes no
+//             access, and starts or stops no run. A STORE or FETCH of n words makes n accesses, one to each requested
+//             word. A STORE writes the words of the payload, and the answer to a FETCH contains exactly the words
+//             read. A RUN starts one run, and a STOP stops one. The verdict comes within two clocks. After that, the
+//             handler waits only for a payload byte, for an access, or for the answer to be accepted.
+// Assumed     The request reader meets the requirements of the handler's signature (qstep_rtl.handler): a request
+//             starts only after the last one has been completed, and its type and arguments are held until the next
+//             request. A STORE has a payload, since the reader refuses a STORE without one, and bytes arrive only
+//             while some are left. Power-up is a reset.
 
 module handler_proof (
     input logic clk,
@@ -44,7 +45,7 @@ module handler_proof (
     logic [7:0]  region;
   } walk_t;
 
-  // The request, which is held until the next one begins.
+  // The request, which is held until the next one starts.
   logic [4:0] type_q, request__type;
   logic [103:0] arguments_q, request__fields;
   logic [10:0] left_q, request__left;
@@ -80,7 +81,7 @@ module handler_proof (
       .*
   );
 
-  // --- The reference: what is still to do ---------------------------------------------------------------
+  // --- The reference: the remaining work ----------------------------------------------------------------
   typedef enum logic [2:0] {
     Rests,
     Compares,
@@ -94,7 +95,7 @@ module handler_proof (
 
   logic job_q, unanswered_q;
   logic [2:0] verdict, verdict_q;
-  logic [15:0] words_q;  // left to access
+  logic [15:0] words_q;  // words left to access
   logic [7:0] column_q;
   logic [29:0] row_q;
   logic [1:0] bytes_q;
@@ -201,7 +202,7 @@ module handler_proof (
   end
 
   // --- The theorem ----------------------------------------------------------------------------------------------
-  logic accesses, walks, promised;  // promised: the answer to a FETCH is still to come
+  logic accesses, walks, promised;  // promised: the answer to a FETCH is pending
   assign walks = doing_q inside {Collects, Stores, Fetches} ||
       (doing_q == Sends && request__type == FETCH);
   assign promised = doing_q == Rests && unanswered_q && request__type == FETCH &&
@@ -260,7 +261,7 @@ module handler_proof (
                                    agents__word[7:0] == word_q[7:0] && last_byte));
       Ready_A : assert (request__payload__ready == (doing_q == Collects));
 
-      // An access, a run or a stop is made if and only if the request says so.
+      // An access, a run or a stop occurs if and only if it is requested.
       Access_A :
       assert (agents__access == accesses && (!agents__access ||
                                              agents__write == (request__type == STORE)));

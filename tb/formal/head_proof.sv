@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a farm's chain sends each request as one frame, with as many zeros in front as lanes are passed.
+// The head of a farm's chain sends each request as one frame, with one leading zero for each lane to pass.
 //
-// Function    Follows what the head sends bit by bit. An access to lane k is a frame of k zeros, a one, and the access,
-//             highest bit first; one to all lanes, a run or a stop has no zeros and is marked for all. Nothing else is
-//             sent. Each access has one frame, and a read a second one to the same lane, which pushes out the word; then it
-//             is done, for one clock. The word that is read is the 32 bits that came up to three clocks before nothing was
-//             pending. Each run and each stop is sent. The head waits only until nothing is pending.
-// Assumed     What the signature of agents and the header of the head require: an access stays with all its fields until it
-//             is done, its lane exists, a run begins while the head is at rest, and its steps stay for three clocks. The
-//             chain is pending for two clocks behind each bit. Power-up is a reset; another may come at any time.
+// Function    The reference follows the head's output bit by bit. An access to lane k is a frame of k zeros, a one,
+//             and the access, most significant bit first. An access to all lanes, a run or a stop has no leading
+//             zeros and is marked for all lanes. Nothing else is sent. Each access takes one frame, and a read takes
+//             a second frame to the same lane, which shifts out the word. Then the access is done, for one clock. The
+//             word read is the last 32 bits received up to three clocks before nothing was pending. Each run and each
+//             stop is sent. The head waits only until nothing is pending.
+// Assumed     The inputs meet the requirements of the agents' signature and of the head's header: an access and all
+//             its fields are held until it is done, and its lane exists. A run starts while the head is idle, and its
+//             steps are held for three clocks. The chain is pending for two clocks after each bit. Power-up is a
+//             reset; another reset may come at any time.
 
 module head_proof #(
     parameter int unsigned Lanes = 5,
@@ -52,7 +54,7 @@ module head_proof #(
       .*
   );
 
-  // --- What the head is about to send -----------------------------------------------------------------
+  // --- The expected frames ----------------------------------------------------------------------------
   typedef enum logic [1:0] {
     Access,
     Ask,
@@ -74,7 +76,7 @@ module head_proof #(
   assign at = u_head.at;
 
   logic past_q = 1'b0, reset_q, run_q, stop_q, access_now_q, to_all, job;
-  logic serves_q = 1'b0, begins, begins_q, done_q;  // a request is being carried out; one begins
+  logic serves_q = 1'b0, begins, begins_q, done_q;  // a request is in progress; a request starts
   what_e due_q;
   logic [1:0] run_age_q;
   logic [47:0] steps_q;
@@ -104,7 +106,7 @@ module head_proof #(
     endcase
   end
 
-  // The bits of the frame that were sent before this clock, and in this clock too.
+  // The number of bits of the frame sent before this clock, and including this clock.
   logic [6:0] zeros, length, position_q, position;
   assign zeros = to_all ? '0 : 7'(agents__lane);
   assign length = what_q == Ask ? 7'd32 : 7'(FrameBits);
@@ -113,7 +115,7 @@ module head_proof #(
   logic [35:0] came_q;
   logic [ 5:0] heard_q;
   logic [1:0] waited_q, sent_q;
-  logic [1:0] frames_q;  // of this access
+  logic [1:0] frames_q;  // frames sent for this access
   always_ff @(posedge clk) begin
     past_q <= 1'b1;
     reset_q <= rst;
@@ -157,9 +159,9 @@ module head_proof #(
   end
 
   // --- For the induction ------------------------------------------------------------------------------
-  logic moves;  // between idle and the end of what is sent
+  logic moves;  // from idle until all bits have been sent
   assign moves = at.begins || at.address || at.send || at.fetch;
-  logic [ 6:0] body;  // bits behind the first 1
+  logic [ 6:0] body;  // bits after the first 1
   logic [34:0] heard_mask;
   logic [6:0] ends_at, place;
   assign body = position - zeros - 1'b1;
@@ -167,7 +169,7 @@ module head_proof #(
   assign place = position_q - zeros - 1'b1;
   assign heard_mask = ~(35'h7ffffffff << heard_q);
 
-  // The clock, so that a cover is looked for only where it can be if nothing waits for anything.
+  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The theorem: qs_lane equals a lane that finishes each transition before it takes the next.
+// The theorem: qs_lane equals a lane that finishes each transition before accepting the next.
 //
-// Function    The reference queues accepted transitions. In the clock of a transition's result it computes what the
-//             sequential model does: it reads the table as all earlier results have left it, so nothing is ever
-//             in flight there. Values, maxima, greedy actions, saturation, order, count and clock of all results,
-//             the noise, and therefore everything that is ever written, are equal.
-//             The proof is about transitions that read one entry and one row, which may be any
-//             (any/qs_table.sv).
-// Assumed     What the header of qs_lane requires; and the table was written after power-up, so its two copies of
-//             each entry agree.
+// Function    The reference queues accepted transitions. In the clock of a transition's result, it computes the
+//             result of the sequential model, from a table that contains all earlier results, so nothing is ever in
+//             flight. The values, maxima, greedy actions, saturation flags, order, number and timing of all results
+//             are equal, and so is the noise. Therefore all writes are equal. The proof covers transitions that read
+//             one arbitrary entry and one arbitrary row (any/qs_table.sv).
+// Assumed     The requirements in the header of qs_lane are met. The table was written after power-up, so its two
+//             copies of each entry agree.
 
 module lane_proof #(
     parameter  int unsigned States     = 1024,
@@ -68,7 +67,7 @@ module lane_proof #(
     logic terminated;
   } transition_t;
 
-  // Accepted transitions, with the one waiting to issue in place 0; and the bias of each.
+  // The accepted transitions, with the one waiting to issue in place 0, and the bias of each.
   transition_t offer, now;
   transition_t [WriteStage:0] line_q;
   logic [WriteStage:0] valid_q;
@@ -103,7 +102,7 @@ module lane_proof #(
     for (int unsigned k = MergeStage + 2; k <= WriteStage; k++) bias_q[k] <= bias_q[k-1];
   end
 
-  // The table as all earlier results have left it.
+  // The table with all earlier results.
   logic signed [Width-1:0] entry;
   logic [Actions-1:0][Width-1:0] row;
   logic my_entry, my_row;
@@ -157,7 +156,7 @@ module lane_proof #(
             row[u_lane.u_table.entry_action] == entry);
   end
 
-  // --- Facts about what is in flight; without them induction needs twice as many clocks --------------
+  // --- Facts about transitions in flight; without them, induction needs twice as many clocks ---------
   logic [WriteStage:1] youngest;
   always_comb begin
     for (int unsigned d = 1; d <= WriteStage; d++) begin
@@ -171,7 +170,7 @@ module lane_proof #(
     end
   end
 
-  // The result is no less than any value, and one of them; so it is the maximum.
+  // The result is at least every value, and is one of them, so it is the maximum.
   for (genvar a = 0; a < Actions; a++) begin : gen_action
     always_comb begin
       if (past_q && res_valid_o && my_row) begin

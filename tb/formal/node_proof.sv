@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node takes the frames for its lane and executes each once, passes all others on, and returns answers unchanged.
+// A node executes each frame for its lane once, forwards all other frames, and returns answers unchanged.
 //
-// Function    Follows frames bit by bit. A frame that begins with a 0 leaves the node without it and is not executed. One
-//             that begins with a 1 is executed, and passed on only if it is for all lanes. The lane sees each access
-//             exactly as it was sent, until it is done, and each run and stop once. The next frame that the node takes
-//             pushes out the word that was read, highest bit first; what comes from nodes further down passes at any
-//             time. So in a chain of nodes a frame with k zeros in front reaches lane k alone.
-// Assumed     What the header of qs_chain_node requires: a frame follows when nothing is pending, has 4 bits or more unless a
-//             reset cuts it off, and is for all lanes or not from its first bit to its last. A reset has two clocks or
-//             more, and power-up is one. An access that is not under way is not done.
+// Function    The reference follows frames bit by bit. A frame that starts with a 0 is forwarded without the 0 and
+//             not executed. A frame that starts with a 1 is executed, and forwarded only if it is for all lanes. The
+//             lane receives each access exactly as sent, until it is done, and each run and stop once. The next frame
+//             for this node shifts out the word read, most significant bit first. Answers from nodes further down
+//             pass at any time. Therefore, in a chain of nodes, a frame with k leading zeros reaches only lane k.
+// Assumed     The requirements in the header of qs_chain_node are met: a frame starts only when nothing is pending,
+//             has at least 4 bits unless a reset truncates it, and has the same all-lanes flag from its first bit to
+//             its last. A reset lasts at least two clocks, and power-up is a reset. Only an access in progress can be
+//             done.
 
 module node_proof
   import qs_chain_pkg::*;
@@ -38,7 +39,7 @@ module node_proof
 
   qs_chain_node #(.IndexMask(IndexMask)) u_node (.*);
 
-  // The frame, a clock after its bits; `taken_q`: so many bits of it, or FrameBits if there were more.
+  // The frame, one clock after its bits. `taken_q`: number of its bits consumed, at most FrameBits.
   logic past_q = 1'b0;
   logic rst_q, rst_before_q, in_frame_q, mine_q, all_q, first, mine, ends, cut;
   down_t down_q, passed_q;
@@ -50,7 +51,7 @@ module node_proof
   assign ends  = in_frame_q && mine_q && !down_q.valid;
   assign cut   = ends && rst_q;
 
-  // What follows from it: an access, a run or a stop, and the answer that is still to be pushed out.
+  // The effects of the frame: an access, a run or a stop, and the answer that is still to be shifted out.
   logic executes_q, accesses_q, sent_q;
   logic [31:0] answer_q;
   logic [5:0] answer_bits_q = '0;
@@ -92,7 +93,7 @@ module node_proof
     end
   end
 
-  // Bits of the index that a frame does not have are 0.
+  // Index bits that are not in a frame are 0.
   logic [29:0] index;
   always_comb begin
     int unsigned at;
@@ -106,7 +107,7 @@ module node_proof
     end
   end
 
-  // The bit that a taken bit pushes out, a clock later.
+  // The answer bit that a consumed bit shifts out, one clock later.
   logic pushed_q, pushed_known_q, came_q;
   always_ff @(posedge clk_i) begin
     pushed_q <= answer_q[31];
@@ -114,7 +115,7 @@ module node_proof
     came_q <= up_q.data;
   end
 
-  // Clocks since something last came, or was under way.
+  // Clocks since the last input or access in progress.
   logic [2:0] quiet_q;
   always_ff @(posedge clk_i) begin
     if (quiet_q != '1) quiet_q <= quiet_q + 1'b1;
@@ -127,7 +128,7 @@ module node_proof
   assign settled = settled_q == '1;
   always_ff @(posedge clk_i) if (!settled) settled_q <= settled_q + 1'b1;
 
-  // Bits of the frame that are there, and bits of the answer that are still to come.
+  // Masks of the received bits of the frame, and of the pending bits of the answer.
   logic [FrameBits-1:0] known;
   logic [31:0] to_push;
   assign known   = ~({FrameBits{1'b1}} << taken_q);

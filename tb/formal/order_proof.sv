@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents that share a table learn as if they acted one after the other.
+// Agents that share a table learn as if they acted one after another.
 //
-// Function    Follows one entry of the table, in whichever plane: how many turns are to write it, and how many have.
-//             A slot that acts reads its row in stage RowStage and its own entry in stage entry_read_stage:
-//             by then all older turns have written what it reads, and no younger one has. Turns go to agents 0,
-//             1, 2, 0, ..., each is held at most once, and a RUN of n that is not stopped ends after n rounds.
-//             SARSA has the stages of Q-learning.
-// Assumed     A slot writes its pair in stage write_stage, as qs_agent_write does with a result. Power-up is the only
-//             reset. A run begins when no turn is left; only then do turns restart at agent 0. A slot for which
-//             the world was late makes no step.
+// Function    The proof follows one entry of the table in an arbitrary plane, and counts the turns due to write it
+//             and the turns that have written it. A slot that acts reads its row in stage RowStage and its own entry
+//             in stage entry_read_stage. By then, all older turns have written the values it reads, and no younger
+//             turn has. Turns go to agents 0, 1, 2, 0, ..., each agent has at most one turn at a time, and a RUN of n
+//             that is not stopped ends after n rounds. SARSA has the same stages as Q-learning.
+// Assumed     A slot writes its state-action pair in stage write_stage, like qs_agent_write. Power-up is the only
+//             reset. A run starts when no turn is left, and only then do turns restart at agent 0. A slot whose world
+//             is late makes no step.
 
 module order_proof
   import qs_agents_pkg::*;
@@ -69,17 +69,17 @@ module order_proof
       .*
   );
 
-  // --- The entry: which slots are to write it, and which have -------------------------------------------
+  // --- The entry: pending and completed writes ----------------------------------------------------------
   logic past_q = 1'b0;
   logic [PlaneBits:0] chosen_plane;
   logic [RowBits-1:0] chosen_row;
   logic [ActionBits-1:0] chosen_action;
   logic row_row, row_pair, act_row_q, act_pair_q, act_over, act_writes;
-  logic [Write+1:11] pending_q;  // the last one has written
+  logic [Write+1:11] pending_q;  // its last bit: has written
   logic [4:0] due_q, written_q, act_read_q;
-  logic [4:0] quiet_q;  // clocks since a turn was over
+  logic [4:0] quiet_q;  // clocks since the last turn ended
 
-  // The row of the chosen plane in a state.
+  // The row of the chosen plane in a state word.
   function automatic logic [RowBits-1:0] row_of(logic [StateBits-1:0] state);
     return RowBits'(state >> (32'(chosen_plane) * RowBits));
   endfunction
@@ -95,7 +95,7 @@ module order_proof
     {chosen_plane, chosen_row, chosen_action} <= {chosen_plane, chosen_row, chosen_action};
     {act_row_q, act_pair_q} <= {row_row, row_pair};
     pending_q <= {pending_q[Write:11], act_writes};
-    act_read_q <= written_q;  // what a read in stage 9 sees
+    act_read_q <= written_q;  // the writes visible to a read in stage 9
     quiet_q <= act_over ? '0 : quiet_q + 5'(quiet_q != '1);
     due_q <= due_q + 5'(act_writes);
     written_q <= written_q + 5'(pending_q[Write]);
@@ -105,7 +105,7 @@ module order_proof
     end
   end
 
-  function automatic logic [4:0] pending(int unsigned stage);  // writes of slots behind it
+  function automatic logic [4:0] pending(int unsigned stage);  // writes of slots in later stages
     pending = '0;
     for (int unsigned k = 11; k <= Write; k++) pending += 5'(k > stage && pending_q[k]);
   endfunction

@@ -1,4 +1,4 @@
-"""A proof: what it states, about which hardware, its method, and the faults that it must find."""
+"""A proof: its statement, its hardware, its method, and the faults that it must find."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,27 +21,28 @@ class Proof:
     ----------
     name : str
     says : str
-        Its statement in one line, for the table.
+        The statement in one line, for the table.
     files : tuple of str
-        Sources by name, packages first: a generated block, a file of `tb/formal`, or else of `rtl`. The
-        last one has the properties.
+        Names of the sources, packages first. A name refers to a generated block, else to a file in
+        `tb/formal`, else to a file in `rtl`. The last file contains the properties.
     clocks : int
-        Clocks of the induction.
+        Number of clocks of the induction.
     cover_clocks : int
-        Clocks from power-up within which all covers are reached.
+        Number of clocks from power-up within which all covers are reached.
     parameters : dict of str to int
         Parameters of the module with the properties.
     free_products : bool
-        Multipliers of one width are the same unknown function of their operands.
+        Multipliers of equal width are replaced by the same uninterpreted function.
     memories : bool
-        Memories stay memories.
+        Memories stay memories instead of becoming registers.
     rtl_assertions : bool
-        The assertions in the RTL are properties as well.
+        The assertions in the RTL are also properties.
     apart : bool
-        Each question to the solver has a solver of its own. Says how it is proved, not what, so it is no
-        part of the proof's `repr`.
+        Each query runs in a separate solver. This affects only the method, not the statement, so it is
+        not part of the proof's `repr`.
     faults : tuple of Fault
-        Each must be found from power-up, within as many clocks as the table of faults says.
+        Planted faults, each of which must be found from power-up within the number of clocks in the
+        table of faults.
     """
 
     name: str
@@ -58,11 +59,11 @@ class Proof:
 
     @property
     def top(self) -> str:
-        """The module with the properties."""
+        """Name of the module with the properties."""
         return Path(self.files[-1]).stem
 
     def paths(self) -> list[Path]:
-        """Return the paths of its files."""
+        """Return the paths of the proof's files."""
         return [
             block(file)
             if file in BLOCKS

@@ -1,4 +1,4 @@
-"""All proofs by name: of link and farm, of the interleaved lane, and of the lane."""
+"""All proofs by name, for the link, the farm, the interleaved lane and the lane."""
 
 from dataclasses import replace
 
@@ -12,7 +12,8 @@ def _files(names: str) -> tuple[str, ...]:
     return tuple(name if name.endswith(".v") else f"{name}.sv" for name in names.split())
 
 
-# After the files: clocks of the induction, and clocks from power-up within which all covers are reached.
+# After the files: clocks of the induction, and clocks from power-up within which all covers are
+# reached
 _LINK = (
     Proof(
         "cobs",
@@ -359,4 +360,4 @@ FAST = (
     *("cobs", "crc", "handler", "node", "table", "tree", "update-16-1", "lane-2x16-1"),
     *("world", "choice-double-q", "choice-planes-2", "agent-update", "crossing"),
 )
-"""Names of the proofs in each test run."""
+"""Names of the proofs that run in every test run."""

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_evaluation_queue is the queue of the definition: each entry leaves once, in order, with one reward.
+// qs_evaluation_queue equals the queue of the definition: each entry leaves once, in order, with one reward.
 //
-// Function    A queue that serves each request in the clock in which it is accepted, as qstep.golden.evaluation_queue
-//             does, and the list of the entries that it gives up. Demands and fills find the same entry,
-//             which is the oldest match; entries leave in the order of the list, none twice and none lost, whatever the
-//             back-pressure, each with the reward of the definition.
-// Assumed     Rewards stay the same; power-up is a reset, and the only one.
+// Function    The reference is a queue that serves each request in the clock in which it is accepted, like
+//             qstep.golden.evaluation_queue, with a list of its evicted entries. Demands and fills find the same
+//             entry, the oldest match. Entries leave in the order of the list with the rewards of the definition,
+//             none twice and none lost, whatever the back-pressure.
+// Assumed     Rewards are constant. Power-up is the only reset.
 
 module queue_proof
   import qs_planes_pkg::*;
@@ -50,7 +50,7 @@ module queue_proof
       .*
   );
 
-  // --- The definition: entries in a ring, served as they are accepted -------------------------------------
+  // --- The definition: a ring of entries that serves each request when accepted ---------------------------
   logic past_q = 1'b0;
   logic [1:0][2:0][Width-1:0] rewards_q;
   logic [Entries-1:0][KeyBits-1:0] key_q;
@@ -60,7 +60,7 @@ module queue_proof
   logic [IndexBits-1:0] place_q;
   logic full_q;
 
-  // What the queue gives up: a ring of the last Room entries.
+  // The evicted entries: a ring of the last Room entries.
   typedef struct packed {
     logic [PayloadBits-1:0] payload;
     logic [Width-1:0]       reward;
@@ -89,7 +89,7 @@ module queue_proof
 
   always_comb begin
     found = '0;
-    for (int unsigned age = Entries; age > 0; age--) begin  // the oldest one is seen last
+    for (int unsigned age = Entries; age > 0; age--) begin  // the oldest entry comes last
       automatic logic [IndexBits-1:0] n = IndexBits'(age - 1) + (full_q ? place_q : '0);
       if (used_q[n] && (demand_valid_i ? key_q[n] == demand_key_i && !rewarded_q[n] :
                         key_q[n] == fill_key_i)) begin
@@ -108,7 +108,7 @@ module queue_proof
   end
 
   logic take;
-  // The first entry is kept for its pair.
+  // The first entry is kept until its pair is complete.
   assign take = u_queue.left && (number_q == '0 || learn_ready_i);
 
   always_ff @(posedge clk_i) begin
@@ -140,7 +140,7 @@ module queue_proof
     if (rst_i) {used_q, place_q, full_q, given_q, number_q} <= '0;
   end
 
-  // --- The stages of the queue, with what they are still to do ------------------------------------------
+  // --- The stages of the queue, and their pending work --------------------------------------------------
   logic [RoomBits:0] leaving;
   logic [IndexBits-1:0] place;
   logic full, in_order;
@@ -149,7 +149,7 @@ module queue_proof
     assume (rst_i == !past_q);
     assume (!past_q || rewards_i == rewards_q);
 
-    // Inserts in flight have consecutive places; one leaves the old entry there if the queue is full.
+    // Inserts in flight have consecutive places; if the queue is full, each evicts the old entry there.
     leaving = '0;
     place = place_q;
     full = full_q;
@@ -231,7 +231,7 @@ module queue_proof
     end
   end
 
-  // A demand waits for the requests of its key, and so finds what the definition found.
+  // A demand waits for earlier requests with its key, so it finds the same entry as the definition.
   function automatic logic searches(int unsigned k);
     return u_queue.request_q[k].search.demand || u_queue.request_q[k].search.fill;
   endfunction
@@ -277,8 +277,8 @@ module queue_proof
     end
   end
 
-  // What the request in stage 0 finds, by the keys there and the flags that the requests ahead leave; and what is
-  // found among the matches in stage 1.
+  // The entry found by the request in stage 0, from the keys there and the flags after the requests ahead; and the
+  // entry found among the matches in stage 1.
   logic [Entries-1:0] ahead_rewarded, ahead_filled;
   found_t ahead, matched;
   always_comb begin
@@ -294,7 +294,7 @@ module queue_proof
       end
     end
     {ahead, matched} = '0;
-    for (int unsigned j = 2 * Entries; j > 0; j--) begin  // the older ones are seen last
+    for (int unsigned j = 2 * Entries; j > 0; j--) begin  // the older entries come last
       automatic logic [IndexBits-1:0] n = IndexBits'(j - 1);
       automatic logic older = j <= Entries;
       if (u_queue.used_q[n] && u_queue.older_q[n] == older &&
@@ -329,7 +329,7 @@ module queue_proof
     end
   end
 
-  // What a request is to give up, by the memories and the requests ahead.
+  // The entry to be evicted by a request, from the memories and the requests ahead.
   for (genvar j = 0; j < Leave; j++) begin : gen_leave
     logic [IndexBits-1:0] from;
     logic given, inserted;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder of records hands over the transitions that the bytes of an APPLY say, once each and in order.
+// The record decoder outputs the transitions encoded in the bytes of an APPLY, once each, in order.
 //
-// Function    Each whole record is decoded at once, as docs/link.md says, and what it stands for is queued. The decoder
-//             offers the queue's transitions one by one until the first record that is out of range or has no state, and
-//             none behind it. While it is empty, it says whether there was one, and whether bytes of a record are left
-//             over. A reward code stands for the value that was written last, or 0. A transition on offer is held until
-//             it is taken, and for one more clock. The decoder waits only for a byte, or for its transition to be
-//             taken.
-// Assumed     What commands_lane_proof states of the commands: a start comes while the decoder is empty and gets no byte,
-//             the kind of records is held until the next start, and rewards are written while no record is inside.
-//             Power-up is a reset; another may come at any time.
+// Function    The reference decodes each complete record immediately, according to docs/link.md, and queues its
+//             transition. The decoder outputs the queued transitions one by one up to the first record that is out of
+//             range or has no state, and none after it. While it is empty, its flags show whether there was such a
+//             record, and whether bytes of an incomplete record are left. A reward code means the value last written
+//             for it, or 0. An offered transition is held until it is accepted, and for one more clock. The decoder
+//             waits only for a byte, or for its transition to be accepted.
+// Assumed     The commands behave as proved in commands_lane_proof: a start comes while the decoder is empty and
+//             receives no byte, the record format is held until the next start, and rewards are written only while no
+//             record is inside. Power-up is a reset; another reset may come at any time.
 
 module records_proof #(
     parameter int unsigned States  = 12,
@@ -31,8 +31,8 @@ module records_proof #(
 
   localparam int unsigned StateBits = $clog2(States);
   localparam int unsigned ActionBits = $clog2(Actions);
-  localparam int unsigned Reward = 2 + ActionBits + StateBits;  // its place in a record
-  localparam int unsigned Most = 32;  // bits of a record
+  localparam int unsigned Reward = 2 + ActionBits + StateBits;  // position in a record
+  localparam int unsigned Most = 32;  // most bits of a record
 
   typedef struct packed {
     logic [StateBits-1:0]  state;
@@ -42,7 +42,7 @@ module records_proof #(
     logic [ActionBits-1:0] action;
   } transition_t;
 
-  // A transition, or that there is none; and whether its reward is one that is not watched.
+  // A transition, whether it is legal, and whether its reward is not the watched one.
   typedef struct packed {
     logic        legal;
     logic        unknown;
@@ -54,7 +54,7 @@ module records_proof #(
   transition_t transitions__payload;
   record_decoder u_decoder (.*);
 
-  // --- The reward of one code, which may be any -------------------------------------------------------
+  // --- The reward of one arbitrary code ---------------------------------------------------------------
   logic [7:0] seen;
   logic [Width-1:0] reward_q = '0;
   always_ff @(posedge clk) begin
@@ -62,12 +62,12 @@ module records_proof #(
     if (rewards__write && rewards__code == seen) reward_q <= rewards__value;
   end
 
-  // --- What the bytes say -----------------------------------------------------------------------------
+  // --- The format of the bytes ------------------------------------------------------------------------
   function automatic int unsigned bytes_of(logic coded, logic continues);
     return (Reward + (coded ? 8 : Width) + (continues ? 0 : StateBits) + 7) >> 3;
   endfunction
 
-  // A whole record, behind one that ended in `from`.
+  // Decodes a complete record that follows a record with next state `from`.
   function automatic decoded_t decode(logic [Most-1:0] bits, logic coded, logic first,
                                       logic [StateBits-1:0] from, logic [7:0] code,
                                       logic [Width-1:0] reward);
@@ -84,7 +84,7 @@ module records_proof #(
   endfunction
 
   logic takes, whole, dead_q, first_q, past_q = 1'b0;
-  logic [1:0] bytes_q;  // taken of a record
+  logic [1:0] bytes_q;  // bytes received of a record
   logic [Most-1:0] bits_q, bits;
   logic [StateBits-1:0] from_q;
   decoded_t new_one;
@@ -124,7 +124,7 @@ module records_proof #(
     end
     if (rst) begin
       length_q <= '0;
-      first_q  <= 1'b0;  // the decoder takes no byte before a start
+      first_q  <= 1'b0;  // the decoder accepts no byte before a start
     end
   end
 
@@ -143,7 +143,7 @@ module records_proof #(
   end
 
   // --- For the induction ------------------------------------------------------------------------------
-  // What is in the stages of the decoder: a record, fields, and a transition on offer.
+  // The contents of the decoder's stages: a record, fields, and an offered transition.
   decoded_t in_record, in_fields;
   logic has_record, has_fields, record_ends, fields_end;
   logic [1:0] n_fields, n_record;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_agent_rows returns the last written values, two clocks after the address.
 //
-// Function    One entry is watched, which may be any. Once it has been written, every read of its row returns the last
-//             written value there, unless it is written in the clock of the read: any/qs_agent_rows.sv assumes the same.
+// Function    The proof watches one arbitrary entry. Once it has been written, every read of its row returns the
+//             entry's last written value, unless the entry is written in the clock of the read. any/qs_agent_rows.sv
+//             assumes the same.
 // Assumed     Addresses are in range.
 
 module rows_proof #(

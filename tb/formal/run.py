@@ -1,9 +1,9 @@
-"""Run the proofs about the hardware, and show that each of them can fail.
+"""Run the proofs about the hardware, and check that each of them can fail.
 
     python -m tb.formal.run [NAME ...] [--limit SECONDS] [--json FILE] [--list]
 
-Settled proofs are kept in ``build/formal``, by the content of everything they depend on, so an
-interrupted run continues.
+Settled proofs are cached in ``build/formal``, keyed by the content of all their dependencies, so an
+interrupted run resumes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ KEPT = TB.parent / "build" / "formal"
 
 
 def _kept(proof: Proof, limit_s: float) -> Outcome:
-    """Return the outcome of a proof, from an earlier run if it was settled there."""
+    """Return the outcome of a proof, from the cache if an earlier run settled it."""
     path = KEPT / f"{proof.name}-{key(proof)}.json"
     if path.exists():
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))

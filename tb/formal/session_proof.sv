@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session carries out each request once and in order, none of another session, and none after a refusal.
+// A session executes its own requests once each and in order, and executes none after a refusal.
 //
-// Function    Keeps the session's nonce, the count of requests carried out in it, and how it was refused, by the rules
-//             of docs/link.md. The block's verdict on each request follows from these.
-// Assumed     How the reader of requests uses the block: four bytes of epoch, the number, three clocks to judge, for a
-//             HELLO its execution, and one answer at any time. Power-up is a reset; another may come at any time.
+// Function    The reference tracks the session's nonce, its number of executed requests, and its refusal, by the
+//             rules of docs/link.md. These determine the block's verdict on each request.
+// Assumed     The request reader uses the block as follows: four bytes of epoch, the number, three clocks to judge,
+//             the execution of a HELLO, and one answer at any time. Power-up is a reset; another reset may come at
+//             any time.
 
 module session_proof (
     input logic        clk,
@@ -21,7 +22,7 @@ module session_proof (
 
   localparam logic [2:0] Ok = 3'd0, Duplicate = 3'd1, Gap = 3'd2, Stale = 3'd3;
 
-  // Phase of the present request: 0 none, 1 to 4 its epoch, 5 its number, 9 its HELLO, 12 its answer.
+  // Phase of the current request: 0 none, 1 to 4 epoch, 5 number, 9 execution of a HELLO, 12 answer.
   logic [3:0] phase_q = '0;
   logic [31:0] epoch_q, nonce_q;
   logic [15:0] seq_q;

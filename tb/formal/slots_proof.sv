@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_agent_slots gives an agent one slot in 16 clocks, which passes through the stages one by one.
 //
-// Function    What any/qs_agent_slots.sv assumes, for each of 16 agents: in stage k is the agent whose slot began k clocks
-//             ago, once k clocks have passed since power-up. For two turns after the reset all sleep.
-// Assumed     Power-up is a reset, and the only one.
+// Function    The assumptions of any/qs_agent_slots.sv are proved for each of 16 agents: once k clocks have passed
+//             since power-up, stage k contains the agent whose slot started k clocks ago. For two rotations after the
+//             reset, all agents are inactive (`clearing_o`).
+// Assumed     Power-up is the only reset.
 
 module slots_proof
   import qs_agents_pkg::*;
@@ -24,7 +25,7 @@ module slots_proof
       .*
   );
 
-  // The agent may be any, and stays the same; its first slot begins when the phase is 0.
+  // The agent, an arbitrary constant; its first slot starts when the phase is 0.
   logic [AgentBits-1:0] chosen;
   logic [3:0] phase_q;
   logic [5:0] age_q = '0;

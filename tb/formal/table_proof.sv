@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_table returns the last written value, from both of its copies, two clocks after the address.
 //
-// Function    One entry is watched, which may be any. Once it has been written, every read returns the last written
-//             value, unless it is written in the clock of the read: any/qs_table.sv assumes the same.
+// Function    The proof watches one arbitrary entry. Once it has been written, every read returns the last written
+//             value, unless the entry is written in the clock of the read. any/qs_table.sv assumes the same.
 // Assumed     Addresses are in range.
 
 module table_proof #(
@@ -34,7 +34,7 @@ module table_proof #(
       .*
   );
 
-  // The watched entry may be any, and stays the same.
+  // The watched entry, an arbitrary constant.
   logic [StateBits-1:0] state;
   logic [ActionBits-1:0] action;
   logic [Width-1:0] last_q;

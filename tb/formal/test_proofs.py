@@ -1,4 +1,4 @@
-"""Some of the proofs; and a proof that does not hold is reported as such."""
+"""A selection of the proofs succeeds, and a false property is reported."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_hardware_that_is_wrong_is_no_proof_and_leaves_a_waveform(
     assert settle.outcome(replace(proof, files=files)).wrong == (
         f"Copy_L is violated in clock 1; see {trace}"
     )
-    # In that clock, and in no other: the property, and the copy's write that was lost before.
+    # The property is violated in that clock and in no other; the copy's write was lost before.
     names, changes = trace.read_text(encoding="utf-8").split("$enddefinitions $end")
     clocks = re.split(r"^#(\d+)$", changes, flags=re.MULTILINE)
     at = dict(zip(map(int, clocks[1::2]), map(str.split, clocks[2::2]), strict=True))

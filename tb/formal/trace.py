@@ -1,4 +1,4 @@
-"""The clocks of a violation as a waveform: every named net of a circuit in a VCD file."""
+"""Writes the clocks of a violation as a waveform: every named net of a circuit in a VCD file."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,18 +16,18 @@ CLOCK_NS = 10
 def write_trace(
     path: Path, circuit: Circuit, clocks: Sequence[Clock], value: Callable[[Term], str]
 ) -> None:
-    """Write the named nets of a circuit in these clocks, and its properties: 1 where one is violated.
+    """Write a circuit's named nets and its properties (1 where violated) in the given clocks.
 
-    Memories are left out.
+    Memories are omitted.
 
     Parameters
     ----------
     path : Path
     circuit : Circuit
     clocks : sequence of Clock
-        Evaluated, oldest first.
+        Evaluated clocks, oldest first.
     value : callable
-        Returns the bits of a term in the solver's model.
+        Function that returns the bits of a term in the solver's model.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file, VCDWriter(file, timescale="1 ns") as vcd:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_max_tree returns the greatest unmasked value, and the lowest action that attains it.
 //
-// Function    Rows enter at any time. The result is no less than any unmasked entry of its row and is one of them,
-//             and no lower action has the same value.
+// Function    Rows enter at any time. The result is the maximum of the unmasked entries of its row, and no lower
+//             action has the same value.
 // Assumed     Power-up is a reset.
 
 module tree_proof #(

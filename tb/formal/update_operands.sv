@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What qs_update promises about its operands, for the transition whose result is in value_o now.
+// The specified operands of qs_update for the transition whose result is now in value_o.
 //
-// Function    The ports are those of qs_update. The far result is in value_i while a transition is in ProductStage, the
-//             near one a clock later; each replaces the entry, or raises the maximum.
+// Function    The ports are those of qs_update. The far result is in value_i while a transition is in ProductStage,
+//             and the near result is there one clock later. Each of them may replace the entry or raise the maximum.
 
 module update_operands #(
     parameter int unsigned Width         = 16,

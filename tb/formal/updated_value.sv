@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update as one formula: what a transition makes of its operands.
+// The update as a single formula of a transition's operands.
 
 module updated_value #(
     parameter int unsigned Width         = 16,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_world answers with what its tables hold for the state, the action and the draw, three clocks after the request.
+// qs_world answers from its tables, by state, action and draw, three clocks after the request.
 //
-// Function    One slot of one state and action is watched, which may be any, and one slot of the start states. Once all
-//             columns of a slot have been written, every request that its draw sends there is answered by the item
-//             that the other bits of the draw select, unless the slot is written in the clock of the request.
+// Function    The proof watches one arbitrary slot of an arbitrary state and action, and one slot of the start
+//             states. Once all columns of a slot have been written, every request whose draw selects the slot is
+//             answered with the item selected by the other bits of the draw, unless the slot is written in the clock
+//             of the request.
 // Assumed     States and actions are in range.
 
 module world_proof
@@ -47,13 +48,13 @@ module world_proof
       .*
   );
 
-  // The watched slots may be any, and stay the same.
+  // The watched slots, arbitrary constants.
   logic [StateBits-1:0] state;
   logic [ActionBits-1:0] action;
   logic [SlotBits-1:0] slot;
   logic [StartBits-1:0] start;
 
-  // What was written last, by columns of 32 bits: {split, second, first} from the highest bit.
+  // The last written data, in columns of 32 bits: {split, second, first} from the most significant bit.
   logic [2:0][31:0] outcome_q;
   logic [1:0][31:0] start_q;
   logic [2:0] outcome_known_q = '0;
@@ -110,7 +111,7 @@ module world_proof
     assume (32'(index_i[14+:StateBits]) < States && 32'(index_i[8+:ActionBits]) < Actions);
   end
 
-  // What the memories hold.
+  // The contents of the memories.
   for (genvar c = 0; c < 3; c++) begin : gen_column
     localparam int unsigned Left = 2 * ItemBits + 17 - 32 * c;
     localparam int unsigned Bits = Left < 32 ? Left : 32;

@@ -1,4 +1,4 @@
-"""Tests without tools take a chip's resources from the committed reports."""
+"""Provides a chip's resources from the committed reports, for tests without tools."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Modules as netlists of a family's own cells, without pins and PLL, and the models of these cells."""
+"""Synthesises modules to netlists of a family's cells, without pins and PLL; provides cell models."""
 
 import hashlib
 import json
@@ -44,19 +44,19 @@ _OURS = Path(__file__).with_name("cells")
 _BLOCK_RAM = _OURS / "qs_cell_block_ram.v"
 
 _WITH_AGENTS = Config(25, 4, acting=Acting(agents=2))
-"""Any configuration with agents in one lane."""
+"""An arbitrary configuration with agents in one lane."""
 
 _WATCHED = {"qs_agents": ("act_result_q", "acts")}
-"""Signals in a module that its bench reads."""
+"""Internal signals of each module that its bench reads."""
 
 _WORLDS = {"Outcomes", "Starts"}
-"""Parameters of the bench of agents that are those of its world alone."""
+"""Parameters of the agents' bench that belong only to its world."""
 
 _OPEN = re.compile(r"\.(COUT|S0)\(1'hx\)")
-"""An output that is left open, as yosys writes it: Verilator takes it for a short circuit."""
+"""An unconnected output as written by yosys, which Verilator would treat as a short circuit."""
 
 _DECLARED = re.compile(r"^\(\* blackbox.*?^endmodule$", re.MULTILINE | re.DOTALL)
-"""A cell without behaviour, in yosys' models."""
+"""Pattern of a cell that yosys' models only declare, without behaviour."""
 
 _CELLS = {
     "ecp5": (
@@ -73,7 +73,8 @@ _CELLS = {
 def cells(family: str) -> list[Path]:
     """Return the sources of a family's cells: yosys' models, and our models of the missing cells.
 
-    Cells that yosys only declares are left out. A simulator would take them for cells that do nothing.
+    Cells that yosys only declares are omitted, because a simulator would treat them as cells that do
+    nothing.
     """
     return [_with_behaviour(path) if _YOSYS in path.parents else path for path in _CELLS[family]]
 
@@ -91,9 +92,9 @@ def _with_behaviour(path: Path) -> Path:
 
 
 def board(this: Board) -> Path:
-    """Return a board's design before it is placed, without its PLL, and ``qstep_top`` around it.
+    """Return a board's unplaced design without its PLL, wrapped in ``qstep_top``.
 
-    Every clock is that of the pin; the button is the reset.
+    The clock pin drives every clock, and the button is the reset.
     """
     copied = copies_lanes(this, this.config)
     synthesised = (synthesise_farm if copied else synthesise)(this, this.config)
@@ -123,7 +124,7 @@ def board(this: Board) -> Path:
 
 
 def _bypass_pll(module: dict[str, Any]) -> None:
-    """Replace the PLL of a design: the clocks that it makes are the pin's, and it is locked."""
+    """Remove a design's PLL: connect its output clocks to the clock pin, and its lock signal to 1."""
     cells = module["cells"]
     (pll,) = (name for name, cell in cells.items() if "PLL" in cell["type"])
     instead: dict[int, int | str] = {}
@@ -138,25 +139,24 @@ def _bypass_pll(module: dict[str, Any]) -> None:
 
 
 def device(family: str, config: Config) -> Path:
-    """Return ``qstep_device`` as Verilog of the family's cells, from the cache or made.
+    """Return ``qstep_device`` as Verilog of the family's cells, cached.
 
-    Each net is a wire of its own. yosys would group nets into vectors. Verilator takes a path that
-    enters a vector at one bit and leaves it at another for a loop, and has simulated such a netlist
-    wrongly.
+    Each net is a separate wire. yosys would group nets into vectors, but Verilator treats a path through
+    two bits of a vector as a loop, and has simulated such a netlist incorrectly.
     """
     return _device(family, config, "", "splitnets")
 
 
 def device_before_flip_flops(family: str, config: Config, *, power_up: bool = True) -> Path:
-    """Return ``qstep_device`` before flip-flops and LUTs are mapped, from the cache or made.
+    """Return ``qstep_device`` before flip-flops and LUTs are mapped, cached.
 
-    Memories, multipliers and carries are the family's cells by then. Registers without a power-up value
-    in the sources have none here either, although the chip's flip-flops start at 0; without `power_up`,
-    no register has one.
+    Memories, multipliers and carries are already the family's cells. Registers without a power-up value
+    in the sources have none here either, although the chip's flip-flops start at 0. If `power_up` is
+    False, no register has a power-up value.
     """
     then = ["ice40_wrapcarry -unwrap"] if family == "ice40" else []
     then += [] if power_up else ["setattr -unset init w:*"]
-    # As at the end of synthesis: the cells' own behaviour cannot be written with the netlist.
+    # As at the end of synthesis, because the cells' behaviour cannot be written with the netlist.
     then += ["blackbox =A:whitebox"]
     return _device(family, config, "-run begin:map_ffs", *then)
 
@@ -171,10 +171,10 @@ def _device(family: str, config: Config, options: str, *then: str) -> Path:
 
 
 def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
-    """Return a module of `rtl/` as Verilog of the family's cells, split, from the cache or made.
+    """Return a module of `rtl/` as Verilog of the family's cells with split nets, cached.
 
-    The module declares the parameters of the original, but holds for these values only. What its bench
-    watches inside is an output.
+    The module declares the original's parameters, but is valid only for these values. The internal
+    signals that its bench reads are outputs.
     """
     config = _WITH_AGENTS if "Agents" in parameters else None
 
@@ -204,12 +204,12 @@ def hand_written(family: str, top: str, parameters: Mapping[str, int]) -> Path:
 
 
 def on_netlist(this: Run, family: str, config: Config | None = None) -> Run:
-    """Return a run of a bench, or of a module alone, on the netlist instead of the RTL.
+    """Return a run of a bench, or of a single module, on the netlist instead of the RTL.
 
-    The bench of the device takes the device's configuration.
+    The device's bench needs the device's configuration.
 
-    cocotb would make every net public, and Verilator's C++ would take minutes to compile instead of
-    seconds. Here only the bench's own signals are public.
+    cocotb would make every net public, and Verilator's C++ code would then take minutes instead of
+    seconds to compile. Therefore only the bench's own signals are public.
     """
     module = this.top.removesuffix("_bench")
     bench = [] if module == this.top else [TB / f"uvm/{this.top}.sv"]
@@ -235,14 +235,14 @@ def _mapped(
     *then: str,
     agents: bool = False,
 ) -> Path:
-    """Return what yosys synthesises in a folder that `prepare` fills, changed by the commands `then`.
+    """Return the netlist synthesised in a folder filled by `prepare`, after the yosys commands `then`.
 
-    The family's refinements come last, as in a build.
+    The family's refinements are applied last, as in a build.
     """
     mapping = f"{FAMILIES[family].synthesis} -top {top} {options}"
     script = "; ".join([reading, mapping, *then, f"write_json {NETLIST}"])
-    # A register appears here under any of its net's names; cleaning moves its power-up value to that
-    # name.
+    # A register appears here under any one of its net's names; `clean` moves its power-up value to
+    # that name.
     back = f"read_json {NETLIST}; clean; write_verilog -noattr netlist.v"
     steps = refinements(FAMILIES[family], agents=agents)
     with tempfile.TemporaryDirectory() as name:

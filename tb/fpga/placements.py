@@ -10,7 +10,7 @@ from qstep_fpga.placement import Placement
 
 __all__ = ["BOARD", "netlist", "placement"]
 
-# It has its own clock, so that the figures below do not depend on the board's.
+# The board gets its own clock, so the figures below do not depend on the original board's clock.
 _SMALLEST = load("icebreaker")
 _LINK = replace(_SMALLEST.config.link, clock_hz=24_000_000)
 BOARD = replace(_SMALLEST, config=replace(_SMALLEST.config, link=_LINK))

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0 qstep_device in a four-state simulator: an output that is
-// unknown after reset is reported.
+// SPDX-License-Identifier: Apache-2.0
+// Four-state simulation of qstep_device that reports outputs that are unknown after reset.
 //
-// Registers and inputs begin as unknown. Reset lasts one clock, and outputs are judged from the clock after it
-// on, just before each rising edge: tx_data while tx_valid says that it is data, the others always. (A buffer
-// that is read where it is being written may leave anything on tx_data, before it is valid.)
+// Registers and inputs start as unknown. Reset lasts one clock. From the next clock on, outputs are checked just
+// before each rising edge: tx_data while tx_valid is 1, all others always. (Reading a buffer during a write may
+// leave any value on tx_data before it is valid.)
 //
-// The device gets the bytes of stimulus.hex, one in every clock in which it takes one; rx_data is unknown again
-// while there is none. Every byte that the device sends is taken and printed. It ends when Quiet clocks have
-// passed without a byte.
+// The device receives the bytes of stimulus.hex, one in every clock in which it accepts one; rx_data is unknown
+// otherwise. Every byte sent by the device is accepted and printed. The simulation ends after Quiet clocks
+// without a byte.
 
 `timescale 1ns / 1ps
 

@@ -1,4 +1,4 @@
-"""Area and clock of the lane of agents: each algorithm is requested by name."""
+"""The area and clock of the agents' lane are reported for each algorithm, selected by name."""
 
 import json
 import re
@@ -19,7 +19,7 @@ NAMES = [algorithm.value for algorithm in Algorithm]
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
-    """Replace the tools; return the parameters of each netlist that is made."""
+    """Replace the tools by stand-ins; return the parameters of each synthesised netlist."""
     sizes: list[dict[str, int]] = []
 
     def synthesise(board: Board, given: dict[str, int]) -> Path:

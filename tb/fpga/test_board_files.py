@@ -1,4 +1,4 @@
-"""Boards: their files are read whole or refused with a reason."""
+"""A board file is read completely or refused with a reason."""
 
 import re
 from dataclasses import replace
@@ -131,7 +131,7 @@ def test_a_farm_has_full_lanes_and_room_for_a_world(name: str) -> None:
     assert acting is not None
     assert acting.agents == LANE_AGENTS * farm.config.lanes
     lanes_are_faster = farm.config.lane_clock_hz > farm.config.link.clock_hz
-    assert lanes_are_faster == (base.family != "gowin")  # whose PLL makes one clock
+    assert lanes_are_faster == (base.family != "gowin")  # its PLL makes only one clock
     world = World.named("gridworld").limited(0).table(farm.config)
     assert world.split.shape[:2] == (farm.config.states, 4)
 

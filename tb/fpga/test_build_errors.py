@@ -1,4 +1,4 @@
-"""The build flow around the tools: what is too large, too slow or cannot be written."""
+"""The build flow reports designs that are too large or too slow, and files that cannot be written."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from qstep_fpga.pins import led_out, pins_text
 from qstep_fpga.placement import Placement
 from qstep_fpga.report import BuildReport
 
-# What does not fit
+# Designs that do not fit
 
 
 def test_a_design_that_fits_exactly_is_accepted(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_refused_with_what_is_short_and_what_would_fit(
 
 
 def test_a_table_that_is_far_too_large_is_refused_before_it_is_synthesised() -> None:
-    check_table(BOARD, Config(1920, 4))  # exactly twice as many as there are: it may still fit
+    check_table(BOARD, Config(1920, 4))  # exactly twice the block RAM: may still fit
     with pytest.raises(BuildError, match=r"block RAM: needs 61, 31 more .* about 512 states"):
         check_table(BOARD, Config(1921, 4))
 
@@ -128,7 +128,7 @@ def test_a_world_that_cannot_be_led_out_is_refused_before_anything_is_built(
 def test_too_many_lanes_are_refused_with_the_number_that_fits(
     lanes: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 100 tiles of 6 flip-flops each are left beside the lanes, and a distributed RAM takes a tile.
+    # Outside the lanes, 100 tiles of 6 flip-flops each are left; a distributed RAM occupies a tile.
     board = load("tang-nano-20k")
     least = netlist(tmp_path, DFF=15552 - 6 * 100 - (most - 2) * 60, RAM16SDP4=100)
     (two := tmp_path / "two.json").write_bytes(least.read_bytes())
@@ -146,12 +146,12 @@ def test_too_many_lanes_are_refused_with_the_number_that_fits(
     assert [(one.lanes, one.acting.agents) for one in seen if one.acting] == [(2, 32)]
 
 
-# Clocks, and what is written
+# Clocks and written files
 
 
 @pytest.fixture
 def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
-    """Stand in for the tools: these placements, and a bitstream that names its seed."""
+    """Replace the tools by stand-ins that produce the returned placements, and seeds as bitstreams."""
     found: list[Placement] = []
     monkeypatch.setattr(flow, "synthesise", lambda board, config: netlist(tmp_path))
     monkeypatch.setattr(flow, "place_all", lambda *a: [a[3](p) or p for p in found])
@@ -237,7 +237,7 @@ def test_unmet_clock_is_refused_and_an_older_bitstream_removed(
 
 
 def two_clocks(seed: int, lanes: float, link: float) -> Placement:
-    """Return a placement of a device whose lanes have their own clock."""
+    """Return a placement of a device with a separate clock for the lanes."""
     lanes_clock, link_clock = "$glbnet$x.lanes_clk", "$glbnet$clk"
     step = {"from": {"cell": "lane"}, "to": {"cell": "lane"}, "type": "routing"}
     ends = {link_clock: (link_clock, 12.0), lanes_clock: (lanes_clock, 5.0)}
@@ -269,7 +269,7 @@ def test_of_two_clocks_both_must_be_met(
     placed += [two_clocks(seed, *pair) for seed, pair in enumerate(clocks, 1)]
     with pytest.raises(BuildError, match=message):
         flow.build(*build)
-    # The lanes' clock counts if the link's is met.
+    # The lanes' clock decides if the link's clock is met.
     placed.append(two_clocks(3, 180.5, 90.5))
     report, bitstream = flow.build(*build)
     assert (report.seed, report.clock_mhz, bitstream.read_text()) == (3, 180.0, "3")

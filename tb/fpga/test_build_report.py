@@ -1,4 +1,4 @@
-"""Reports of builds: their figures and words, and files that are not reports."""
+"""Build reports contain the right figures and texts, and other files are rejected."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from qstep_rtl.sources import RTL
 
 @pytest.fixture(scope="module")
 def two_seeds() -> BuildReport:
-    """A report of two placements; making one generates the hardware."""
+    """Return a report of two placements; it is shared, because creating one generates the hardware."""
     return BuildReport.of(BOARD, BOARD.config, [placement(1, 25.0), placement(2, 31.0)])
 
 
@@ -127,7 +127,7 @@ def test_a_report_names_the_commit_of_a_checkout_alone(
     assert len(commit) >= 7
     assert head.stdout.startswith(commit)
     assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown(two_seeds)
-    for folder in (tmp_path, tmp_path / "broken"):  # no checkout, and one that git cannot read
+    for folder in (tmp_path, tmp_path / "broken"):  # no checkout, or one unreadable to git
         monkeypatch.setattr(report_module, "RTL", folder / "rtl")
         assert report_module._commit() == ""
         (tmp_path / "broken/.git").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The ends of ECP5's carry chains: the results of a shortened chain, and which ends must stay."""
+"""Shortening ECP5's carry chains preserves their results, and keeps the ends that are needed."""
 
 import copy
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LOW, HIGH = 30, 31
 
 
 def half_adder_cell(inverted: str, carry: str) -> Module:
-    """Return a CCU2C as yosys makes it for two bits: A + B, or A - B with `inverted` and carry 1."""
+    """Return yosys' CCU2C for two bits: A + B, or A - B if `inverted` and `carry` are 1."""
     pins = {"A0": [A], "B0": [B], "C0": [inverted], "D0": ["1"]}
     pins |= {"A1": [C], "B1": ["0"], "C1": [inverted], "D1": ["1"], "CIN": [carry]}
     table = "1001011010101010"
@@ -35,7 +35,7 @@ def netlist(inverted: str = "0", carry: str = "0") -> Module:
 
 
 def made(module: Module, values: dict[Any, int], open_carry: int) -> dict[Any, int]:
-    """Return the outputs of the cells, by Lattice's model: LUTs, then the sums and carries."""
+    """Return the outputs of the cells by Lattice's model: first LUTs, then sums and carries."""
     known = {"0": 0, "1": 1, "x": open_carry} | values
     for cell in module["cells"].values():
         pins = {pin: known.get(bits[0], 0) for pin, bits in cell["connections"].items()}

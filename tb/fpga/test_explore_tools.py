@@ -1,4 +1,4 @@
-"""A sweep with the tools themselves, on the smallest lanes."""
+"""A sweep works with the real tools, on the smallest lanes."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_registers_around_the_lane_are_found_in_its_netlist(
     inputs, outputs = (
         len(module["netnames"][f"u_wrapper.{name}"]["bits"]) for name in ("in_q", "out_q")
     )
-    # The first bit to be shifted is cleared, by a LUT or by the flip-flop's reset.
+    # The first bit of the shift register is cleared by a LUT or by the flip-flop's reset.
     assert sum(found[kind] for kind in found if "LUT" in kind) in (outputs - 1, outputs)
     assert sum(found[kind] for kind in found if "FF" in kind) == 2 * (inputs + outputs)
 

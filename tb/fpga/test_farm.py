@@ -1,4 +1,4 @@
-"""One lane placed and copied on a small chip: the whole flow, and faults planted in its result."""
+"""One lane is placed and copied on a small chip, and the check finds faults planted in the result."""
 
 import copy
 import json
@@ -34,8 +34,9 @@ pytestmark = [pytest.mark.synth, pytest.mark.slow]
 BOARD = "ulx3s-12f"
 CLOCK_HZ = 150_000_000
 LANES = 5
-# A lane of each kind of cell: block RAM, multiplier, distributed RAM, carry chain, LUT, flip-flop. The
-# first lane has a constant at an input; one of its outputs leads to the second lane and elsewhere.
+# A lane with each kind of cell: block RAM, multiplier, distributed RAM, carry chain, LUT,
+# flip-flop. An input of the first lane is constant; one of its outputs goes to the second lane and
+# elsewhere.
 DESIGN = """
 module lane (input clk_i, input [1:0] data_i, input plus_i, output reg [1:0] data_o);
   reg [3:0] turn_q; reg [7:0] in_q, sum_q, ram_q, table_q; reg [15:0] product_q;
@@ -66,7 +67,7 @@ endmodule
 
 @dataclass
 class Made:
-    """A farm, and the parts that its check takes."""
+    """A farm, and the arguments of its check."""
 
     farm: Farm
     routed: dict[str, Any]
@@ -124,7 +125,7 @@ def made(netlist: dict[str, Any]) -> Made:
 
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
-    """They have the same BELs and routes, so the same paths; the logic around them has room."""
+    """Copies have the lane's BELs and routes, so the same paths; the surrounding logic has space."""
     assert len(made.lanes) == LANES
     assert len(made.farm.lanes) == 2
     assert not made.problems()
@@ -136,7 +137,7 @@ def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
     slowest = min(lane.fmax_mhz for lane in made.farm.lanes)
     assert clock <= slowest * (1 + 1e-6)  # delays are rounded
     assert clock >= 0.97 * slowest
-    assert made.farm.limits["block RAM"] == 212.0  # here nothing reads from a port that writes
+    assert made.farm.limits["block RAM"] == 212.0  # because no port reads during its writes
     assert made.farm.placements[0].fmax_mhz == min(clock, *made.farm.limits.values())
 
 
@@ -160,7 +161,7 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
 
 
 def test_a_lane_has_no_cell_and_no_wire_outside_its_site(made: Made) -> None:
-    """So a copy has all its routes, and lanes share no resource."""
+    """A copy has all its routes inside its site, and lanes share no resource."""
     original = made.lanes[0].original
     assert not list(outside(original.module, original.site))
     module = copy.deepcopy(dict(original.module))
@@ -180,7 +181,7 @@ def moved(farm: dict[str, Any]) -> None:
 
 
 def route_of(farm: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a net of a lane that goes through switches."""
+    """Return the attributes of a net in a lane that is routed through switches."""
     nets = farm["netnames"]
     name = next(
         n for n in nets if "farm.lane_1.in_q" in n and "->" in nets[n]["attributes"]["ROUTING"]
@@ -275,7 +276,7 @@ def test_what_cannot_be_copied_is_refused(netlist: dict[str, Any]) -> None:
         tried("icebreaker")
     with pytest.raises(BuildError, match="module board has no instance of board"):
         tried(BOARD, "board")
-    notes = {"$1": {"type": "$scopeinfo"}}  # of yosys, which count as nothing
+    notes = {"$1": {"type": "$scopeinfo"}}  # annotations by yosys, which are ignored
     with pytest.raises(BuildError, match="module board has no instance of lane"):
         tried(BOARD, modules={"board": {"cells": notes}, "lane": {"cells": {}}})
     cell = netlist["board"]["cells"]["farm.lane_0"]

@@ -1,4 +1,4 @@
-"""The parts of copying lanes: sites, limits of the clock, and the ties of unused inputs."""
+"""The steps of copying lanes are correct: sites, clock limits, and the ties of unused inputs."""
 
 import importlib.util
 import itertools
@@ -29,10 +29,9 @@ REST = {"LUT4": 20, "FF": 20}
 
 
 def grid(columns: tuple[int, ...] = (1, 5, 9, 14)) -> Grid:
-    """Return a chip of 12 rows: rows 3 and 9 of block RAMs, row 6 of multipliers, the rest logic.
+    """Return a chip of 12 rows: block RAMs in rows 3 and 9, multipliers in row 6, logic elsewhere.
 
-    Groups of two block RAMs and a multiplier begin at these columns, four tiles apart with one
-    exception.
+    Groups of two block RAMs and a multiplier start at `columns`, four tiles apart with one exception.
     """
     special = {3, 6, 9}
     rest = [(x, y) for x in range(18) for y in range(12) if y not in special]
@@ -70,7 +69,7 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
         assert sum("EBR" in name for *_, name in content) == band.room[MEMORY] >= 1
     assert min(column for column, _ in found.beside) >= max(site.column for site in found.sites)
     columns = sorted({site.column for site in found.sites})
-    assert found.sites[0].column in columns[-2:]  # logic outside lanes is on the right
+    assert found.sites[0].column in columns[-2:]  # logic outside the lanes is on the right
     for before, after in pairwise(found.sites):
         assert abs(columns.index(after.column) - columns.index(before.column)) <= 1
     rows = [site.row for site in found.sites]
@@ -81,9 +80,9 @@ def test_sites_of_a_band_are_equal_disjoint_and_in_a_snake(lanes: int) -> None:
 @pytest.mark.parametrize(
     ("lane", "lanes", "tiles"),
     [
-        ({"FF": 24, MEMORY: 2, DSP: 1}, 4, [4 * 8]),  # half of it is in use
-        ({"FF": 50, MEMORY: 2, DSP: 1}, 4, [4 * 12]),  # more is
-        ({"FF": 50, MEMORY: 2, DSP: 1}, 1, [8 * 9]),  # wide, because there is room
+        ({"FF": 24, MEMORY: 2, DSP: 1}, 4, [4 * 8]),  # a lane uses half of the group's logic
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 4, [4 * 12]),  # a lane uses more than half
+        ({"FF": 50, MEMORY: 2, DSP: 1}, 1, [8 * 9]),  # wide, because there is space
         ({"FF": 20, MEMORY: 1}, 8, [20, 24]),
     ],
 )
@@ -112,7 +111,7 @@ def test_a_farm_that_does_not_fit_says_what_is_short(
 
 
 def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() -> None:
-    """Three lanes need a block RAM and 24 flip-flops each; there are 72, and two rows of block RAMs."""
+    """Three lanes share 72 flip-flops and two block RAM rows; each needs 24 and one block RAM."""
     found = layout(grid((1, 5, 9)), {"FF": 19, MEMORY: 1}, {}, 9, "a chip")
     assert [len(band.sites) for band in found.bands] == [3, 3, 3]
     halves = [
@@ -121,7 +120,7 @@ def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() 
     ]
     assert halves == [
         [[0, 1, 2, 3], [0, 1, 2, 3]],
-        [[4, 5], [4, 5, 7, 8, 9]],  # what is left: the row of multipliers, and a block RAM of row 9
+        [[4, 5], [4, 5, 7, 8, 9]],  # the rest: the row of multipliers, and a block RAM of row 9
         [[6, 7, 8, 9, 10, 11], [6, 10, 11]],
     ]
 
@@ -150,7 +149,7 @@ def test_a_seed_without_a_place_or_a_route_is_passed_over() -> None:
 def test_a_lane_is_placed_until_it_is_fast_enough(
     jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same placement is chosen, however many are made at a time."""
+    """The chosen placement does not depend on the number of parallel jobs."""
     site, said = Site(0, 0, frozenset({(0, 0)})), list[str]()
     clocks = {1: 100.0, 2: 150.0, 3: 200.0, 4: 250.0, 5: 300.0}
 
@@ -202,7 +201,7 @@ def block_ram(write: list[int | str], read: list[int | str]) -> dict[str, Any]:
 def test_ports_that_do_not_read_as_they_write_are_faster(
     read: int, changed: int, clock: float
 ) -> None:
-    """Net 9 leaves the module; nothing reads net 7."""
+    """Net 9 is an output of the module, and net 7 is unused."""
     ram = block_ram([5], [read])
     module = {"ports": {"out": {"direction": "output", "bits": [9]}}, "cells": {"ram": ram}}
     assert highest_clocks(MODEL, {"m": module}) == {MEMORY: 160.0}

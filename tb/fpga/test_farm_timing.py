@@ -1,4 +1,4 @@
-"""The clock of a farm, from the clock of a lane alone and that of the logic between lanes."""
+"""The clock of a farm follows from the clock of a single lane and of the logic between lanes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def cell(kind: str, out: int, **wires: int) -> dict[str, Any]:
 
 
 # in (1) -> a LUT with q (4) -> a register (3) -> a LUT -> a register (4) -> a LUT -> out (6).
-# The first register's net stays inside; the second one's also leads to a port.
+# The first register's net stays inside the lane; the second register's net also goes to a port.
 LANE = {
     "first": cell("TRELLIS_COMB", 2, A=1, B=4),
     "in_q": cell("TRELLIS_FF", 3, DI=2, CLK=9),
@@ -55,7 +55,7 @@ def test_only_what_is_between_registers_of_two_lanes_is_left() -> None:
     assert wires(left["cells"]) == {
         "one.first": {"A": [1], "B": [4], "Q": [2]},
         "one.in_q": {"DI": [2], "CLK": [9], "Q": []},
-        "one.inner": {"A": [], "B": [4], "Q": []},  # where the route leads, too
+        "one.inner": {"A": [], "B": [4], "Q": []},  # the route also reaches this cell
         "one.q": {"DI": [], "CLK": [9], "Q": [4]},
         "one.last": {"A": [4], "Q": [6]},
         "pad": {"I": [6], "Q": [1]},

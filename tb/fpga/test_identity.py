@@ -1,4 +1,4 @@
-"""Identity of a build: what it depends on, and that a device reports it."""
+"""The identity of a build changes with each of its dependencies, and the device reports it."""
 
 import shutil
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ endmodule
 
 
 def write_top(config: Config, folder: Path, more: str = "") -> None:
-    """Write the generated files, which are made only once, with `more` appended to the top."""
+    """Write the generated files (cached), with `more` appended to the top."""
     for name in generated_files(config, "qstep_top"):
         text = generated(config)[Path(name).stem]
         (folder / name).write_text(text + more * (name == "qstep_top.v"), encoding="utf-8")
@@ -134,11 +134,11 @@ EDITS = {
     "qs_pkg.sv": ("`define ANY", LANE | AGENTS | FARMS),
     "qs_assert.svh": ("`define ANY", LANE | AGENTS | FARMS),
 }
-"""Files of the hardware, what is written in front of each, and the boards whose identity it changes."""
+"""For each pattern of hardware files: text to prepend, and the boards whose identity it must change."""
 
 
 def wrong_boards(folder: Path, edited: Iterable[str] = EDITS) -> dict[str, set[str]]:
-    """Return the files that change other boards than those of `EDITS`, with these boards."""
+    """Return the patterns whose edits change the wrong boards, with the boards that they change."""
 
     def identities() -> dict[str, str]:
         return {board.name: netlist.identity(board, board.config) for board in BOARDS}
@@ -240,7 +240,7 @@ def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
 
 
 def simulated(board: Board, config: Config, folder: Path, ports: str, connected: str) -> Path:
-    """Compile a board's whole design around a PLL that does nothing, with these ports of a bench."""
+    """Compile a board's whole design with a PLL that does nothing, in a bench with these ports."""
     generate(config, folder)
     bench = BENCH.replace("PORTS", ports).replace("CONNECTED", connected)
     (folder / "bench.v").write_text(PLL + bench, encoding="utf-8")
@@ -282,7 +282,7 @@ STREAMS = {
 @pytest.mark.rtl
 @pytest.mark.slow
 def test_a_board_with_a_link_of_its_own_answers_through_it(tmp_path: Path) -> None:
-    """The link leads each bit of the device's streams to a pin."""
+    """The custom link connects each bit of the device's streams to a pin."""
     config = Config(25, 4, link=Link(clock_hz=12_000_000, baud=1_000_000))
     bits = [
         (f"pad_{name}{bit}", way, f"{name}[{bit}]" if width > 1 else name)

@@ -1,4 +1,4 @@
-"""Look-up tables that only invert: which ones are removed; what is left computes the same."""
+"""Removing look-up tables that only invert preserves the results, and needed inverters stay."""
 
 import copy
 from itertools import product
@@ -13,8 +13,8 @@ Module = dict[str, Any]
 A, B, OTHER = 10, 11, 12
 BEFORE, KEPT, BEHIND, SEEN, SUM, TOP = 20, 21, 22, 30, 31, 32
 
-INVERTER = "0000000011111111"  # of pin D
-EXCLUSIVE_OR = "0110011001100110"  # of A and B
+INVERTER = "0000000011111111"  # inverts pin D
+EXCLUSIVE_OR = "0110011001100110"  # of pins A and B
 ADDER = "1001011010101010"
 
 
@@ -38,7 +38,7 @@ def flip_flop(given: int, kept: int, reset_to: str = "RESET") -> Module:
 
 
 def adder() -> Module:
-    """An adder of two bits: the kept bit plus another one, and the other way round."""
+    """Return a two-bit adder: the kept bit plus another bit, and with the operands swapped."""
     pins: dict[str, list[Any]] = {"A0": [KEPT], "B0": [OTHER], "C0": ["0"], "D0": ["1"]}
     pins |= {"A1": [OTHER], "B1": [KEPT], "C1": ["0"], "D1": ["1"], "CIN": ["0"]}
     return {
@@ -61,7 +61,7 @@ def netlist(before: Module, *, inverts_behind: bool) -> Module:
 
 
 def outputs(module: Module, values: dict[Any, int]) -> list[int]:
-    """Return the outputs one clock after the cells before the flip-flop had these inputs."""
+    """Return the outputs one clock after the cells before the flip-flop received these inputs."""
     cells = module["cells"]
     first = {name: cell for name, cell in cells.items() if name == "before"}
     later = {name: cell for name, cell in cells.items() if name not in ("before", "kept")}
@@ -91,7 +91,7 @@ def test_what_is_left_of_inverters_makes_the_same(
     for bits in product((0, 1), repeat=3):
         values = dict(zip((A, B, OTHER), bits, strict=True))
         assert outputs(less, values) == outputs(module, values)
-    if removed:  # a table that was not adapted is noticed
+    if removed:  # an unadapted table is detected
         less["cells"]["sum"]["parameters"]["INIT1"] = ADDER
         assert outputs(less, values) != outputs(module, values)
 
@@ -114,7 +114,7 @@ def test_an_inverter_that_is_needed_stays(why: str) -> None:
 
 
 def test_a_multiplexer_of_tables_keeps_its_inverter() -> None:
-    """nextpnr packs PFUMX with the two tables that it chooses from."""
+    """nextpnr packs a PFUMX with the two tables that it selects from."""
     module = netlist(table(EXCLUSIVE_OR, BEFORE, A=A, B=B), inverts_behind=True)
     module["cells"]["seen"] = {
         "type": "PFUMX",

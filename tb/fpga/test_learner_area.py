@@ -1,4 +1,4 @@
-"""Area and clock of the learner of a preset."""
+"""The area and clock of a preset's learner are reported."""
 
 from pathlib import Path
 

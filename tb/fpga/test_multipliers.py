@@ -1,4 +1,4 @@
-"""Registers before, in and after ECP5's multipliers: when they move in, and when they must not."""
+"""Registers around ECP5's multipliers move into them when allowed, and only then."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -23,13 +23,13 @@ def flip_flop(d: int, q: int) -> Module:
 
 
 def netlist() -> Module:
-    """Return a multiplier of one bit by two equal ones, each behind a flip-flop, and one behind it."""
+    """Return a multiplier of one bit by two equal bits, with registered operands and result."""
     inputs = {"A0": [11], "B0": [13], "B1": [13], "CLK0": [CLOCK], "CE0": ["1"], "RST0": ["0"]}
     multiplier = {
         "type": "MULT18X18D",
         "parameters": {"REG_OUTPUT_CLK": "CLK0"},
         "port_directions": dict.fromkeys(inputs, "input") | {"P0": "output", "P1": "output"},
-        "connections": inputs | {"P0": [14], "P1": [16]},  # nothing uses the second one
+        "connections": inputs | {"P0": [14], "P1": [16]},  # the second output is unused
     }
     cells = {
         "m": multiplier,
@@ -65,7 +65,7 @@ def test_register_before_two_multipliers_goes_into_both() -> None:
 
 
 def shared_operand() -> Module:
-    """Return the same netlist, which the register of the first operand also leaves."""
+    """Return the same netlist, with the first operand's register also connected to an output."""
     module = netlist()
     module["ports"]["out"]["bits"].append(11)
     return module

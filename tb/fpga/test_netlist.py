@@ -1,4 +1,4 @@
-"""The lane and its table as netlists of each family's cells pass the tests of the RTL."""
+"""The lane's and its table's netlists pass the RTL tests with each family's cells."""
 
 from dataclasses import replace
 from pathlib import Path

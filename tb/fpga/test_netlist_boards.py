@@ -1,4 +1,4 @@
-"""The netlist of each board that is placed, on the cells of its chip and through its pins: exact."""
+"""The netlist of each placed board, simulated through its pins with its chip's cells, is exact."""
 
 import random
 from pathlib import Path
@@ -30,22 +30,22 @@ from qstep_sim.port import SimPort
 pytestmark = [pytest.mark.release, pytest.mark.synth, pytest.mark.timeout(3600)]
 
 BOARDS = [board for board in map(load, names()) if not copies_lanes(board, board.config)]
-"""All but farms of copied lanes."""
+"""All boards except farms of copied lanes."""
 
 FARM = load("ulx3s-12f-farm")
-"""The smallest of these; from one of 38 lanes even a few tables take hours to read."""
+"""The smallest farm of copied lanes; with 38 lanes, reading even a few tables takes hours."""
 
 LANES = [board for board in BOARDS if board.config.acting is None]
 AGENTS = [board for board in BOARDS if board.config.acting is not None]
 BATCHES = 150
-"""Groups of random requests to a lane."""
+"""Number of batches of random requests to a lane."""
 
 COUNT = 300
-"""Steps of each agent of a farm of copied lanes."""
+"""Number of steps of each agent in a farm of copied lanes."""
 
 
 class FewRead(LinkAgents):
-    """Sets all lanes' tables to 0 at once; with `few`, reads the first and last agent of each lane."""
+    """Clears all lanes' tables at once; if `few`, reads only the first and last agent of each lane."""
 
     few = False
 
@@ -68,13 +68,13 @@ class FewRead(LinkAgents):
 
 
 def library(board: Board) -> Path:
-    """Return a simulation of what is placed for a board, with the cells of its chip."""
+    """Return a simulation of a board's netlist, with the cells of its chip."""
     files = [netlist_of(board), *cells(board.family)]
     return compile_library(files, "qstep_top", uart=True)
 
 
 class FastPins(SimPort):
-    """A board's serial lines, at the highest rate after each reset."""
+    """A board's serial lines, switched to the highest rate after each reset."""
 
     def __init__(self, board: Board) -> None:
         self._config = board.config
@@ -94,7 +94,7 @@ def test_the_netlist_of_a_board_answers_as_the_reference(board: Board) -> None:
     port = SimPort(board.config, uart=True, library=library(board))
     build = bytes.fromhex(identity(board, board.config))
     pair, rng = Pair(port, board.config, build), random.Random(1)
-    pair.compare(b"")  # the end of the reset, which a board makes longer
+    pair.compare(b"")  # wait for the end of the reset, which a board extends
     pair.compare(encode_frame(Request.HELLO, 0, 0, rng.randbytes(4)))
     pair.ask(Request.BAUD, ARGUMENTS[Request.BAUD].pack(LEAST_DIVISOR))
     port.set_baud(board.config.link.clock_hz // LEAST_DIVISOR)

@@ -1,4 +1,4 @@
-"""The pyuvm suites of the device and of agents pass on netlists of each family, as they are."""
+"""The unmodified pyuvm suites of the device and of agents pass on netlists of each family."""
 
 import re
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from qstep_fpga.families import FAMILIES
 pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2]), ("ecp5", OWNING[1])]
-"""For each run of CI; a release has them all."""
+"""Designs for every CI run; a release runs all of them."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"
-"""A look-up table of the new value, on ECP5."""
+"""Pattern of an ECP5 look-up table that computes the new value."""
 
 
 def each(designs: Sequence[object]) -> list[object]:

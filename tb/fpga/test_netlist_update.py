@@ -1,4 +1,4 @@
-"""A synthesised update is exact: all operands of 8 bits, corners, random ones, results in flight."""
+"""A synthesised update is exact for all 8-bit operands, corner cases, random operands and forwarding."""
 
 import ctypes
 import re
@@ -25,13 +25,13 @@ SHAPES = {8: 1, 16: 2, 32: 3}
 """The loop depth of each width."""
 
 OFTEN = {"ecp5": 8, "gowin": 16, "ice40": 32}
-"""One width of each family for every run; a release has them all."""
+"""One width per family for every run; a release runs all widths."""
 
 LANES, CLOCKS = 4096, 64
-"""Independent sequences of transitions, and transitions in each; the sequences follow each other."""
+"""Number of independent sequences of transitions, run one after another, and transitions in each."""
 
 RELEASE = -(-10_000_000 // (LANES * CLOCKS))
-"""Stretches of at least 10 million operands."""
+"""Number of batches that contain at least 10 million operands."""
 
 FLAGS = (
     "terminated",
@@ -43,7 +43,7 @@ FLAGS = (
 HALF = 1 << (COEFFICIENT_BITS - 1)
 STEPS = (0, 1, COEFFICIENT_ONE // 2, COEFFICIENT_ONE - 1, COEFFICIENT_ONE)
 TABLE = re.compile(r"(LUT4 #\(\s*\.(?:LUT_)?INIT\(16'h)([0-9a-f]{4})(?=\)\s*\) max_product_q)")
-"""A look-up table behind a product."""
+"""Pattern of a look-up table that processes a product."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,7 +53,7 @@ def netlist(family: str, width: int) -> Path:
 
 
 def random_stretch(rng: np.random.Generator, width: int) -> tuple[Coefficients, Arrays]:
-    """Return operands of shape (CLOCKS, LANES): corners alone in a quarter, small and large values."""
+    """Return operands of shape (CLOCKS, LANES): a quarter corner cases, the others of any magnitude."""
     shape = CLOCKS, LANES
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     corners = np.array([low, low + 1, -2, -1, 0, 1, 2, high - 1, high])
@@ -69,20 +69,20 @@ def random_stretch(rng: np.random.Generator, width: int) -> tuple[Coefficients, 
     for name in FLAGS:
         found[name] = rng.random(shape) < 0.25
         if name != "terminated":
-            found[name][: SHAPES[width] + 1] = False  # nothing of the sequence is in flight yet
+            found[name][: SHAPES[width] + 1] = False  # no result of the sequence is in flight yet
     alpha = int(rng.choice([*STEPS, *rng.integers(0, COEFFICIENT_ONE, 5)]))
     kappa = int(rng.choice([0, alpha // 2, alpha, int(rng.integers(0, alpha + 1))]))
     return Coefficients(alpha, kappa), found
 
 
 EXHAUSTED = [(0.5, 0.9, HALF), (0.93, 0.37, 0), (1.0, 1.0, 0), (0.1, 1.0, HALF)]
-"""alpha, gamma and bias with which all operands are tried."""
+"""Values of alpha, gamma and bias for which all operands are tested."""
 
 
 def every_operand(
     settings: Sequence[tuple[float, float, int]],
 ) -> Iterator[tuple[Coefficients, Arrays]]:
-    """Yield all entries, rewards and maxima of 8 bits, for each of the settings."""
+    """Yield all combinations of 8-bit entries, rewards and maxima, for each of the settings."""
     size = CLOCKS * LANES
     none = np.zeros((CLOCKS, LANES), np.bool_)
     for alpha, gamma, bias in settings:
@@ -97,7 +97,7 @@ def every_operand(
 
 
 def expected(c: Coefficients, width: int, depth: int, given: Arrays) -> Arrays:
-    """Return the results of the model."""
+    """Return the model's results."""
     value, maximum, exact = np.zeros((3, CLOCKS, LANES), np.int64)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     for clock in range(CLOCKS):
@@ -117,7 +117,7 @@ def expected(c: Coefficients, width: int, depth: int, given: Arrays) -> Arrays:
 def simulated(
     library: ctypes.CDLL, c: Coefficients, width: int, depth: int, given: Arrays
 ) -> Arrays:
-    """Return the results of the hardware, into which the reward enters a clock before the others."""
+    """Return the hardware's results; the reward is input one clock before the other operands."""
     latency, valid = depth + 3, (1 << (depth + 2)) - 1
     bits = [given[name].astype(np.uint8) << bit for bit, name in enumerate(FLAGS)]
     flags = np.bitwise_or.reduce(bits)

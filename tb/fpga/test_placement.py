@@ -1,4 +1,4 @@
-"""Placements: each is kept, told the clocks of its board, and no faster than the chip."""
+"""A placement is cached, constrained by its board's clocks, and never rated faster than the chip."""
 
 import json
 import zipfile
@@ -18,7 +18,7 @@ from qstep_fpga.placement import Design, Placement, place, place_all
 
 @pytest.fixture
 def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
-    """Stand in for place and route, with its own cache; returns the seeds it ran with."""
+    """Replace place and route by a stand-in with an empty cache; return the seeds of its runs."""
     seeds: list[int] = []
 
     def run(command: list[str], folder: Path) -> None:
@@ -106,7 +106,7 @@ def test_all_seeds_are_placed_in_their_order(placer: list[int], tmp_path: Path) 
     told: list[int] = []
     made = place_all(design, [4, 3], Here(), lambda placement: told.append(placement.seed))
     assert [placement.seed for placement in made] == [4, 3]
-    assert placer == [3, 4]  # the third was there already
+    assert placer == [3, 4]  # seed 3 was cached already
     assert sorted(told) == [3, 4]
 
 

@@ -1,4 +1,4 @@
-"""The clock of a board is the requested one, not the nearest that its PLL can make."""
+"""A board's clock is exactly the requested one, not the nearest that its PLL can make."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -31,7 +31,7 @@ SAID = {
  * Achieved output frequency:    {} MHz
 """,
 }
-"""The lines with rates, as icepll, ecppll and gowin_pll write them."""
+"""Output lines with clock rates, as written by icepll, ecppll and gowin_pll."""
 
 
 def at(board: Board, clock_hz: int) -> Config:

@@ -1,4 +1,4 @@
-"""Programming a board: the loader is called correctly, and its failures are explained."""
+"""Programming a board calls the loader correctly and explains its failures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Flip-flops that move into the multipliers and block RAMs of ECP5, and those that must not."""
+"""Flip-flops move into ECP5's multipliers and block RAMs when allowed, and only then."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,14 +30,14 @@ def flip_flop(d: int, q: int, enable: int | None) -> Module:
 
 
 def module(first: Module, enable: int | None) -> Module:
-    """Return a netlist of `first` with a flip-flop behind each of two results; both leave it."""
+    """Return a netlist of `first` with a flip-flop after each of two results; both are outputs."""
     cells = {"first": first}
     cells |= {f"q{d}": flip_flop(d, q, enable) for d, q in zip(RESULTS, QS, strict=True)}
     return {"ports": {"out": {"direction": "output", "bits": list(QS)}}, "cells": cells}
 
 
 def multiplier() -> Module:
-    outputs = {"P0": RESULTS[0], "P1": RESULTS[1], "P2": 12}  # nothing uses the last one
+    outputs = {"P0": RESULTS[0], "P1": RESULTS[1], "P2": 12}  # the last output is unused
     return module(cell("MULT18X18D", {}, {"A0": 5, "B0": 6}, outputs), ENABLE)
 
 
@@ -59,7 +59,7 @@ def unwritten_block_ram() -> Module:
 
 
 def wide_block_ram() -> Module:
-    """Return a block RAM that is read 36 bits at a time, through both ports."""
+    """Return a block RAM with 36-bit reads through both ports."""
     inputs = {"CLKB": CLOCK, "CEB": "1", "OCEB": "1", "RSTB": "0"}
     inputs |= {"CLKA": CLOCK, "CEA": "1", "OCEA": "0", "RSTA": "0"}
     outputs = {"DOA0": RESULTS[0], "DOB0": RESULTS[1]}

@@ -1,4 +1,4 @@
-"""The tables of reports; with ``pytest -m rebuild`` also whether they are of the present design."""
+"""The tables match the reports; with ``pytest -m rebuild``, the reports match the current design."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ STALE = "stale: sources changed since "
 
 
 def printed() -> list[str]:
-    """Return the tables that the documented call prints."""
+    """Return the tables printed by the documented command."""
     said = CliRunner().invoke(main, [str(path) for path in REPORTS])
     assert said.exit_code == 0
     tables = said.output.removesuffix("\n").split("\n\n")
@@ -109,4 +109,4 @@ def test_a_fresh_build_of_the_smallest_board_gives_the_committed_figures(
     assert fresh.tools == committed.tools
     assert fresh.fmax_mhz["1"] == committed.fmax_mhz["1"]
     assert fresh.resources == committed.resources
-    assert bitstream.read_bytes()[:4] == b"\xff\x00\x00\xff"  # how icepack begins: comment, empty
+    assert bitstream.read_bytes()[:4] == b"\xff\x00\x00\xff"  # icepack starts with an empty comment

@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.synth
 
-# The whole design would take minutes and show no more about folders and processes.
+# The whole design would take minutes without testing more about folders and processes.
 # `tb/unit/test_generate.py` tests the generated Verilog.
 LANE = """
 import shutil
@@ -55,11 +55,11 @@ sys.argv[1:] = ["build", sys.argv[1], "--seeds", "1", "--out", "built", "--accep
 qstep_command.main()
 """
 
-BOARDS = ["icebreaker", "ulx3s-12f", "tang-nano-9k"]  # each family
+BOARDS = ["icebreaker", "ulx3s-12f", "tang-nano-9k"]  # one of each family
 
 
 def start(script: str, place: Path, seed: int, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a script in a folder, with an empty cache there, and with an order of its sets."""
+    """Start a script in a folder with its own cache there; `seed` determines the order of sets."""
     place.mkdir(parents=True, exist_ok=True)
     own = {"PYTHONHASHSEED": str(seed), "QSTEP_CACHE": str(place / "cache")}
     command = [sys.executable, "-c", script, *arguments]
@@ -67,7 +67,7 @@ def start(script: str, place: Path, seed: int, *arguments: str) -> subprocess.Po
 
 
 def built(place: Path) -> dict[str, bytes]:
-    """Return bitstream, report and configuration of a board."""
+    """Return the bitstream, report and configuration of a board."""
     files = {path.name: path.read_bytes() for path in (place / "built").iterdir()}
     assert len(files) == 3
     assert max(map(len, files.values())) > 10_000
@@ -75,7 +75,7 @@ def built(place: Path) -> dict[str, bytes]:
 
 
 def made_twice(script: str, folder: Path, *arguments: str) -> list[bytes]:
-    """Return a script's output in two folders, from processes that order their sets differently."""
+    """Return a script's output from two folders and two processes with different set orders."""
     folders = [folder / "a", folder / "another" / "folder"]
     running = [
         start(script, place, seed, *arguments) for seed, place in enumerate(folders, start=1)
@@ -116,7 +116,7 @@ def test_two_builds_of_a_board_give_the_same_bytes_also_if_one_is_stopped_again_
             with suppress(subprocess.TimeoutExpired):
                 process.wait(rng.uniform(0, seconds / 2))
             process.terminate()
-        # A program that has not yet installed its handlers is ended by the signal itself.
+        # Before the program has installed its handlers, the signal itself ends it.
         assert process.returncode in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
         stopped += process.returncode != 0
     assert stopped

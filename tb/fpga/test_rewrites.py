@@ -1,4 +1,4 @@
-"""A rewrite of an ECP5 netlist that changes what it computes ends the build."""
+"""A rewrite of an ECP5 netlist that changes its function aborts the build."""
 
 import json
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def exclusive_or() -> Module:
 
 
 def memory() -> Module:
-    """Return a block RAM whose port A writes and is read."""
+    """Return a block RAM whose port A both writes and reads."""
     cell = {
         "type": "DP16KD",
         "parameters": {"WRITEMODE_A": "READBEFOREWRITE", "WRITEMODE_B": "READBEFOREWRITE"},

@@ -1,4 +1,4 @@
-"""Programs that are missing, that fail, or that continue with a wrong netlist."""
+"""Programs that are missing, fail, or continue with a wrong netlist are reported."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ def test_failed_program_is_quoted(tmp_path: Path) -> None:
 
 
 def check(logic: str, folder: Path) -> None:
-    """Let yosys check a module with three ports, as at the end of synthesis."""
+    """Run yosys' check on a module with three ports, as at the end of synthesis."""
     text = f"module planted (input a, input b, output y); {logic} endmodule\n"
     (folder / "planted.v").write_text(text, encoding="utf-8")
     tools.yosys("read_verilog planted.v; opt_clean; check", folder)
@@ -56,7 +56,7 @@ def test_wrong_netlist_that_yosys_only_warns_of_is_refused(
 @pytest.mark.synth
 @pytest.mark.parametrize("at", ["/tmp", "."])
 def test_the_tools_reach_files_in_tmp(at: str) -> None:
-    """They come with a ``/tmp`` of their own, where a clone and its files may be."""
+    """The tools bring their own ``/tmp``, but a clone and its files may be in the real one."""
     with TemporaryDirectory(dir="/tmp") as name, TemporaryDirectory(dir=at) as folder:
         source = Path(name) / "a b.v"
         source.write_text("module planted; endmodule\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The netlist in four states: nothing unknown leaves the device after reset."""
+"""In a four-state simulation of the netlist, no output is unknown after reset."""
 
 import random
 import re
@@ -33,14 +33,14 @@ BENCH = Path(__file__).with_name("qs_unknown_bench.v")
 
 @dataclass
 class Judgement:
-    """Output of Icarus: clocks in which an output was unknown, bytes that the device sent."""
+    """The output of Icarus: clocks with an unknown output, and the bytes sent by the device."""
 
     unknown: list[str]
     sent: bytes
 
 
 def stimulus() -> bytes:
-    """Return requests that together fit into the credit, and whose answers do not depend on timing."""
+    """Return requests that fit within the credit, with answers that do not depend on timing."""
     rng = random.Random(5)
     columns: dict[str, Any] = {
         "state": [rng.randrange(CONFIG.states) for _ in range(24)],
@@ -66,7 +66,7 @@ def stimulus() -> bytes:
 
 
 def judge(netlist: Path, family: str, sent: bytes, folder: Path) -> Judgement:
-    """Run the bench on a netlist."""
+    """Return the result of the bench on a netlist."""
     (folder / "stimulus.hex").write_text(sent.hex("\n"), encoding="ascii")
     models = []
     for path in cells(family):
@@ -74,7 +74,7 @@ def judge(netlist: Path, family: str, sent: bytes, folder: Path) -> Judgement:
         text = re.sub(r"module TRELLIS_COMB\(.*?endmodule", "", path.read_text("utf-8"), flags=re.S)
         models.append(folder / path.with_suffix(".v").name)
         models[-1].write_text(text, encoding="utf-8")
-    # Nor can it read defaults of ports.
+    # It cannot read default values of ports either.
     options = ["-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", BENCH.stem]
     options += [f"-P{BENCH.stem}.Count={len(sent)}", "-o", "bench.vvp"]
     processes.run(["iverilog", *options, BENCH, netlist, *models], BuildError, folder)
@@ -93,7 +93,7 @@ def test_no_output_is_unknown_after_reset(family: str, tmp_path: Path) -> None:
 
 
 def test_a_register_that_nobody_sets_is_found_on_an_output(tmp_path: Path) -> None:
-    # No reset touches the session's epoch, so without its value at power-up it is unknown for ever.
+    # No reset changes the session's epoch, so without a power-up value, the epoch stays unknown.
     netlist = device_before_flip_flops("ecp5", CONFIG, power_up=False)
     unknown = judge(netlist, "ecp5", stimulus(), tmp_path).unknown
     assert any(re.search("tx_valid 1 tx_data [01]*x", line) for line in unknown)

@@ -1,10 +1,10 @@
-"""Fuzz the driver and the simulated device, guided by the branches that inputs take.
+"""Fuzz the driver and the simulated device, guided by the branches that inputs exercise.
 
     python -m tb.fuzz [TARGET]... [--seconds N] [--jobs N] [--keep]
 
-Each target is fuzzed from the inputs that are kept in ``tb/fuzz/corpus``. It fails if an input breaks a
-property; such an input is written to ``build/fuzz``. ``--keep`` adds the fewest inputs that take all new
-branches to those of the repository.
+Fuzzing of each target starts from the inputs in ``tb/fuzz/corpus``. It fails if an input violates a
+property; that input is written to ``build/fuzz``. ``--keep`` adds a minimal set of inputs that reach all
+new branches to the repository's corpus.
 """
 
 import os
@@ -43,7 +43,7 @@ def _engine(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
 
 
 def _is_passed(name: str, seconds: int, keep: bool) -> bool:
-    """Fuzz a target, and say what became of it."""
+    """Fuzz a target, print its result, and return whether it passed."""
     inputs, merged = OUT / name / "corpus", OUT / name / "merged"
     for folder in (inputs, merged):
         shutil.rmtree(folder, ignore_errors=True)

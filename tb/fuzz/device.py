@@ -1,4 +1,4 @@
-"""Fuzzes the simulated device against the reference device; the branches of the hardware guide it."""
+"""Fuzzes the simulated device against the reference device, guided by hardware branch coverage."""
 
 import ctypes
 import tempfile
@@ -27,25 +27,25 @@ __all__ = ["FAULTS", "prepared"]
 CONFIG = Config(states=4, actions=3, format="Q4.4", loop_depth=3, link=Link(buffer_bytes=512))
 
 _MOST_BYTES = 4096
-"""Of an input: a longer one only takes longer."""
+"""Maximum bytes used of an input; longer inputs would only take more time."""
 
 
 class CountingPort(SimPort):
     """A simulated device whose library counts how often each branch was taken."""
 
     def counts(self) -> NDArray[np.int64]:
-        """Return the counts since the last call, in an order that is always the same."""
+        """Return the counts since the last call, always in the same order."""
         write = self._library.qs_write_coverage
         write.restype, write.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
         with tempfile.NamedTemporaryFile() as file:
             write(self._device, file.name.encode())
             lines = file.read().splitlines()
-        # A line is: C 'the branch' count
+        # Line format: C 'branch' count
         return np.array([int(line.rpartition(b" ")[2]) for line in lines if line[:1] == b"C"])
 
 
 class _Device:
-    """A device that is fed one input after another.
+    """A device that receives one input after another.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class _Device:
         self.counts = np.zeros(self._port.counts().size, np.uint8)
 
     def one_input(self, data: bytes) -> None:
-        """Send a stream to a device without a past: answers, counters and table are the reference's."""
+        """Send a stream to a device after a reset; compare answers, counters and table."""
         pair = self._pair
         _reset(pair)
         pair.compare(encode_frame(Request.HELLO, 0, 0, b"once"))
@@ -78,9 +78,9 @@ class _Device:
 
 
 def _reset(pair: Pair) -> None:
-    """Reset both; an answer in front of it shows that clocks have passed since the last one.
+    """Reset both devices; an answer before the reset shows that clocks have passed since the last one.
 
-    Two resets without a clock between them are one to the device, which counts them.
+    The device counts resets, and two resets without a clock in between would count as one.
     """
     pair.compare(b"\0" + encode_frame(Request.STATUS, 0, 0, b""))
     pair.port.reset()
@@ -88,9 +88,9 @@ def _reset(pair: Pair) -> None:
 
 
 def _send(pair: Pair, data: bytes) -> None:
-    """Send what an input stands for, no more at once than the device has room for.
+    """Send the stream that an input encodes, in batches that fit the device's buffer.
 
-    Whether COUNTERS counts a damaged frame behind it depends on clocks, so it ends what is sent at once.
+    Whether COUNTERS counts a damaged frame after it depends on timing, so COUNTERS ends a batch.
     """
     sent, seq = b"", pair.expected
     for piece in pieces(Bytes(data)):
@@ -113,7 +113,7 @@ def _send(pair: Pair, data: bytes) -> None:
 
 
 def prepared() -> tuple[Callable[[bytes], None], NDArray[np.uint8]]:
-    """Return what tries one input, and the counts of the hardware's branches after it."""
+    """Return a function that tries one input, and the hardware branch counts that it updates."""
     simulated = _Device()
     return simulated.one_input, simulated.counts
 

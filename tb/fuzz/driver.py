@@ -1,8 +1,8 @@
-"""Fuzzes the driver: frames between it and a device are lost, damaged, delayed, doubled or forged.
+"""Fuzzes the driver: frames between it and a device are lost, damaged, delayed, duplicated or forged.
 
-Without a forged frame, the driver either finishes, and everything is what the model says, or raises one
-of QStep's errors, and the device has applied the first of the transitions and no others. A device that
-lies may tell it anything, but gets no other exception out of it, and no wait without an end.
+Without a forged frame, the driver either finishes with results equal to the model's, or raises one of
+QStep's errors after the device has applied a prefix of the transitions. A lying device may report
+anything to the driver, but must not cause any other exception or an endless wait.
 """
 
 import secrets
@@ -66,7 +66,7 @@ TABLES = _tables()
 
 
 class Mishap(IntEnum):
-    """What happens to a frame; any other number is nothing."""
+    """Fault to inject into a frame; unlisted numbers mean no fault."""
 
     LOST = 1
     REPLACED = 2
@@ -77,7 +77,7 @@ class Mishap(IntEnum):
 
 
 class Clock:
-    """The driver's clock, which goes on only while a port has nothing to read."""
+    """The driver's clock, which advances only while a port has nothing to read."""
 
     now = 0.0
 
@@ -86,7 +86,7 @@ class Clock:
 
 
 class Line:
-    """A port to a reference device, on which an input says what happens to each frame."""
+    """A port to a reference device, on which a fuzzing input chooses each frame's fault."""
 
     def __init__(self, source: Bytes, clock: Clock) -> None:
         self.device = ReferenceDevice(CONFIG)
@@ -114,7 +114,7 @@ class Line:
         pass
 
     def _mangled(self, direction: str, frame: bytes) -> bytes:
-        if frame == DELIMITER:  # only ends what was cut off
+        if frame == DELIMITER:  # only ends a truncated frame
             return frame
         source, late = self._source, self._late
         before, late[direction] = late[direction], b""
@@ -134,7 +134,7 @@ class Line:
         return frame + before
 
     def _forged(self, frame: bytes) -> bytes:
-        """Return an answer that the device did not give, with a good CRC."""
+        """Return a forged version of an answer, with a good CRC."""
         answer = decode_frame(frame[:-1])
         if answer is None or len(answer.payload) < COMMON.size:
             return frame
@@ -156,7 +156,7 @@ class Line:
         if which & 32:
             epoch ^= source.number(4)
         data = answer.payload[COMMON.size :]
-        if which & 64:  # bytes are missing behind the first
+        if which & 64:  # bytes after the first are missing
             data = data[:1] + data[1 + source.number() :]
         if which & 128:
             data = source.string()
@@ -165,7 +165,7 @@ class Line:
 
 
 def _one_input(data: bytes) -> None:
-    """Let a host use a device over a line on which `data` says what happens."""
+    """Run a host against a device over a line whose faults are chosen by `data`."""
     clock = Clock()
     line = Line(Bytes(data), clock)
     nonces = iter(range(1, 1 << 16))
@@ -192,7 +192,7 @@ def _one_input(data: bytes) -> None:
 
 
 def prepared() -> tuple[Callable[[bytes], None], None]:
-    """Return what tries one input; it needs no counts."""
+    """Return a function that tries one input, and no branch counts."""
     return _one_input, None
 
 

@@ -2,8 +2,8 @@
 
     python -m tb.fuzz.engine TARGET [ARGUMENT OF LIBFUZZER]...
 
-Branches taken in QStep's Python guide it, and in the device those of the hardware: the counts of the
-simulation are handed to libFuzzer as if a compiler had put them into the program.
+Fuzzing is guided by the branches taken in QStep's Python and, for the device, in the hardware. The
+simulation's branch counts are passed to libFuzzer as if a compiler had instrumented the program.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ import numpy as np
 from atheris import core_with_libfuzzer
 from numpy.typing import NDArray
 
-# Numba compiles these itself, which instrumented code would not survive.
+# Numba compiles these modules itself, and cannot compile instrumented code.
 _COMPILED = (
     "golden.lane_fast",
     "golden.agents_kernel",
@@ -28,9 +28,9 @@ with atheris.instrument_imports(include=["qstep"], exclude=[f"qstep.{name}" for 
 
 
 def _hand_over(counts: NDArray[np.uint8]) -> ctypes.Array[ctypes.c_size_t]:
-    """Let libFuzzer read `counts` after each input; return what must live as long as they do.
+    """Make libFuzzer read `counts` after each input; return a table that must be kept alive.
 
-    SanitizerCoverage's interface: one counter and one place in the program for each branch.
+    This uses SanitizerCoverage's interface: one counter and one program address for each branch.
     """
     library = ctypes.CDLL(core_with_libfuzzer.__file__)
     places = (ctypes.c_size_t * (2 * counts.size))()
@@ -46,7 +46,7 @@ def _hand_over(counts: NDArray[np.uint8]) -> ctypes.Array[ctypes.c_size_t]:
 def main(target: str, *arguments: str) -> None:
     """Fuzz until libFuzzer ends the process."""
     one_input, counts = TARGETS[target].prepared()
-    # libFuzzer starts a merge in further processes, by the name of the program.
+    # For a merge, libFuzzer starts further processes by the program's name.
     program = shlex.join([sys.executable, "-m", "tb.fuzz.engine", target])
     atheris.Setup([program, *arguments], one_input)
     places = None if counts is None else _hand_over(counts)

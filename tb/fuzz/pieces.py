@@ -1,7 +1,8 @@
-"""What a fuzzer's bytes stand for: pieces of a stream, so that mutations reach behind the CRC.
+"""Decodes fuzzing inputs into pieces of a stream, so that mutations get past the CRC check.
 
-Random changes of a stream break the CRC of a frame, and nothing behind the CRC would ever be tried. So
-an input is a list of instructions that make frames with a good CRC, damaged ones and bare bytes.
+Random changes to a stream break the CRC of a frame, so nothing after the CRC check would ever be tested.
+Therefore an input is a list of instructions that produce frames with a good CRC, damaged frames and bare
+bytes.
 """
 
 import zlib
@@ -18,7 +19,7 @@ __all__ = ["Bytes", "Kind", "Piece", "damaged", "mislengthed", "pieces"]
 
 
 class Bytes:
-    """Takes numbers and bytes from an input; past its end there are zeros and no bytes."""
+    """Reads numbers and bytes from an input; past its end, numbers are 0 and byte strings are empty."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -26,7 +27,7 @@ class Bytes:
 
     @property
     def left(self) -> int:
-        """Bytes that have not been taken."""
+        """Number of bytes not yet read."""
         return len(self._data) - self._at
 
     def take(self, count: int) -> bytes:
@@ -40,7 +41,7 @@ class Bytes:
         return int.from_bytes(self.take(size), "little")
 
     def string(self) -> bytes:
-        """Return up to 255 bytes, behind a byte with their number."""
+        """Return up to 255 bytes, whose number is given by the byte before them."""
         return self.take(self.number())
 
 
@@ -64,13 +65,14 @@ class Piece(NamedTuple):
     ----------
     kind : Kind
     number : int
-        Added to the sequence number or the length, XORed with the epoch, or the bit that is flipped.
+        Value that is added to the sequence number or the length, or XORed with the epoch; or the bit to
+        flip.
     type : int
-        Of the frame.
+        Type of the frame.
     payload : bytes
-        Of the frame, or bare bytes.
+        Payload of the frame, or bare bytes.
     alone : bool
-        What follows waits until this has been answered.
+        Whether the following pieces wait until this one has been answered.
     """
 
     kind: Kind
@@ -80,7 +82,7 @@ class Piece(NamedTuple):
     alone: bool
 
     def frame(self, seq: int, epoch: int) -> bytes:
-        """Return its bytes, given the next number of a session and its epoch; none for a reset."""
+        """Return the piece's bytes for a session's next sequence number and epoch; empty for a reset."""
         kind = self.kind
         if kind is Kind.BARE:
             return self.payload
@@ -103,7 +105,7 @@ def damaged(frame: bytes, bit: int) -> bytes:
 
 
 def mislengthed(frame: bytes, more: int) -> bytes:
-    """Return a frame whose header states another length, under a good CRC."""
+    """Return a frame with a wrong length in its header, and a good CRC."""
     body: bytes = cobs.decode(frame[:-1])[: -CRC.size]
     kind, seq, epoch, length = HEADER.unpack(body)
     body = HEADER.pack(kind, seq, epoch, (length + more) % (1 << 16)) + body[HEADER.size :]
@@ -111,7 +113,7 @@ def mislengthed(frame: bytes, more: int) -> bytes:
 
 
 def pieces(source: Bytes) -> Iterator[Piece]:
-    """Yield the pieces that an input stands for."""
+    """Yield the pieces that an input encodes."""
     while source.left:
         first = source.number()
         kind = Kind(first % len(Kind))

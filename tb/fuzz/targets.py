@@ -1,8 +1,9 @@
-"""What is fuzzed. Each target is a module.
+"""The fuzzing targets, each of which is a module.
 
-``prepared()`` makes it ready: it returns a function that tries an input and raises anything at all if a
-property does not hold, and counts of what the last input reached beside the branches of Python, or None.
-``FAULTS`` are context managers that plant a fault, by what is wrong.
+``prepared()`` returns two things. The first is a function that tries an input and raises any exception
+if a property is violated. The second is an array of counts of what the last input reached in addition to
+Python branches, or None. ``FAULTS`` maps the description of each fault to a context manager that plants
+it.
 """
 
 from base64 import b64decode
@@ -16,10 +17,10 @@ TARGETS = {"driver": driver, "device": device}
 
 
 def corpus(name: str) -> Path:
-    """Return the file of a target's kept inputs, one a line, in Base64."""
+    """Return the file of a target's corpus, one Base64 input per line."""
     return Path(__file__).parent / "corpus" / f"{name}.txt"
 
 
 def kept(name: str) -> list[bytes]:
-    """Return the kept inputs of a target."""
+    """Return the inputs in a target's corpus."""
     return [b64decode(line) for line in corpus(name).read_bytes().splitlines()]

@@ -1,4 +1,4 @@
-"""The kept inputs of the fuzzer break no property, and find each planted fault."""
+"""The inputs in the fuzzer's corpus violate no property, and find each planted fault."""
 
 from collections.abc import Callable
 

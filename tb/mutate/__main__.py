@@ -1,12 +1,12 @@
-"""Mutate blocks of the hardware, and say which mutants their benches find.
+"""Mutate blocks of the hardware, and report which mutants their benches find.
 
     python -m tb.mutate              # all blocks; an interrupted run continues
     python -m tb.mutate tree hazard --mutants 200
     python -m tb.mutate hazard --cross-check 50  # some that a test kills are compared, too
 
-Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. The
-ones that pass are compared with the original by a solver (``tb.mutate.equivalence``), under what the
-bench promises. Verdicts are kept under ``build/mutate`` until hardware or bench change.
+Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. A
+solver compares the survivors with the original (``tb.mutate.equivalence``), under the assumptions of the
+bench's contract. Verdicts are cached in ``build/mutate`` until hardware or bench change.
 """
 
 import argparse
@@ -25,9 +25,9 @@ from qstep._io.files import make_folder, write_atomically
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge the mutants of the blocks named; return 1 if tests and comparison disagree.
+    """Judge the mutants of the named blocks; return 1 if tests and comparison disagree.
 
-    That is so if a mutant differs that no test finds, and if one is equivalent that a test kills.
+    They disagree if a surviving mutant differs from the original, or if a killed one is equivalent.
     """
     parser = argparse.ArgumentParser(
         description="Find out which faults in the hardware no test finds."

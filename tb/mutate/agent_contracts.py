@@ -1,4 +1,4 @@
-"""What the benches of the interleaved lane's blocks promise their hardware, and what they look at."""
+"""Contracts of the benches of the interleaved lane's blocks: assumptions on inputs, compared outputs."""
 
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held, in_the_past
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def slots(run: Run) -> tuple[str, ...]:
-    """Return the conditions that every stage has the agent whose slot is there, from power-up on."""
+    """Return conditions that every stage contains the agent of its slot, from power-up on."""
     number, agents = run.parameters["Slots"], run.parameters["Agents"]
 
     def slot(stage: int) -> str:
@@ -33,7 +33,7 @@ def slots(run: Run) -> tuple[str, ...]:
 
 
 def choice(run: Run) -> Contract:
-    """Outputs count when what was in the pipeline at power-up has left it."""
+    """Outputs are compared once the pipeline's contents at power-up have been flushed."""
     return Contract(
         declare="reg [4:0] clocks = 0; always @(posedge clk_i) clocks <= clocks + !clocks[4];",
         assume=(f"pick_action_i < {run.parameters['Actions']}", "threshold_i <= 65536"),
@@ -57,9 +57,9 @@ def agent_update(run: Run) -> Contract:
 
 
 def epsilon(run: Run) -> Contract:
-    """A load is held from stage 0 of its agent to stage 11, and its slot does not step.
+    """A load is held from stage 0 to stage 11 of its agent's slot, which does not step.
 
-    ``qs_agents`` takes no load while agents step, and holds one until it is done.
+    ``qs_agents`` accepts no load while agents step, and holds a load until it is done.
     """
     slot = "raw_agent_o[4*{0}+:4] == {1} && raw_live_o[{0}]"
 
@@ -100,7 +100,7 @@ def budget(run: Run) -> Contract:
         ),
         seen={
             "budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0",
-            "budget_remaining_o": "0",  # a register inside, which the bench looks at between its changes
+            "budget_remaining_o": "0",  # internal register that the bench reads while it is stable
         },
         own="budget_",
         reset=8,
@@ -137,16 +137,16 @@ def agent_bus(run: Run) -> Contract:
 
 
 _TOKEN_OUTPUTS = ("bus_entry_o", "bus_field_o", "bus_load_o")
-"""Outputs of the bus that count only beside a token."""
+"""Bus outputs that are compared only while a token is present."""
 
 _UNDER_WAY = ("r_valid", "b_valid", "c_valid", "d_valid", "copies", "copied")
-"""Registers of the counters that say that a word is under way."""
+"""Registers of the counters that indicate a word in flight."""
 
 
 def counters(run: Run) -> Contract:
-    """A copy is read from its first word on.
+    """Reads of a copy start with its first word.
 
-    At power-up, no word is under way (in simulation, as on the FPGAs, flip-flops are 0 then).
+    At power-up, no word is in flight: flip-flops start at 0, in simulation as on the FPGAs.
     """
     asks = "counters_read_i || counters_write_i"
     declare, same = held(
@@ -196,9 +196,9 @@ def world(run: Run) -> Contract:
 
 
 def agents(run: Run) -> Contract:
-    """The host holds an access until it is done; while agents step, it only reads their counters.
+    """The host holds each access until it is done, and only reads counters while agents step.
 
-    A clock that was seen is compared once, though ``seen_o`` has the last sixteen.
+    Each observed clock is compared only once, although ``seen_o`` contains the last sixteen.
     """
     declare, same = held("bus_valid_i", "raw_bus_done_o", bus_valid_i=1, bus_i=66)
     writes, region = "bus_i[65]", "bus_i[64:62]"
@@ -213,6 +213,6 @@ def agents(run: Run) -> Contract:
         seen={
             "bus_data_o": f"raw_bus_done_o && !{writes} ? raw_bus_data_o : 0",
             "seen_o": "raw_seen_o[127:0]",
-            "steps_o": "began ? raw_steps_o : 0",  # shifted then, as they are counted
+            "steps_o": "began ? raw_steps_o : 0",  # then being shifted while counted
         },
     )

@@ -1,4 +1,4 @@
-"""cocotb tests that find too little: one compares nothing, the other one fails on anything."""
+"""Inadequate cocotb tests: one compares nothing, and the other one always fails."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The blocks that are mutated: their files, and the benches that must find each mutant."""
+"""The mutated blocks: their files, and the benches that must find each mutant."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,9 +37,9 @@ class Block:
     sources : tuple of str
         Files whose cells are mutated.
     runs : tuple of (Run or Generated, Contract)
-        Benches in several geometries; each one gets mutants of its own.
+        Benches in several geometries, each with separate mutants.
     words : int
-        Arrays of up to so many words are registers, not memories.
+        Arrays of at most this many words are registers, not memories.
     """
 
     name: str
@@ -74,7 +74,7 @@ def _agents(*runs: Run) -> tuple[tuple[Run, Contract], ...]:
 def _beside_slots(
     block: str, source: str, contract: Callable[[Run], Contract] | None = None
 ) -> Block:
-    """Return a block that has a bench of its own in ``qs_agent_blocks_bench``."""
+    """Return a block with a separate bench in ``qs_agent_blocks_bench``."""
     name = source.removeprefix("qs_").removesuffix(".sv")
     runs = _units("qs_agent_blocks_bench", f"rtl_{name}")
     return Block(block, (source,), _with(contract, runs) if contract else _plain(*runs))

@@ -1,4 +1,4 @@
-"""What the bench of a farm's chain promises its hardware, and what it looks at."""
+"""Contract of the bench of a farm's chain: assumptions on inputs, and compared outputs."""
 
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held
@@ -10,14 +10,14 @@ from qstep_rtl.chain_head import DOWN, UP
 __all__ = ["node"]
 
 _LANES = 3
-"""Of the bench, as it is."""
+"""Number of lanes in the bench."""
 
 
 def node(_: Run) -> Contract:
-    """The head gets one request at a time, and lanes answer only what they are asked.
+    """The head receives one request at a time, and lanes answer only requests.
 
-    At power-up, no frame is in a node (in simulation, as on the FPGAs, its flip-flops are 0 then), and a
-    reset lasts 16 clocks. A lane that is in reset obeys nothing.
+    At power-up, nodes contain no frames, since their flip-flops start at 0, in simulation as on the
+    FPGAs. The reset lasts 16 clocks. A lane in reset ignores all requests.
     """
     declare, same = held(
         "access_i",
@@ -77,4 +77,4 @@ _INSIDE = {
     for name, width in _OF_A_STOP.items()
     if name not in ("down_o", "rst_o") or k < _LANES - 1
 }
-"""The registers of the nodes."""
+"""Registers and nets inside the nodes, by their names in the contract."""

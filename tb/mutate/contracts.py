@@ -1,7 +1,7 @@
-"""What a contract is, and what the benches of the lane's blocks promise and look at.
+"""The class of contracts, and the contracts of the benches of the lane's blocks.
 
-Each promise is one that the block's neighbours in the product keep as well: it stands in the head of
-the block's file or beside its ports.
+The block's neighbours in the product also meet each of these assumptions, which are stated in the header
+of the block's file or next to its ports.
 """
 
 from collections.abc import Mapping
@@ -22,25 +22,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Contract:
-    """What a bench promises its hardware, and what it looks at, for proofs of equivalence.
+    """A bench's assumptions on its inputs and its compared outputs, for proofs of equivalence.
 
-    The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is what the
-    hardware gives at the output ``NAME``.
+    The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is the hardware's
+    value of output ``NAME``.
 
     Parameters
     ----------
     declare : str
-        Registers and nets for the others.
+        Registers and nets used by the other texts.
     assume : tuple of str
-        Conditions that always hold.
+        Conditions that are always true.
     seen : mapping of str to str
-        For each output that is not compared as it is: what is compared in its place.
+        For each output that is not compared directly, the expression compared instead.
     own : str
-        How the names of the outputs begin that depend on the block; the others are not compared.
+        Name prefix of the outputs that depend on the block; other outputs are not compared.
     inside : mapping of str to (str, int)
-        Nets of the hardware that the texts read: the name here, and there, and the width.
+        Internal nets that the texts read: name in the texts, name in the hardware, and width.
     reset : int
-        Clocks of the reset at power-up, in which no output counts. There need not be a reset with 1.
+        Clocks of the reset at power-up, during which no output is compared. If 1, a reset is optional.
     """
 
     declare: str = ""
@@ -52,14 +52,14 @@ class Contract:
 
 
 def in_the_past(width: int, signal: str) -> str:
-    """Return the declaration of ``past``: bit k is the signal k + 1 clocks ago."""
+    """Return the declaration of ``past``, whose bit k is the signal's value k + 1 clocks ago."""
     return f"reg [{width - 1}:0] past = 0; always @(posedge clk_i) past <= {{past, {signal}}};"
 
 
 def held(asks: str, done: str, **inputs: int) -> tuple[str, str]:
-    """Return a declaration, and the condition that inputs hold from a request until it is done.
+    """Return a declaration and the condition that inputs are stable from a request until it is done.
 
-    The inputs are given with their widths; ``asks`` is among them or made of them.
+    The inputs are given with their widths; ``asks`` is one of them or an expression of them.
     """
     given = f"{{{', '.join(inputs)}}}"
     declare = (
@@ -108,20 +108,20 @@ def table(run: Run) -> Contract:
 
 _STATES = (("offer_i", 0), ("offer_i", 16), ("host_i", 32))
 _ACTIONS = (("offer_i", 64), ("host_i", 48))
-"""Where ``qs_lane_bench`` has its states and actions."""
+"""Positions of states and actions in the inputs of ``qs_lane_bench``."""
 
 
 def lane(run: Run) -> Contract:
-    """Settings, noise and the table change only while nothing is under way."""
+    """Settings, noise and the table change only while no transition is in flight."""
     states, actions = run.parameters["States"], run.parameters["Actions"]
     state_bits, action_bits = (states - 1).bit_length(), (actions - 1).bit_length()
     idle, settings = "(!offer_i[71] && !raw_busy_o)", "{alpha_i, kappa_i, rounding_i}"
-    # Of a result: whether it was forwarded and saturated, the greedy action, the value, the maximum.
+    # Fields of a result: forwarded and saturated flags, greedy action, value and maximum.
     results = f"192'h{((1 << 64) - 1) << 128 | 0xFF << 48 | 0b11 << 37:x}"
     return Contract(
         declare="reg [71:0] offered; reg [33:0] were; reg [1:0] clocks = 0; always @(posedge clk_i)"
         f" begin offered <= offer_i; were <= {settings};"
-        " clocks <= clocks + !clocks[1]; end",  # `seen_o` is a clock late
+        " clocks <= clocks + !clocks[1]; end",  # `seen_o` is delayed by a clock
         assume=(
             "!raw_refused_o || rst_i || offer_i == offered",
             *(f"{name}[{at}+:{state_bits}] < {states}" for name, at in _STATES),

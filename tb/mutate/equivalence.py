@@ -1,18 +1,19 @@
-"""Does a mutant that no test kills differ at all? Two copies of a netlist, compared by Bitwuzla.
+"""Checks whether a surviving mutant differs at all, by comparing two copies of a netlist with Bitwuzla.
 
-Both copies get the same inputs; in one of them a mutant is switched on. First, the registers that can
-ever differ are collected: none to begin with, then each one that can differ after a clock in which all
-others are equal and no output differs, until no more come. The others are equal as long as no output has
-differed: that is an invariant. If an output can differ, the same is tried with runs of four clocks. If
-no output can differ, after some clocks in which none did, and none does in these first clocks from an
-equal power-up, the mutant is equivalent for any number of clocks. Otherwise a search from power-up looks
-for a clock in which an output differs, and the invariant gets finer: of a register that can differ, each
-bit may still be equal, always or while a small register has some value, and then a register may be
-above 0. All this is assumed from the second clock on, and dropped where a clock can break it, until none
-can.
+Both copies get the same inputs, and in one of them a mutant is switched on. First, the registers that
+can ever differ are collected. The set starts empty. It is extended by every register that can differ
+after a clock in which no output and no register outside the set differs, until it stops growing. All
+other registers are equal as long as no output has differed, which is an invariant. If an output can
+still differ, the same is tried with runs of four clocks. The mutant is equivalent for any number of
+clocks if no output can differ after some clocks without a difference, and no output differs in the same
+number of clocks from an equal power-up. Otherwise, a search from power-up looks for a clock in which an
+output differs, and the invariant is refined. The refined facts are that a bit of a register that can
+differ is nevertheless equal, or that a register is nonzero, always or while a small register has a
+certain value. All these facts are assumed from the second clock on, and every fact that a clock can
+violate is dropped, until no clock can violate any.
 
-Where there are multipliers, all this is done twice: first with an unknown function in the place of
-products, which only tells what is equivalent, then with products.
+With multipliers, the comparison runs twice: first with products replaced by an uninterpreted function,
+which can only prove equivalence, and then with real products.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,28 +25,28 @@ from tb.mutate.pair import Pair, UnknownError
 __all__ = ["SECONDS", "verdict"]
 
 SECONDS = 60
-"""Most time for a comparison."""
+"""Time limit of a comparison in seconds."""
 
 _SOON = 16
-"""Clocks in which most mutants differ that differ at all."""
+"""Number of clocks within which most differing mutants differ."""
 
 _LENGTHS = (1, 4)
-"""Clocks of the runs that tell which registers can differ."""
+"""Lengths in clocks of the runs that determine which registers can differ."""
 
 
 def verdict(text: str, number: int, clocks: int, limit_s: float = SECONDS) -> str:
-    """Return ``equivalent: ...``, ``differs: ...`` or ``open: ...`` with the reason.
+    """Return the verdict with its reason: ``equivalent: ...``, ``differs: ...`` or ``open: ...``.
 
     Parameters
     ----------
     text : str
         The netlist in BTOR2, with the input ``mutant``.
     number : int
-        The mutant.
+        Number of the mutant.
     clocks : int
-        Most clocks of the induction and of the search.
+        Maximum number of clocks of the induction and of the search.
     limit_s : float
-        Seconds for all questions to the solver, with products and without them.
+        Time limit of all solver queries in seconds, applied separately without and with products.
     """
     if " mul " in text:
         answer = _verdict(Pair(text, number, limit_s, free_products=True), clocks)
@@ -56,7 +57,7 @@ def verdict(text: str, number: int, clocks: int, limit_s: float = SECONDS) -> st
 
 
 def _verdict(pair: Pair, clocks: int) -> str:
-    """Return the verdict about a pair, or nothing if the solver gave no answer."""
+    """Return the verdict on a pair, or an empty string if the solver gave no answer."""
     try:
         if found := _search(pair, 1):
             return f"differs: {found}"
@@ -65,7 +66,7 @@ def _verdict(pair: Pair, clocks: int) -> str:
             if _inductive(pair, differing, [], 1):
                 how = f"induction over {length} clocks" if differing else "no register differs"
                 return f"equivalent: {how}"
-        with pair.part_of_time():  # facts take far longer
+        with pair.part_of_time():  # the facts take far longer
             if found := _search(pair, min(_SOON, clocks)):
                 return f"differs: {found}"
         differing = _ever_differing(pair, 1)
@@ -87,7 +88,7 @@ def _verdict(pair: Pair, clocks: int) -> str:
 
 
 def _ever_differing(pair: Pair, length: int) -> set[int]:
-    """Return the registers that can differ, as far as runs of so many clocks tell."""
+    """Return the registers that can differ, judged by runs of `length` clocks."""
     differing: set[int] = set()
 
     def more(clocks: tuple[Clock, Clock]) -> set[int]:
@@ -116,10 +117,11 @@ def _ever_differing(pair: Pair, length: int) -> set[int]:
 
 
 def _always(pair: Pair, differing: set[int], facts: Sequence[Fact]) -> list[Fact]:
-    """Return which facts are true, given which registers can differ, from the second clock on.
+    """Return the facts that are true from the second clock on, given the registers that can differ.
 
-    All that may be true is assumed of a clock, and what can be false in the next one is dropped, until
-    nothing is. One solver is asked again and again, so it keeps what it has learned.
+    All candidate facts are assumed in a clock, and facts that can be false in the next clock are
+    dropped, until none is dropped. The same solver answers all queries, so it reuses what it has
+    learned.
     """
     facts = begun(pair, facts)
     clocks = pair.start(differing)

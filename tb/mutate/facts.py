@@ -1,4 +1,4 @@
-"""What is equal in two copies of a netlist, or not 0, as long as no output has differed."""
+"""Facts that are true until an output has differed: bits equal in both copies, nonzero registers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,21 +10,21 @@ from tb.mutate.pair import Pair
 __all__ = ["Fact", "begun", "counts", "equalities", "hold", "kept"]
 
 _CONTROL_BITS = 3
-"""A register of so many bits may say when others are equal, or are not 0."""
+"""Maximum width of a register whose value can be the condition of a fact."""
 
 _MOST_FACTS = 10_000
-"""If there were more of them at once, only a contract's own registers say when, or none does."""
+"""Maximum number of facts; beyond it, only a contract's registers serve as conditions, or none."""
 
 _WHOLE = -1
-"""In place of a bit: all words of a memory."""
+"""Bit number that means all words of a memory."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A bit of a register, or a memory, is equal in both copies, always or while a register has a value.
+    """A fact: a register bit or memory is equal in both copies, always or while a register has a value.
 
-    Without a bit: the register is not 0 in one of the copies, while that register of the same copy has
-    the value.
+    Without a bit, the fact is that the register is nonzero in one of the copies while the control
+    register of the same copy has the value.
     """
 
     register: int
@@ -34,7 +34,7 @@ class Fact:
     mutated: bool = False
 
     def is_false(self, right: Mapping[int, int], wrong: Mapping[int, int]) -> bool:
-        """Return whether the values of registers are otherwise."""
+        """Return whether the register values contradict the fact."""
         one = wrong if self.mutated else right
         if self.control is not None and one[self.control] != self.value:
             return False
@@ -44,7 +44,7 @@ class Fact:
 
 
 def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
-    """Return what may be equal of registers that can differ."""
+    """Return candidate facts that parts of registers that can differ are equal."""
     words = pair.words()
     bits = [
         (number, bit) for number in sorted(registers & words.keys()) for bit in range(words[number])
@@ -53,13 +53,13 @@ def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
 
 
 def counts(pair: Pair) -> list[Fact]:
-    """Return when registers may not be 0."""
+    """Return candidate facts that registers are nonzero."""
     facts = _when(pair, [(number, None) for number in pair.words()])
     return facts + [replace(one, mutated=True) for one in facts]
 
 
 def begun(pair: Pair, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts that are true in the first clock after the reset, or in the second."""
+    """Return the facts true in the first clock after the reset, or in the second without a reset."""
     *before, first = pair.begins()
     pair.agree(first)
     right, wrong = first if before else pair.after(first)
@@ -71,13 +71,13 @@ def begun(pair: Pair, facts: Sequence[Fact]) -> list[Fact]:
 
 
 def hold(pair: Pair, clocks: tuple[Clock, Clock], facts: Collection[Fact]) -> None:
-    """Assume facts of a clock."""
+    """Assume facts in a clock."""
     right, wrong = clocks
     pair.exclude([_broken(pair, one, right.registers, wrong.registers) for one in facts])
 
 
 def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts that a clock keeps in which all of them hold."""
+    """Return the facts that stay true after a clock in which all of them are true."""
     make, ends = pair.manager.mk_term, pair.ends(clocks)
     broken = {}
     for fact in facts:
@@ -95,7 +95,8 @@ def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list
     read = {one.register for one in words}
     read |= {one.control for one in words if one.control is not None}
     while left:
-        # What is not assumed may hold or not: the solver has to find one of these that is broken.
+        # Facts that are not assumed are arbitrary: the solver has to find a violated fact among the
+        # assumed ones.
         assumed = [
             holds if fact in left else make(Kind.NOT, [holds])
             for fact, (holds, _) in broken.items()
@@ -109,7 +110,7 @@ def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list
 
 
 def _when(pair: Pair, subjects: Sequence[tuple[int, int | None]]) -> list[Fact]:
-    """Return facts about registers and their bits: always, or while another one has a value."""
+    """Return facts about registers and their bits, unconditional or while a register has a value."""
     controls = [(n, bits) for n, bits in pair.words().items() if bits <= _CONTROL_BITS]
     values = [(n, value) for n, bits in controls for value in range(1 << bits)]
     if len(subjects) * len(values) > _MOST_FACTS:

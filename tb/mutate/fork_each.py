@@ -1,12 +1,12 @@
-"""cocotb tests around those of a bench: they run first and last, and repeat the bench for each mutant.
+"""cocotb tests that run before and after those of a bench, and repeat the bench for each mutant.
 
 The simulation forks once for each mutant, before any test of the bench has run. The child process
-switches the mutant on and runs the bench. If all its tests pass, it ends with a code of its own;
-however else it ends (a failed test or assertion, too much processor time), the mutant is killed. The
-parent goes on with the unmutated netlist, which must pass.
+switches the mutant on and runs the bench. If all tests pass, it exits with a special code. If it ends in
+any other way (a failed test or assertion, too much CPU time), the mutant is killed. The parent continues
+with the unmutated netlist, which must pass.
 
-Plusargs: ``+mutants=1,5,7`` are those to run, ``+verdicts=PATH`` gets a line for each, and ``+jobs=N``
-run at once.
+Plusargs: ``+mutants=1,5,7`` selects the mutants, ``+verdicts=PATH`` names the file that gets a line for
+each, and ``+jobs=N`` sets the number of parallel processes.
 """
 
 import os

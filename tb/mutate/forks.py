@@ -1,4 +1,4 @@
-"""A process for each mutant, forked from one in which everything is loaded."""
+"""Runs a process for each mutant, forked from a process that has loaded everything."""
 
 import atexit
 import ctypes
@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["PASSED", "fork_for_each"]
 
 PASSED = 42
-"""The exit code of a process in which all tests have passed."""
+"""Exit code of a process in which all tests have passed."""
 
 _SPARE_S = 1
 
@@ -23,9 +23,9 @@ _FAILURE = re.compile(
 
 
 def _leave_at_once() -> None:
-    """Make every way out of this process skip what waits for threads, which a fork does not have.
+    """Make every exit of this process skip the wait for threads, which a fork does not have.
 
-    Python's own way out would also look at every object, which takes longer than most mutants live.
+    Python's normal exit would also visit every object, which takes longer than running most mutants.
     """
     atexit.register(os._exit, 1)
     libc = ctypes.CDLL(None)
@@ -42,19 +42,19 @@ def _end(pid: int, status: int, usage: Any) -> tuple[int, str, float]:
 
 
 def fork_for_each(mutants: Sequence[int], path: Path, jobs: int) -> int | None:
-    """Return in each child process the number of its mutant, and None in this one when all have ended.
+    """Return the mutant's number in each child process, and None in the parent when all have ended.
 
-    The first child gets 0, the unmutated netlist: it must pass, and its processor time is the measure of
-    all others, which may take three times as long. What a child prints goes to a file of its own.
+    The first child gets 0, the unmutated netlist. It must pass, and its CPU time determines the limit of
+    all others, which may take three times as long. Each child's output goes to a separate file.
 
     Parameters
     ----------
     mutants : sequence of int
     path : Path
-        Gets a line for each: number, ``passes``, ``fails``, ``crashes`` or ``never ends``, seconds of
-        processor time, and the failure.
+        File to which a line is appended for each mutant: number, ``passes``, ``fails``, ``crashes`` or
+        ``never ends``, seconds of CPU time, and the failure.
     jobs : int
-        Most processes at once.
+        Maximum number of parallel processes.
 
     Raises
     ------

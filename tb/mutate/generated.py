@@ -1,7 +1,7 @@
-"""Blocks of the link as Amaranth generates them, each a netlist under its own pytest bench.
+"""Runs the link's generated blocks, as netlists with mutants, in their own pytest benches.
 
-A bench runs in Amaranth's simulator as ever, but on an empty design: at each change of an input and each
-edge of the clock, the Verilated netlist with its mutants says what the outputs are.
+A bench runs in Amaranth's simulator as usual, but on an empty design. At each change of an input and
+each clock edge, the Verilated netlist with its mutants computes the outputs.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ class Generated:
     ----------
     component : type of Component
     arguments : tuple
-        Of the block, as its bench makes it.
+        Arguments with which the bench creates the block.
     module : str
-        The bench, such as ``tb.unit.test_link_cobs``.
+        Module of the bench, such as ``tb.unit.test_link_cobs``.
     chosen : str
-        Of its tests, as ``pytest -k``; empty for all.
+        Selection of its tests, as for ``pytest -k``; empty for all.
     release : str
-        Of its release tests, likewise, those for mutants that survive the others; empty for none.
+        Selection of its release tests, which run on mutants that survive the other tests; empty for
+        none.
     marker : str
-        Tests that run, as ``pytest -m``.
+        Marker expression of the tests to run, as for ``pytest -m``.
     """
 
     component: type[Component]
@@ -66,17 +67,17 @@ class Generated:
 
     @property
     def in_release(self) -> Generated:
-        """The bench with its release tests alone."""
+        """The same bench with only its release tests."""
         return replace(self, chosen=self.release, release="", marker="release")
 
     @property
     def source(self) -> str:
-        """The name of the file of the block."""
+        """File name of the block."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", self.component.__name__).lower() + ".v"
 
     @cached_property
     def block(self) -> Component:
-        """The block."""
+        """The block, created with `arguments`."""
         return self.component(*self.arguments)
 
     @cached_property
@@ -95,19 +96,19 @@ class Generated:
         return Run(path.stem, self.module, sources=(path,))
 
     def judge(self, netlist: Path, mutants: Sequence[int], verdicts: Path, jobs: int) -> None:
-        """Run the bench on each mutant in a process of its own, as :func:`fork_for_each`.
+        """Run the bench on each mutant in a separate process, as in :func:`fork_for_each`.
 
         Raises
         ------
         AssertionError
-            The bench fails without a mutant.
+            The bench fails on the unmutated netlist.
         """
         plugin = _Plugin(
             self, self._library(netlist), lambda: fork_for_each(mutants, verdicts, jobs)
         )
         left_out = ("terminal", "cacheprovider", "xdist", "unraisableexception")
         options = [*(f"-pno:{name}" for name in left_out), "-o", "addopts=", "-s", "-x"]
-        options += ["-W", "ignore::amaranth.hdl.UnusedElaboratable"]  # a netlist is in its place
+        options += ["-W", "ignore::amaranth.hdl.UnusedElaboratable"]  # a netlist replaces it
         chosen = ["-k", self.chosen, "-m", self.marker, "--pyargs", self.module]
         code = pytest.main([*options, "--import-mode=importlib", *chosen], plugins=[plugin])
         if plugin.is_child:
@@ -129,7 +130,7 @@ class Generated:
 
 
 class _Plugin:
-    """Forks behind the collection of the tests; puts the netlist in the block's place in each child."""
+    """Forks after the tests have been collected, and replaces the block by the netlist in each child."""
 
     def __init__(self, of: Generated, library: ctypes.CDLL, fork: Callable[[], int | None]) -> None:
         self._component, self._ports = of.component, _widths(of.block)

@@ -1,6 +1,6 @@
-"""What the benches and the solver say of each mutant of a block.
+"""Judges each mutant of a block with its benches and the solver.
 
-Verdicts are kept by the netlist and by the substance of all Python that the bench reads.
+Verdicts are cached by the netlist and by the substance of all Python code that the bench reads.
 """
 
 import json
@@ -29,11 +29,11 @@ __all__ = ["KEPT", "LEFT", "Judged", "judge", "outcomes"]
 KEPT = BUILD.parent / "mutate"
 
 LEFT = ("differs", "open")
-"""Verdicts on a mutant that survived: it differs, or the solver does not say."""
+"""Verdicts on a surviving mutant that is not proved equivalent."""
 
 _ASSERTION = "Assertion failed in"
 _CHECK_SECONDS = 10
-"""Most for the comparison of a killed one: in large blocks, a minute seldom brings an answer either."""
+"""Time limit for comparing a killed mutant; in large blocks, even a minute seldom gives an answer."""
 
 _CLOCKS = 64
 _FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
@@ -52,11 +52,12 @@ class Judged:
     mode, place, source : str
         As in :class:`tb.mutate.netlist.Mutant`.
     verdict : str
-        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs), ``open`` (neither).
+        ``killed``, ``equivalent``, ``differs`` (no test finds it, but it differs) or ``open``
+        (undecided).
     why : str
-        The failure, the method of the proof, or the output that differs.
+        The test failure, the method of the proof, or the differing output.
     compared : str
-        Of a killed one that was compared as well: ``equivalent``, ``differs`` or ``open``.
+        For a killed mutant that was also compared: ``equivalent``, ``differs`` or ``open``.
     """
 
     geometry: str
@@ -70,7 +71,7 @@ class Judged:
 
     @property
     def is_disputed(self) -> bool:
-        """Whether a test kills it, and the comparison takes it for equivalent."""
+        """Whether a test kills the mutant although the comparison proves it equivalent."""
         return self.verdict == "killed" and self.compared == "equivalent"
 
 
@@ -84,7 +85,7 @@ def judge(
     check: int = 0,
     quiet: bool = True,
 ) -> list[Judged]:
-    """Return the verdicts on `count` mutants of a block, as many of each geometry.
+    """Return the verdicts on `count` mutants of a block, divided equally among its geometries.
 
     Each comparison is limited to `seconds`. In addition, `check` of the killed mutants are compared,
     each for at most 10 seconds: none of them may be equivalent under the contract's assumptions.
@@ -101,7 +102,7 @@ def judge(
         numbers = [mutant.number for mutant in made.mutants]
         found = _simulated(bench, made, numbers, jobs, quiet=quiet)
         passed = [number for number in numbers if found[number][0] == "passes"]
-        # What an assertion in the hardware finds need not reach an output.
+        # A mutant found by an assertion in the hardware need not affect an output.
         by_test = [n for n in numbers if found[n][0] == "fails" and _ASSERTION not in found[n][1]]
         killed = random.Random(seed).sample(by_test, min(checked, len(by_test)))
         compare = partial(_compared, made, this.top, contract, jobs=jobs, quiet=quiet)
@@ -123,7 +124,7 @@ def judge(
 
 
 def outcomes(bench: Run | Generated, made: Netlist) -> Path:
-    """Return where the outcomes of a bench are kept: by the netlist and all Python that runs on it."""
+    """Return the cache file of a bench's outcomes, keyed by the netlist and the bench's Python code."""
     if isinstance(bench, Generated):
         around, chosen = "tb.mutate.generated", repr((bench.chosen, bench.marker))
     else:
@@ -136,7 +137,7 @@ def outcomes(bench: Run | Generated, made: Netlist) -> Path:
 def _simulated(
     bench: Run | Generated, made: Netlist, mutants: Sequence[int], jobs: int, *, quiet: bool
 ) -> dict[int, tuple[str, str]]:
-    """Run the bench on each of these mutants that has no verdict yet."""
+    """Return the outcomes of mutants, running the bench on those without an outcome."""
     path = outcomes(bench, made)
     found = _verdicts(path)
     missing = [number for number in mutants if number not in found]
@@ -171,7 +172,7 @@ def _run_each(bench: Run, verilog: Path, mutants: Sequence[int], verdicts: Path,
             "jobs": str(jobs),
         },
     )
-    # The first failed test ends the process of a mutant.
+    # The first failed test ends a mutant's process.
     with patch.dict(os.environ, COCOTB_MAX_FAILURES="1"):
         run(around)
 
@@ -203,7 +204,7 @@ def _compared(
     seconds: int,
     quiet: bool,
 ) -> dict[int, tuple[str, str]]:
-    """Compare each of these mutants with the original."""
+    """Return the verdicts of comparing each of these mutants with the original."""
     text = write_circuit(made.verilog, top, contract).read_text(encoding="utf-8")
     key = digest(f"{seconds}\n{text}", imported("tb.mutate.equivalence"))
     path = made.verilog.parents[1] / f"equivalent-{key}.json"

@@ -1,4 +1,4 @@
-"""What the benches of the link's blocks promise their hardware, and what they look at."""
+"""Contracts of the benches of the link's blocks: assumptions on inputs, and compared outputs."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ DIGEST = Contract(seen={"crc": "raw_busy ? 0 : raw_crc"})
 
 SESSION = Contract(
     declare="reg was_judged = 0, judged = 0, greeted = 0; reg [31:0] nonce; reg [1:0] kind;"
-    " reg [2:0] compared = 0;"  # bytes of the epoch, which come in order
+    " reg [2:0] compared = 0;"  # bytes of the epoch compared so far, in order
     " always @(posedge clk) begin greeted <= greet && !rst; nonce <= greet_nonce;"
     " kind <= {is_hello, repeatable}; was_judged <= judge && !rst;"
     " judged <= !rst && (was_judged || (judged && !finish));"
@@ -37,14 +37,14 @@ SESSION = Contract(
 )
 
 _WITH_VALUES = (Request.REWARDS, Request.LOAD)
-"""Values follow the arguments."""
+"""Requests with values after the arguments."""
 
 
 def commands(config: Config) -> Contract:
-    """Neighbours keep what ``tb/formal/commands_lane_proof.sv`` assumes of them.
+    """Neighbours meet the assumptions of ``tb/formal/commands_lane_proof.sv``.
 
-    The session counts from the third clock after an answer until the next header has arrived. What
-    `quiet` says counts only if it was asked for.
+    Session outputs are compared from the third clock after an answer until the next header has arrived.
+    `quiet` matters only if the block has requested it.
     """
     longest = max_payload(config.link.buffer_bytes)
     table_bytes = config.states * config.actions * config.value_bytes
@@ -78,14 +78,14 @@ def commands(config: Config) -> Contract:
         " wire given = raw_records__bytes__valid && records__bytes__ready;"
         " wire asks = raw_access__check || raw_access__move, accessed = asks || access__busy;"
         f" wire reads = answered && raw_answers__payload[7:0] == {Request.READ};"
-        # The frame: bytes of its header that were taken, and of its payload that are left or were taken.
+        # The frame: bytes of its header received so far, its type, and bytes of its payload left.
         " reg [3:0] head = 0; reg [7:0] kind; reg [10:0] left; always @(posedge clk) begin"
         f" head <= rst || answered ? 0 : head + (takes && head != {HEADER.size});"
         " if (takes && head == 0) kind <= bytes__payload;"
         " if (takes && head == 7) left <= bytes__payload;"
         " if (takes && head == 8) left[10:8] <= bytes__payload;"
         f" if (takes && head == {HEADER.size}) left <= left - 1; end"
-        # As of the clock before.
+        # Values of the previous clock.
         " reg was_reset = 1, offered = 0, gave = 0, began = 0, decoded = 0, asked = 0, accessing = 0;"
         " reg asked_quiet = 0, rested = 0; reg [7:0] offer; reg [1:0] records; reg [13:0] checked;"
         " always @(posedge clk) begin"
@@ -94,7 +94,8 @@ def commands(config: Config) -> Contract:
         " records <= {records__partial, records__illegal}; asked <= asks; accessing <= access__busy;"
         " checked <= {access__verdict, access__data_bytes}; asked_quiet <= raw_asks_quiet;"
         " rested <= !(accessed || reads || records__busy); end"
-        # A check is under way; an APPLY is; this request was moved; the last answer was to a HELLO.
+        # A check is in progress; an APPLY is in progress; this request has moved; the last answer
+        # was to a HELLO.
         " reg checks = 0, applies = 0, moves = 0, greeted; always @(posedge clk) begin"
         " checks <= !rst && (raw_access__check || (checks && access__busy));"
         " applies <= !rst && (raw_records__start || (applies && !answered));"

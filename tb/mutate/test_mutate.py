@@ -1,4 +1,4 @@
-"""Mutants of the hardware are found or proved equivalent; a bench that finds none of them is told so."""
+"""Mutants of the hardware are found or proved equivalent, and a bench that finds none is reported."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def test_mutants_are_killed_or_proved_equivalent_and_kept(monkeypatch: pytest.Mo
     assert [one.compared for one in judged if one.compared] == ["differs"] * 4
     assert not any(one.is_disputed for one in judged)
 
-    # Under an assumption that is too strong, a comparison contradicts the bench.
+    # With an assumption that is too strong, the comparison contradicts the bench.
     bench, contract = HAZARD.runs[0]
     never = replace(contract, assume=(*contract.assume, "!issue_valid_i"))
     monkeypatch.delattr(judging, "run")
@@ -147,7 +147,7 @@ UNUSED = """
 24 ite 2 23 13 10
 25 output 24 seen
 """
-"""A word is written, kept or dropped, and seen while it is used; mutants leave other words behind."""
+"""A word is written, kept or dropped, and visible while used; mutants change only unused words."""
 
 
 LOADED = """
@@ -180,7 +180,7 @@ LOADED = """
 27 next 1 24 26
 28 output 24 held
 """
-"""A step two clocks ago takes a word; a load two clocks ago changes it in the mutant."""
+"""A step samples a word two clocks later; in the mutant, a load also changes it two clocks later."""
 
 
 def test_a_register_that_differs_only_after_what_the_contract_excludes_is_equivalent() -> None:
@@ -215,7 +215,7 @@ NEVER_0 = """
 17 and 1 6 16
 18 output 17 seen
 """
-"""A word that is not 0 at power-up gets more ones; mutant 1 asks whether it is 0."""
+"""A word that is nonzero at power-up gains more ones; mutant 1 tests whether it is 0."""
 
 
 def test_a_mutant_that_matters_only_for_a_value_that_never_comes_is_equivalent() -> None:
@@ -252,7 +252,7 @@ PRODUCT = """
 25 next 2 23 21
 26 output 23 product
 """
-"""A product; mutants take the right word if both are equal, the factor first, the right word."""
+"""A product; mutants use the right word if both are equal, swap the factors, or use the right word."""
 
 
 def test_a_mutant_in_front_of_multipliers_is_compared_without_and_with_products() -> None:
@@ -350,7 +350,8 @@ def test_row_4_names_every_block_once() -> None:
 
 
 def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:
-    # The lowest two bits of a word may be inverted, and a third mutant ties what is written to 0.
+    # Two mutants invert one of the lowest two bits of a word, and a third ties the written data to
+    # 0.
     circuit = dedent("""
         1 sort bitvec 8
         2 sort bitvec 1

@@ -1,4 +1,4 @@
-"""What mutmut finds is counted by module, and a module whose tests find too little fails the run."""
+"""Found mutants are counted by module, and a module whose tests find too few fails the run."""
 
 import json
 from pathlib import Path

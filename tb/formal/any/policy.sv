@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of policy and target: any action for a row, unless one is picked, and any target, where products are free.
+// Replaces policy and target by arbitrary functions of a row, except for picked actions (products are free).
 
 module policy
   import qs_agents_pkg::*;

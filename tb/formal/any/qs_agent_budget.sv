@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_budget: agents have steps left, and runs begin, at any time.
+// Replaces qs_agent_budget: at any time, agents may have steps left and runs may start.
 
 module qs_agent_budget
   import qs_agents_pkg::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_choice: the same stages, with any function as its policy and its target.
+// Replaces qs_agent_choice: the same stages, with arbitrary functions as policy and target.
 //
-// Function    `choice_proof.sv` proves that qs_agent_choice does the same with the functions of each algorithm.
+// Function    `choice_proof.sv` proves that qs_agent_choice behaves like this with the functions of each algorithm.
 
 module qs_agent_choice
   import qs_agents_pkg::*;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_ram: the word of one agent, which may be any; all other reads return anything.
+// Replaces qs_agent_ram: stores the word of one arbitrary agent; all other reads return arbitrary values.
 //
-// Function    What is true of an agent with this memory is true of it with the words of all agents: `agent_ram_proof.sv`
-//             proves that qs_agent_ram behaves in this way. All memories of a lane have the word of the same agent.
+// Function    Properties proved for an agent with this memory also hold with the words of all agents, because
+//             `agent_ram_proof.sv` proves that qs_agent_ram behaves like this. All memories of a lane store the word
+//             of the same agent.
 
 module qs_agent_ram #(
     parameter int unsigned Agents = 16,

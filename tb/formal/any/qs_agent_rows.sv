@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_rows: one row and one entry of it, which may be any; all other reads return anything.
+// Replaces qs_agent_rows: stores one arbitrary row and one arbitrary entry; all other reads return arbitrary values.
 //
-// Function    What is true of agents with this table is true of them with a table of any size, for each row and each
-//             entry: `rows_proof.sv` proves that qs_agent_rows behaves in this way. Each table of a lane has a row
-//             and a state of the entry of its own; the agent and the entry's action are the same in all.
+// Function    Properties proved for agents with this table hold for a table of any size, for each row and each entry,
+//             because `rows_proof.sv` proves that qs_agent_rows behaves like this. Each table of a lane has its own
+//             row and its own entry state; the agent and the entry's action are the same in all tables.
 
 module qs_agent_rows #(
     parameter  int unsigned States     = 64,
@@ -24,7 +24,7 @@ module qs_agent_rows #(
     input logic [     Width-1:0] write_data_i
 );
 
-  // The states of row and entry: they may be any, and stay the same.
+  // The states of the row and of the entry: arbitrary constants.
   logic [StateBits-qs_agents_pkg::AgentBits-1:0] row_state, entry_state;
   logic [StateBits-1:0] row_address, entry_address;
   always_ff @(posedge clk_i) begin

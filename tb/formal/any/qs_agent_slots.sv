@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_slots: the slots of one agent, one in 16 clocks; in all others there may be any other, or none.
+// Replaces qs_agent_slots: one agent has one slot in 16 clocks; other slots contain arbitrary other agents or none.
 //
-// Function    `slots_proof.sv` proves that qs_agent_slots behaves in this way for each agent. The agent is the one of
-//             any/qs_agent_ram.sv. `phase_q` is the stage of its youngest slot. For `age_q` clocks after power-up,
-//             stages beyond hold anything.
-//             Searches from power-up begin in phase 0, induction in any: before the clocks of the induction are over,
-//             a proof can say something only of the slot that was in stage 0 at power-up.
+// Function    `slots_proof.sv` proves that qs_agent_slots behaves like this for each agent. The agent is the same as
+//             in any/qs_agent_ram.sv. `phase_q` is the stage of its youngest slot. `age_q` counts clocks from
+//             power-up; stages above it contain arbitrary values. Searches from power-up start in phase 0, and
+//             induction starts in any phase. Until the induction's clocks have passed, a proof can make statements
+//             only about the slot that was in stage 0 at power-up.
 
 module qs_agent_slots
   import qs_agents_pkg::*;
@@ -24,7 +24,7 @@ module qs_agent_slots
 
   logic [5:0] age_q = '0;
   logic [3:0] phase_q = '0;
-  // A net without a driver may be read in one place only, so registers hold what may be anything.
+  // An undriven net may be read in one place only, so registers store the arbitrary values.
   logic [Slots-1:0][AgentBits-1:0] others_q, any_others;
   logic [Slots-1:0] lives_q, any_lives;
   logic turn_q, any_turn, any_clearing;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_agent_update: the same stages, with any function as its arithmetic.
+// Replaces qs_agent_update: the same stages, with an arbitrary function as arithmetic.
 //
-// Function    `agent_update_proof.sv` proves that qs_agent_update does the same with its formula, in which all planes
-//             have one increment. Entries that are to be kept, without a target, are not changed.
+// Function    `agent_update_proof.sv` proves that qs_agent_update behaves like this with its formula, in which all
+//             planes share one increment. Entries with both `keep` and `zero` set stay unchanged.
 
 module qs_agent_update #(
     parameter  int unsigned Width         = 16,
@@ -81,7 +81,7 @@ module qs_agent_update #(
       .sum_o  (sum)
   );
 
-  // Entries with another sum than before become anything.
+  // Entries whose sum differs from the earlier one get arbitrary values.
   agent_value #(
       .Width        (Width),
       .CoeffFraction(CoeffFraction),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_draw: it treats the words of agents in the same way, with any function as its rounds.
+// Replaces qs_draw: handles the agents' words in the same way, with an arbitrary function as rounds.
 //
-// Function    `draw_proof.sv` proves that qs_draw does the same with its own rounds.
+// Function    `draw_proof.sv` proves that qs_draw behaves like this with its own rounds.
 
 module qs_draw #(
     parameter int unsigned Agents        = 16,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_sum_tree: the same stages, with any function as its sum.
+// Replaces qs_sum_tree: the same stages, with an arbitrary function as the sum.
 //
-// Function    `choice_proof.sv` proves that qs_sum_tree does the same with exact sums.
+// Function    `choice_proof.sv` proves that qs_sum_tree behaves like this with exact sums.
 
 module qs_sum_tree #(
     parameter  int unsigned Terms   = 8,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_table: one row and one entry of it, which may be any; all other reads return anything.
+// Replaces qs_table: stores one arbitrary row and one arbitrary entry; all other reads return arbitrary values.
 //
-// Function    What is true of this table is true of a table of any size, for each row and each entry: `table_proof.sv`
-//             proves that qs_table behaves in this way. A proof is about transitions that read this row and this
-//             entry; as both may be any, it covers all transitions.
+// Function    Properties proved with this table hold for a table of any size, for each row and each entry, because
+//             `table_proof.sv` proves that qs_table behaves like this. A proof covers transitions that read this row
+//             and this entry. Since both are arbitrary, it covers all transitions.
 
 module qs_table #(
     parameter  int unsigned States     = 64,
@@ -28,7 +28,7 @@ module qs_table #(
     input logic [     Width-1:0] write_data_i
 );
 
-  // The row and the entry: they may be any, and stay the same.
+  // The row and the entry: arbitrary constants.
   logic [StateBits-1:0] row_state, entry_state;
   logic [ActionBits-1:0] entry_action;
   always_ff @(posedge clk_i) begin

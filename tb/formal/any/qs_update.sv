@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of qs_update: it treats results in flight in the same way, with any function as its arithmetic.
+// Replaces qs_update: handles results in flight in the same way, with an arbitrary function as arithmetic.
 //
-// Function    `update_proof.sv` proves that qs_update does the same with its own arithmetic.
+// Function    `update_proof.sv` proves that qs_update behaves like this with its own arithmetic.
 
 module qs_update #(
     parameter  int unsigned Width         = 16,

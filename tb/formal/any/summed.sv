@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of an exact sum: any function of the terms, where products are free.
+// Replaces an exact sum by an arbitrary function of the terms (products are free).
 
 module summed #(
     parameter  int unsigned Terms   = 2,

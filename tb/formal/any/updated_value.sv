@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the update's formula: any function of a transition's operands, where products are free.
+// Replaces the update's formula by an arbitrary function of a transition's operands (products are free).
 
 module updated_value #(
     parameter int unsigned Width         = 16,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of ECP5 that yosys has no behaviour for, in the only modes in which the device uses them (Lattice
-// FPGA-TN-02204, memory; FPGA-TN-02205, DSP). A parameter that is missing here, or has a value that is
-// refused below, ends the build (an instance of a module that does not exist); a port that is used in another
-// way ends the simulation.
+// Cells of ECP5 that yosys declares without behaviour, modelled only in the modes that the device uses (Lattice
+// FPGA-TN-02204, memory; FPGA-TN-02205, DSP). A parameter that is missing here, or whose value is refused
+// below, makes the build fail with an instance of a nonexistent module. A port used in any other way ends the
+// simulation.
 
-// The file of yosys' models would include pads and aliases of flip-flops, which no netlist here
-// uses.
+// Without this, yosys' model file would include pads and flip-flop aliases, which no netlist here uses.
 `define NO_INCLUDES
 
 module DP16KD #(
@@ -14,7 +13,7 @@ module DP16KD #(
     parameter CSDECODE_A = "0b000", CSDECODE_B = "0b000",
     parameter CLKAMUX = "CLKA", CLKBMUX = "CLKB",
     parameter GSR = "ENABLED",
-    // Without effect here: no reset, and nothing reads what port A writes.
+    // These have no effect here: there is no reset, and the outputs of port A are not read during writes.
     parameter RESETMODE = "SYNC", ASYNC_RESET_RELEASE = "SYNC",
     parameter WRITEMODE_A = "NORMAL", WRITEMODE_B = "NORMAL",
     parameter INITVAL_00 = 320'h0, INITVAL_01 = 320'h0, INITVAL_02 = 320'h0, INITVAL_03 = 320'h0,
@@ -48,7 +47,7 @@ module DP16KD #(
            DOB4, DOB3, DOB2, DOB1, DOB0
 );
 
-  // A memory with contents is only read, and at port A. Its words of 18 bits are 20 bits apart in the parameters.
+  // A memory with initial contents is only read, through port A. Its 18-bit words are 20 bits apart in the parameters.
   localparam [20479:0] CONTENTS = {INITVAL_3F, INITVAL_3E, INITVAL_3D, INITVAL_3C, INITVAL_3B, INITVAL_3A, INITVAL_39,
       INITVAL_38, INITVAL_37, INITVAL_36, INITVAL_35, INITVAL_34, INITVAL_33, INITVAL_32,
       INITVAL_31, INITVAL_30, INITVAL_2F, INITVAL_2E, INITVAL_2D, INITVAL_2C, INITVAL_2B,
@@ -103,7 +102,7 @@ module DP16KD #(
     if (WEA) $fatal(1, "%m: a write to a memory with contents is not modelled");
   end
 
-  // A word of 36 bits leaves through both ports, its low half through port A.
+  // A 36-bit word is output through both ports, its low half through port A.
   reg [35:0] read_q = 36'b0;
   always @(posedge CLKB) read_q <= read;
   wire [17:0] low = REGMODE_A == "OUTREG" ? read_q[17:0] : read[17:0];
@@ -121,8 +120,8 @@ module DP16KD #(
 
 endmodule
 
-// Registers inside, without reset: none, the result's, or all. Parameters of other registers are
-// missing, and so are the other clocks.
+// Internal registers have no reset; the model supports none, the result register only, or all of them. It has
+// no parameters for other registers or clocks.
 module MULT18X18D #(
     parameter REG_INPUTA_CLK = "NONE", REG_INPUTA_CE = "CE0", REG_INPUTA_RST = "RST0",
     parameter REG_INPUTB_CLK = "NONE", REG_INPUTB_CE = "CE0", REG_INPUTB_RST = "RST0",

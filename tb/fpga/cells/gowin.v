@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of Gowin that yosys has no behaviour for, in the only modes in which the device uses them (Gowin
-// UG285, block RAM; UG287, DSP). A parameter that is missing here, or has a value that is refused
-// below, ends the build (an instance of a module that does not exist); a port that is used in another way ends
-// the simulation.
+// Cells of Gowin that yosys declares without behaviour, modelled only in the modes that the device uses (Gowin
+// UG285, block RAM; UG287, DSP). A parameter that is missing here, or whose value is refused below, makes the
+// build fail with an instance of a nonexistent module. A port used in any other way ends the simulation.
 
-// Initial contents of a block RAM: its parameters, and all of them as one word.
+// Initial contents of a block RAM: the parameters, and their concatenation.
 `define QS_CONTENTS \
   INIT_RAM_00 = 288'h0, INIT_RAM_01 = 288'h0, INIT_RAM_02 = 288'h0, INIT_RAM_03 = 288'h0, INIT_RAM_04 = \
   288'h0, INIT_RAM_05 = 288'h0, INIT_RAM_06 = 288'h0, INIT_RAM_07 = 288'h0, INIT_RAM_08 = 288'h0, INIT_RAM_09 \
@@ -35,7 +34,7 @@ module DPX9B #(
     parameter BIT_WIDTH_0 = 18, BIT_WIDTH_1 = 18,
     parameter READ_MODE0 = 1'b0, READ_MODE1 = 1'b0,
     parameter BLK_SEL_0 = 3'b000, BLK_SEL_1 = 3'b000,
-    // Without effect here: no reset, and nothing reads what port A writes.
+    // These have no effect here: there is no reset, and the outputs of port A are not read during writes.
     parameter RESET_MODE = "SYNC",
     parameter WRITE_MODE0 = 2'b00, WRITE_MODE1 = 2'b00,
     parameter `QS_CONTENTS
@@ -82,12 +81,12 @@ module DPX9B #(
 
 endmodule
 
-// DPX9B without the ninth bits, for words of up to 4.
+// DPX9B without the ninth bits, for words of at most 4 bits.
 module DPB #(
     parameter BIT_WIDTH_0 = 16, BIT_WIDTH_1 = 16,
     parameter READ_MODE0 = 1'b0, READ_MODE1 = 1'b0,
     parameter BLK_SEL_0 = 3'b000, BLK_SEL_1 = 3'b000,
-    // Without effect here: no reset, and nothing reads what port A writes.
+    // These have no effect here: there is no reset, and the outputs of port A are not read during writes.
     parameter RESET_MODE = "SYNC",
     parameter WRITE_MODE0 = 2'b00, WRITE_MODE1 = 2'b00,
     parameter `QS_CONTENTS
@@ -127,12 +126,12 @@ module DPB #(
 
 endmodule
 
-// DPX9B where a word is 36 bits wide: one port writes, the other reads.
+// DPX9B for 36-bit words: one port writes, the other reads.
 module SDPX9B #(
     parameter BIT_WIDTH_0 = 32, BIT_WIDTH_1 = 32,
     parameter READ_MODE = 1'b0,
     parameter BLK_SEL_0 = 3'b000, BLK_SEL_1 = 3'b000,
-    parameter RESET_MODE = "SYNC",  // without effect here: no reset
+    parameter RESET_MODE = "SYNC",  // no effect here: there is no reset
     parameter `QS_CONTENTS
 ) (
     input CLKA, CEA, RESETA,
@@ -169,12 +168,12 @@ module SDPX9B #(
 
 endmodule
 
-// A block RAM that is only read, in words of 18 bits.
+// A read-only block RAM with 18-bit words.
 module SPX9 #(
     parameter BIT_WIDTH = 36,
     parameter READ_MODE = 1'b0,
     parameter BLK_SEL = 3'b000,
-    // Without effect here: no reset, and nothing is written.
+    // These have no effect here: there is no reset, and nothing is written.
     parameter RESET_MODE = "SYNC",
     parameter WRITE_MODE = 2'b00,
     parameter `QS_CONTENTS
@@ -204,7 +203,7 @@ module SPX9 #(
 
 endmodule
 
-// No register inside: the parameters that would add one are missing.
+// Without internal registers: the parameters that would add one are missing.
 module MULT18X18 (
     input CLK, CE, RESET,
     input [17:0] A, B, SIA, SIB,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the block RAMs of ECP5 and Gowin have in common, as far as the device uses it: port A writes, port B
-// reads, both equally wide (1, 2, 4, 9, 18 or 36 bits), no output register, all contents 0 at configuration.
+// Common model of the block RAMs of ECP5 and Gowin, limited to the device's use of them: port A writes and port B
+// reads, both with the same width (1, 2, 4, 9, 18 or 36 bits), without output register, and initialised to 0.
 //
-// Addresses count bits, of which 8 make a byte of 9: a word of 1 bit is at address[13:0], one of 9 bits at
-// address[13:3], one of 36 bits at address[13:5]. The low bits of address_a enable the bytes of a word of several.
+// Addresses are bit addresses in which a 9-bit byte counts as 8 bits: a 1-bit word is at address[13:0], a 9-bit
+// word at address[13:3], a 36-bit word at address[13:5]. In words of several bytes, the low bits of address_a
+// enable the bytes.
 //
-// A word that is read in the clock in which it is written may be the old or the new one, so here it
-// is unknown; a two-state simulator gets the complement of the old one.
+// A word read in the clock in which it is written may be the old or the new one, so the model returns unknown
+// bits. In a two-state simulator, it returns the complement of the old word.
 
 module qs_cell_block_ram #(
     parameter WIDTH_A = 18,
@@ -27,8 +28,8 @@ module qs_cell_block_ram #(
 );
 
   localparam LANES = WIDTH_A > 9 ? WIDTH_A / 9 : 1;
-  localparam BITS = WIDTH_A / LANES;  // of a lane
-  localparam LOW = $clog2(WIDTH_A - WIDTH_A / 9);  // bits of an address below a word's
+  localparam BITS = WIDTH_A / LANES;  // in a lane
+  localparam LOW = $clog2(WIDTH_A - WIDTH_A / 9);  // address bits below the word address
   localparam WORDS = 1 << (14 - LOW);
 
   if (WIDTH_A != 1 && WIDTH_A != 2 && WIDTH_A != 4 && WIDTH_A != 9 && WIDTH_A != 18 && WIDTH_A != 36)
