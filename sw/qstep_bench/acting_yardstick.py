@@ -1,4 +1,4 @@
-"""Steps agents with the C loops of `yardstick.c`, for comparison with the compiled model's speed."""
+"""Steps agents with the C loops in `yardstick.c`, whose speed is compared with the compiled model's."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class VectorYardstick:
         ]
 
     def run(self, steps: int) -> None:
-        """Run every agent for `steps` steps, fewer than 2^31 in total."""
+        """Run every agent for `steps` steps; each agent's total over all calls must be below 2^31."""
         tables = self.table.reshape(len(self._counters), -1)
         for number in range(len(self._blocks)):
             first = number * LANES

@@ -1,6 +1,6 @@
-"""Estimates the speed of hardware on a workload: boards, from their build reports, and serial lines.
+"""Estimates how fast boards and serial lines are on a workload; boards are described by build reports.
 
-Everything is estimated (post-route, or by formula); nothing is measured on hardware.
+All figures are estimates (post-route, or by formula); nothing is measured on hardware.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TRANSITIONS = 1 << 18
 
 @dataclass(frozen=True)
 class BoardRate:
-    """One board on one workload.
+    """The estimated speed of one board on one workload.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ def load_reports(paths: Sequence[Path]) -> list[BuildReport]:
     Parameters
     ----------
     paths : sequence of Path
-        Files that ``qstep build`` wrote; if empty, all reports shipped with QStep, in ``fpga/reports``
-        of a checkout.
+        Files that ``qstep build`` wrote; if empty, all reports shipped with QStep, which are in
+        ``fpga/reports`` of a checkout.
 
     Raises
     ------

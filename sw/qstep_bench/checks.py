@@ -1,4 +1,4 @@
-"""Checks of the table that a variant computed: speed counts only if the result is correct."""
+"""Checks the table that a variant computed, because speed counts only if the result is correct."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WrongTableError(QStepError):
 
 
 def solved(workload: Workload) -> Check:
-    """Return the check that a greedy policy is optimal."""
+    """Return a check that the table's greedy policy is optimal."""
 
     def check(updates: int, table: Table) -> str:
         if not workload.solved(table):
@@ -55,7 +55,7 @@ def solved(workload: Workload) -> Check:
 
 
 def equal_to(reference: Callable[[int], Table], found: str) -> Check:
-    """Return the check that a table equals ``reference(updates)``, described as `found`."""
+    """Return a check that a table is exactly ``reference(updates)``; `found` describes its success."""
 
     def check(updates: int, table: Table) -> str:
         expected = reference(updates)
@@ -81,8 +81,8 @@ error by a factor of ``1 - alpha + alpha * gamma``, and the bound is the sum of 
 def fixed_bound(workload: Workload) -> float:
     """Return the maximum error of a fixed-point table if nothing saturates.
 
-    An update adds half a unit by rounding and, because kappa is rounded, half of 2^-15 of the maximum
-    (below 128). The error shrinks as for :data:`FLOAT32_BOUND`.
+    Each update adds at most half a unit of rounding error. Rounding kappa adds at most half of 2^-15
+    times the next state's maximum, which is below 128. The error shrinks as in :data:`FLOAT32_BOUND`.
     """
     hyper = workload.hyper
     added = workload.config.format.resolution / 2 + 2.0**-16 * 128
@@ -90,7 +90,7 @@ def fixed_bound(workload: Workload) -> float:
 
 
 def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
-    """Return the check that no entry is further than `bound` from ``reference(updates)``."""
+    """Return a check that no entry differs from ``reference(updates)`` by more than `bound`."""
 
     def check(updates: int, table: Table) -> str:
         error = float(np.abs(table - reference(updates)).max())

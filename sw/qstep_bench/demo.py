@@ -86,7 +86,7 @@ def differing_entries(one: Trained, other: Trained) -> int:
 
 
 def is_optimal(trained: Trained) -> bool:
-    """Return whether the greedy policy equals value iteration's in all states visited from the start."""
+    """Return whether the greedy policy is optimal in all states that it visits from the start."""
     return WORKLOADS[PLAN.env_id]().solved(CONFIG.format.to_float(trained.result.table))
 
 

@@ -29,7 +29,7 @@ STEPS = 20_000
 """Steps per agent."""
 
 _TIMED_STEPS = 1 << 20
-"""Additional steps per agent that time the model, which take a twentieth of a second."""
+"""Additional steps per agent for timing the model; they take a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The demonstration's plots: CartPole and a map, learned in hardware, and the speed."""
+"""The demonstration's plots: CartPole and a map, both learned in hardware, and the learners' speeds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SOFTWARE = {
     "torch-batched": "PyTorch, 512 agents",
     "c": "C, one agent",
 }
-"""Benchmark variants that act and learn, like agents on the chip, and their labels."""
+"""Benchmark variants that act and learn as agents on the chip do, with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> lis
 
 
 def draw_result(pole: OnPole, shown: Sequence[Bar], theme: str = "light") -> Figure:
-    """Plot the result, on a transparent background.
+    """Plot the result on a transparent background.
 
     The plot shows CartPole's learning curve, the median agent's actions, and the speeds.
 
@@ -189,7 +189,7 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("steps of each agent")
     axes.set_ylabel("return of an episode")
-    # Until a greedy agent has learned the way, it walks in circles for -100, which is outside the plot.
+    # Until a greedy agent has learned the way, it walks in circles; its return of -100 is off the plot.
     axes.set_ylim(np.nanmin(returns) - 1, optimum + 1.5)
     axes.legend(loc="lower right")
 

@@ -1,4 +1,4 @@
-"""The last part of the demonstration: CartPole, too large for a table, on the simulated chip."""
+"""The last part of the demonstration: CartPole, which needs tile coding, on the simulated chip."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OnPole:
     Attributes
     ----------
     clocks : int
-        Clocks that the steps took on the simulated device, including communication on the link.
+        Clocks that the steps took on the simulated device, including communication over the link.
     seconds : float
         Processor time of the simulation on this machine.
     table : ndarray of int32, shape (AGENTS, T, S, A)
@@ -46,7 +46,7 @@ class OnPole:
     model : AgentsResult
         The same run on the compiled model.
     played : list of Evaluation
-        Evaluation of each agent's policy, with the device's weights, in Gymnasium's CartPole-v1.
+        Evaluation in Gymnasium's CartPole-v1 of each agent's policy, which uses the device's weights.
     """
 
     clocks: int
@@ -106,7 +106,7 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
 
 
 def play(config: Config, table: NDArray[np.int32]) -> list[Evaluation]:
-    """Play 100 episodes of Gymnasium's CartPole-v1 per policy, given by a device's raw weights."""
+    """Play 100 episodes of Gymnasium's CartPole-v1 with each agent's policy, given its raw weights."""
     weights = config.format.to_float(policy_table(config, table))
     envs = gym.make_vec(CART_POLE.env_id, num_envs=len(weights) * _EPISODES)
     return played_by_tiles(envs, weights, CART_POLE.tiles, seed=0)

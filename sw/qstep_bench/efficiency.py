@@ -1,4 +1,4 @@
-"""Compares boards with agents and processor cores by updates per second per watt and per euro.
+"""Compares agents on boards with processor cores: updates per second, also per watt and per euro.
 
 A board's rate is its bitstream's clock (nextpnr, post-route) times steps per clock. Power and prices are
 assumptions, printed with all figures that use them. Nothing is measured on hardware.
@@ -35,7 +35,7 @@ ASSUMPTIONS = (
     "the vendor's list of 2021, a dollar taken as a euro, without memory, mainboard and power supply. "
     "The rate of the whole chip is that of the cores here times their share, as if it scaled."
 )
-"""The assumptions of the figures, as one paragraph."""
+"""The assumptions on which the figures are based, as one paragraph."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Efficiency:
 def efficiencies(
     farm: Comparison, cores: int, builds: Sequence[BuildReport]
 ) -> tuple[Efficiency, ...]:
-    """Return this machine's cores, a full chip of such cores, and boards with agents, fastest first.
+    """Return figures for this machine's cores, a chip full of such cores, and boards, fastest first.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def efficiencies(
     cores : int
         Cores of this machine.
     builds : sequence of qstep_fpga.report.BuildReport
-        Reports of builds without agents, or for boards without a known price, are skipped.
+        Build reports; those without agents, or for boards without a known price, are skipped.
     """
     found = []
     for form in farm.forms:

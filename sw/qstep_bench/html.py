@@ -1,4 +1,4 @@
-"""The benchmark's result as one self-contained HTML page: picture, tables, machine."""
+"""The benchmark's result as one self-contained HTML page with picture, tables and machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_page(report: BenchReport, path: Path) -> None:
 
 
 def page(report: BenchReport) -> str:
-    """Return the terminal's text and the picture as an HTML page without links."""
+    """Return the terminal output and the picture as an HTML page without links."""
     picture = image(partial(draw, report), "svg")
     if isinstance(picture, str):
         raise DrawingError(f"the picture of the page cannot be drawn: {picture}")

@@ -1,4 +1,4 @@
-"""The capacity of a serial line in closed form: bytes, line time, device clocks, credits.
+"""The capacity of a serial line in closed form, from bytes, line time, device clocks and credits.
 
 A full-length APPLY frame has a payload of P = ``max_payload`` bytes. With r bytes per record on average,
 it contains n = P / r transitions and takes F = P + OVERHEAD + c + 1 bytes on the line: payload, header
@@ -6,7 +6,7 @@ and CRC, c bytes of COBS (at most one per 254), and the delimiter. Its answer ha
 2 bytes.
 
 A byte takes b seconds (ten bit times). The device, with clock f, accepts one byte per clock and one
-transition per l clocks of its lane. Of four limits, the slowest determines the time per frame:
+transition per l clocks of its lane. The slowest of four limits determines the time per frame:
 
 - the line to the device is busy for F b seconds,
 - the device is busy for w = max(F, n l) / f,
@@ -69,7 +69,7 @@ class Line:
 
 
 def record_bytes(config: Config, transitions: Transitions) -> float:
-    """Return r, the mean bytes per record of transitions whose rewards the device can decode."""
+    """Return r, the mean number of bytes per record if the device can decode all rewards."""
     layout = RecordLayout.coded(config)
     continues = (transitions.state[1:] == transitions.next_state[:-1]).mean()
     full, continuing = layout.size(full=True), layout.size(full=False)

@@ -1,4 +1,4 @@
-"""Compares the speed of this machine's devices in multiplying square float32 matrices."""
+"""Compares how fast this machine's devices multiply square float32 matrices."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def compare(
     rounds : int
         Turns per device, 1 or more.
     seconds : float
-        Approximate time per turn, in which there is at least one product.
+        Approximate time per turn; each turn computes at least one product.
     progress : callable
         ``progress(what, done, total)``, called as work progresses.
 
@@ -141,7 +141,7 @@ def _form(device: str, size: int) -> Form:
 
 
 def _checked(row: Tensor, expected: Tensor, device: str) -> str:
-    # The entries are sums of `size` products. The bound, 1e-3 of their spread, is far above rounding.
+    # Entries are sums of `size` products. The bound, 1e-3 of their spread, far exceeds rounding errors.
     bound = 1e-3 * len(expected) ** 0.5
     error = float((row.double() - expected).abs().max())
     if not error <= bound:

@@ -1,13 +1,13 @@
-"""Timing in turns: each round runs all variants of a system once, so disturbances affect all equally.
+"""Times variants alternately: each round runs every variant once, so disturbances affect all equally.
 
-A **system** is a task (fill a table, learn CartPole, call the Q-loss); a **variant** (:class:`Form`) is
-one implementation of it. Every module of :mod:`qstep_bench.systems` describes a system as a
+A **system** is a task (fill a table, learn CartPole, compute the Q-loss); a **variant** (:class:`Form`)
+is one implementation of it. Every module of :mod:`qstep_bench.systems` describes a system as a
 :class:`Benchmark`; `compare` times it. A variant is called with an amount of work and returns the amount
 done, because some variants can stop only at the end of an episode.
 
 Creating a benchmark is cheap: a variant is initialised in its first run, which is not timed, and may
-keep data between calls. A variant whose first run raises a QStepError is absent, with the error as the
-reason. Ratios are computed within a round.
+keep data between calls. A variant whose first run raises a QStepError is listed as absent, with the
+error as the reason. Ratios are computed within a round.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def short(value: float) -> str:
 
 
 def spread(values: Spread, write: Callable[[float], str] = number) -> Text:
-    """Return the median, with the lowest and the highest below it."""
+    """Return the median, with the lowest and the highest value on the next line."""
     text = Text(f"{write(values.median)}\n")
     return text.append(f"{write(values.minimum)}..{write(values.maximum)}", style="dim")
 
@@ -204,7 +204,7 @@ class Comparison:
 
 
 def calibrate(form: Form, seconds: float) -> int:
-    """Return an amount of work for about `seconds`: `least`, doubled as needed, at most `most`.
+    """Return the work that takes about `seconds`: `least`, doubled as needed, but at most `most`.
 
     The first run is not timed, because it includes building, compiling and warming up.
     """
@@ -218,7 +218,7 @@ def calibrate(form: Form, seconds: float) -> int:
 def compare(
     benchmark: Benchmark, rounds: int, seconds: float, progress: Callable[[str, int, int], None]
 ) -> Comparison:
-    """Time the variants of a system in turns.
+    """Time the variants of a system, which take turns.
 
     Parameters
     ----------

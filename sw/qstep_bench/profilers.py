@@ -3,7 +3,7 @@
 | tool | records | overhead |
 |---|---|---|
 | cprofile | every call of a Python or built-in function | high for many small calls |
-| line | every line of the QStep function that takes the most time | even higher, only in that function |
+| line | every line of the QStep function that takes the most time | even higher, but only there |
 | torch | every PyTorch operation, on the processor and on CUDA | low, but it stores every operation |
 | pyinstrument | the stack, a thousand times per second | almost none |
 
@@ -171,7 +171,7 @@ def _cprofile(work: Work) -> Profile:
         Spot(_named(place), own, own / total, calls)
         for place, (_, calls, own, _, _) in rows.items()
     ]
-    # The content is the same as Stats.dump_stats writes.
+    # This is the content that Stats.dump_stats would write.
     return Profile("cprofile", "the time", _sorted(found), ".prof", lambda: marshal.dumps(rows))
 
 
@@ -229,7 +229,7 @@ def _torch(work: Work) -> Profile:
 
 
 def _operations(events: Iterable[Any], total: float) -> tuple[Spot, ...]:
-    """Return a spot per operation and device, from PyTorch's events of a run of `total` seconds.
+    """Return a spot per operation and device, from PyTorch's events in a run of `total` seconds.
 
     The event of an operation on the processor also contains the time of its GPU kernels. That time is
     ignored, because the kernels are separate events.
@@ -297,4 +297,4 @@ TOOLS: dict[str, Callable[[Work], Profile]] = {
     "torch": _torch,
     "pyinstrument": _pyinstrument,
 }
-"""The profilers by name."""
+"""The functions that profile work, by the name of the tool."""

@@ -34,7 +34,7 @@ class BenchReport:
     hardware : dict
         Hardware estimates by system, for systems that fill a table; empty if not requested.
     efficiency : tuple of Efficiency
-        Comparison of boards with agents and cores, if system ``farm`` was timed and hardware requested.
+        Boards with agents compared with cores, if system ``farm`` was timed and hardware was requested.
     """
 
     date: str
@@ -71,8 +71,8 @@ def run(
     progress : callable
         ``progress(what, done, total)``, called as work progresses.
     builds : sequence of qstep_fpga.report.BuildReport, optional
-        Reports of the boards to compare, for systems that fill a table; None omits boards and serial
-        lines.
+        Build reports of the boards to compare, used for systems that fill a table; None omits boards and
+        serial lines.
 
     Raises
     ------

@@ -164,7 +164,7 @@ def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType
 
 
 def _efficiency(entries: tuple[Efficiency, ...]) -> Table:
-    """Return a table of boards with agents and of cores, in the given order."""
+    """Return a table of cores and of boards with agents, in the given order."""
     table = Table(
         title="farm: chips and boards; clocks of boards are estimates of place and route",
         title_justify="left",

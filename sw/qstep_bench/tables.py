@@ -207,7 +207,7 @@ def _reference(workload: Workload) -> TableForm:
     alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
     return TableForm(
         lambda updates: updates,
-        # Every episode has at least one move, so the limit on moves is reached first.
+        # Every episode has at least one move, so the limit on moves is reached before that on episodes.
         lambda updates: reference.learn(
             updates, most_moves=updates, alpha=alpha, gamma=gamma, epsilon=EPSILON
         ),
@@ -296,7 +296,7 @@ def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
 
 
 def simulated(workload: Workload) -> TableForm:
-    """Return the variant on the simulated device, which is opened on first use.
+    """Return the variant that runs on the simulated device, which is opened on first use.
 
     The check also reports the device's counters.
     """

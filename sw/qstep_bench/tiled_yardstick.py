@@ -19,7 +19,7 @@ _SOURCE = Path(__file__).with_name("tiled_yardstick.c")
 _KEPT = ("action", "episode_steps")
 _COUNTED = ("terminations", "truncations", "saturations")
 _WIDEST = 16
-"""Maximum bits per value, so that a sum over all planes fits in 32 bits."""
+"""Maximum number of bits per value for which a sum over all planes fits in 32 bits."""
 
 
 class _Coordinate(Structure):

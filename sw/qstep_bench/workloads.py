@@ -29,7 +29,7 @@ _STREAM_LIMIT = 1 << 22
 
 @dataclass(frozen=True)
 class Workload:
-    """A task, the size and format of its table, and a test for a solved task.
+    """A task, the size and format of its table, and a test of whether it is solved.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Workload:
     hyper : Hyperparameters
         alpha and gamma for all variants.
     world : DeterministicModel or None
-        The environment in which learners act; None if transitions come from outside.
+        The environment in which learners act; None if the transitions are given.
     record : callable
         ``record(n)`` returns n transitions for the variants that replay.
     limit : int

@@ -12,7 +12,8 @@ from typing import Any
 
 __all__ = ["disturbed", "learnt", "run"]
 
-# Counts processor time: on a busy computer, moments of wall-clock time would all fall near the start.
+# The timer counts CPU time: in wall-clock time, all moments would fall near the start of a run on a busy
+# computer.
 PROGRAM = """
 import os, signal, sys
 number, seconds = int(sys.argv.pop(1)), float(sys.argv.pop(1))
@@ -24,7 +25,7 @@ qstep_command.main()
 
 
 def run(typed: str, folder: Path, number: int = 0, seconds: float = 0.0) -> tuple[int, str]:
-    """Run a command; unless `seconds` is 0, send it a signal after that much processor time.
+    """Run a command; unless `seconds` is 0, send it a signal after that much CPU time.
 
     Return the exit status, negative if a signal ended the command, and its last line of stderr.
     """

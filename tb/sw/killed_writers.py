@@ -3,7 +3,8 @@
     python -m tb.sw.killed_writers NAME
 
 kills one of :data:`tb.sw.writers.WRITERS` and prints the result. It fails if a file is neither the old
-nor the new one, if the reader rejects the files, or if the next writer does not leave exactly its own.
+nor the new one, if the reader rejects the files, or if the next writer does not leave exactly its own
+files.
 """
 
 import sys

@@ -54,7 +54,7 @@ class SimulatedLine:
         self.now += self._host_delay
         self.to_device += len(data)
         self._arrived = max(self._arrived, self.now)
-        *frames, rest = data.split(DELIMITER)  # a line with noise may lose the last delimiter
+        *frames, rest = data.split(DELIMITER)  # a noisy line may lose the last delimiter
         for part in (*(frame + DELIMITER for frame in frames), rest):
             size = len(part)
             self._arrived += size * self._byte_seconds
@@ -86,7 +86,7 @@ class Carried:
     ----------
     transitions : int
     seconds : float
-        From the call to its return, in simulated time.
+        Simulated time from the call to its return.
     to_device, to_host : int
         Bytes in either direction, frames and answers included.
     busy : float

@@ -151,7 +151,7 @@ class LossyPort:
 
 
 class ResettingPort(DirectPort):
-    """Resets the device before, within or after a frame: at one in `period` frames on average."""
+    """Resets the device before, within or after one in `period` frames on average."""
 
     def __init__(self, device: ReferenceDevice, seed: int, period: int) -> None:
         super().__init__(device)

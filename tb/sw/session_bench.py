@@ -59,7 +59,7 @@ def expected_table(
 def assert_exact(
     device: LinkDevice, reference: ReferenceDevice, batch: Transitions, hyper: Hyperparameters
 ) -> None:
-    """Check that table, digest and count equal the model's after the same transitions."""
+    """Check that table, digest and count match the model's after the same transitions."""
     table = expected_table(batch, hyper)
     assert np.array_equal(device.read(), table)
     assert np.array_equal(reference.table, table)

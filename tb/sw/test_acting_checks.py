@@ -66,7 +66,7 @@ def test_a_device_refuses_what_it_is_built_without(
 
 LIMIT = 20
 FULL = Config(9, 3, acting=Acting(2))
-# Their epsilons fall every 24 and 16 steps.
+# The first epsilon falls every 24 steps, the second one every 16 steps.
 SETTINGS = [
     AgentSettings(epsilon=Epsilon(0.5, 0, "exponential", 7000)),
     AgentSettings(epsilon=Epsilon(1, 0, "linear", 1 << 20)),

@@ -1,4 +1,4 @@
-"""The compiled agent model equals the plain one, bit for bit, in everything that can be read."""
+"""The compiled agent model matches the plain one bit for bit in everything that can be read."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +19,7 @@ from qstep.spec.epsilon import KINDS, UNITS, Epsilon
 from qstep.spec.fixed import QFormat, Rounding, greatest_coefficient
 from qstep.spec.settings import AgentSettings
 
-ACTIONS = 3  # a loop is compiled for each number of actions and algorithm
+ACTIONS = 3  # each pair of action count and algorithm needs a compiled loop
 
 SEEDS = st.integers(0, 2**64 - 1)
 AGENTS = st.sampled_from([1, 2, 13, 16, 17])
@@ -68,7 +68,7 @@ def pairs(draw: st.DrawFn) -> Pair:
 
 
 def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
-    """Check that everything that can be read is equal."""
+    """Check that both models match in everything that can be read."""
     assert fast.table.shape == plain.table.shape
     assert (fast.table == plain.table).all()
     assert fast.states == plain.states

@@ -1,4 +1,4 @@
-"""An agent's trace explains its table: independent code checks the contract."""
+"""An agent's trace explains its table, as checked by an independent implementation of the contract."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,7 +23,7 @@ STATES, ACTIONS = 7, 3
 
 
 def ring(config: Config, limit: int = 9) -> WorldTable:
-    """Return a ring of states with the actions left, right and leap; each pair has two outcomes."""
+    """Return a ring of states with three actions; each state-action pair has two outcomes."""
     state = np.arange(STATES)[:, None]
     move = np.array([-1, 1, 3])
     following = np.stack([(state + move) % STATES, (state + 2 * move) % STATES], -1)
@@ -166,7 +166,7 @@ def test_truncated_step_bootstraps_and_terminated_one_does_not() -> None:
 
 
 def test_action_after_an_end_is_chosen_before_the_write() -> None:
-    """An ending step lowers the best action's value, but the choice at the next start ignores it."""
+    """The last step lowers the best action's value, but the choice at the next start ignores that."""
     config = Config(2, 2, acting=Acting())
     world = WorldTable(
         split=np.full((2, 2, 1), 65536, np.int32),
@@ -206,7 +206,8 @@ def test_expectation_is_that_of_the_policy(row: list[int], epsilon: int) -> None
     explore = Fraction(threshold(epsilon), 1 << 16)
     mean = Fraction(sum(row), len(row))
     exact = (1 - explore) * max(row) + explore * mean
-    # rounding errors: two in the share (2^-16, and A / 2^17 of itself), and a half in the result
+    # The share has two rounding errors, 2^-16 and a relative A / 2^17 for A actions; the result has one
+    # of up to one half.
     most = len(row) * (max(row) - min(row)) * Fraction(3, 1 << 16) + Fraction(1, 2)
     assert abs(expected(row, epsilon) - exact) <= most
 

@@ -1,4 +1,4 @@
-"""The compiled agent model equals the same loop in C, bit for bit."""
+"""The compiled agent model matches the same loop in C bit for bit."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ STEPS = 1 << 17
 
 
 def begun(world: str, agents: int) -> FastActingModel:
-    """Return agents with different settings, whose values will saturate, after their first step."""
+    """Return agents with different settings after their first step; their values will saturate."""
     named = World.named(world)
     config = Config(named.states, named.actions, "Q6.8", acting=named.acting(agents=agents))
     own = [AgentSettings(0.3 + 0.01 * k, 0.95, Epsilon(0.02 * k), seed=k) for k in range(agents)]

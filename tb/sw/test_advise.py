@@ -65,7 +65,7 @@ def test_too_few_steps_are_not_enough() -> None:
 
 
 def endless(reward: float = 1.5) -> World:
-    """Return a world without end: action 1 pays best in state 0, but values far exceed all rewards."""
+    """Return a never-ending world: action 1 pays best in state 0, but values far exceed all rewards."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],

@@ -1,4 +1,4 @@
-"""Agents on simulated hardware equal the model bit for bit over the link, even over a lossy line."""
+"""Agents on simulated hardware match the model bit for bit over the link, even if the line is lossy."""
 
 import random
 from collections.abc import Iterator
@@ -73,8 +73,9 @@ KINDS = [
         {"shared_table": True, "starts": 8, "schedules": False},
     ),
 ]
-"""Algorithm, agents, states, actions, format, rounding, step limit, and further parts of the
-configuration. Covers separate and shared tables, 1 to 16 agents, and 2 to 64 actions."""
+"""For each kind: algorithm, numbers of agents, states and actions, format, rounding, step limit, and
+further parts of the configuration. The kinds cover separate and shared tables, 1 to 16 agents, and
+2 to 64 actions."""
 
 OFTEN = KINDS[:2]
 """The kinds that run in ``make test``; ``make slow`` runs the others."""

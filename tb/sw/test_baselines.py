@@ -1,4 +1,4 @@
-"""The software implementations learn correct values, and the sequential ones learn the same values."""
+"""The software implementations learn correct values, and the sequential ones agree with each other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -126,7 +126,7 @@ def test_replays_equal_the_dictionary_bit_for_bit(form: str) -> None:
 def test_without_exploration_all_forms_walk_the_same_way(
     updates: int, world: DeterministicModel, torch_batched: Any
 ) -> None:
-    # Nothing is random, so one wrong tie, unmasked end or missed restart leads to another table.
+    # Nothing is random, so one wrong tie, unmasked end or missed restart leads to a different table.
     expected = array(dictionary.learn(world, updates, Learning(epsilon=0.0)))
     assert np.array_equal(numpy_table.learn(world, updates, Learning(epsilon=0.0)), expected)
     assert np.array_equal(numba_table.learn(world, updates, Learning(epsilon=0.0)), expected)
@@ -228,7 +228,7 @@ def test_the_last_batch_may_be_short(torch_replay: Any) -> None:
 
 
 def corridor() -> DeterministicModel:
-    """Return states 0, 1 and 2 in a row with one action, forward, and no end; each step pays 1."""
+    """Return a never-ending world: three states in a row, one action, forward; each step pays 1."""
     return DeterministicModel(
         np.array([[1], [2], [2]], np.int32), np.ones((3, 1)), np.zeros((3, 1), bool), 0
     )

@@ -1,4 +1,4 @@
-"""The reference program makes the same moves as the public program."""
+"""The reference program makes the same moves as the public program that it reproduces."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_values_have_three_decimals_and_ends_are_worth_their_reward() -> None:
 
 
 def test_ties_go_to_the_highest_action() -> None:
-    # Every first try costs 0.5: each state of the first row tries right first, which moves on.
+    # Each state in the first row tries right first, which moves on; each try lowers the value by 0.5.
     learnt = reference.learn(1, most_moves=4, epsilon=0.0)
     assert [entry for entry, value in learnt.q.items() if value] == [(0, k, 3) for k in range(4)]
 

@@ -1,4 +1,4 @@
-"""The compiled implementation equals the same loop in C, bit for bit."""
+"""The compiled implementation matches the same loop in C bit for bit."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def test_failing_compiler_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_the_loop_is_compiled_for_the_processor_at_hand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, known: str
 ) -> None:
-    """Compilers for some processors reject -march=native."""
+    """Compilers for some CPUs reject -march=native."""
     used: list[list[str]] = []
 
     def run(command: list[str], error: type[BuildError]) -> str:

@@ -1,4 +1,4 @@
-"""The benchmark report has every turn, absent implementations and assumptions in all its outputs."""
+"""Every output of the benchmark report shows all turns, absent implementations and assumptions."""
 
 import base64
 import errno
@@ -52,7 +52,7 @@ def silent(what: str, done: int, total: int) -> None:
 
 @pytest.fixture(scope="module")
 def quick_report() -> BenchReport:
-    """Return a short run of both tables; only `stream` has a stand-in for the simulation."""
+    """Return the report of a short run of both tables; only `stream` has a simulation stand-in."""
     with pytest.MonkeyPatch.context() as patch:
 
         def simulation(config: Config) -> Any:
@@ -68,10 +68,10 @@ def quick_report() -> BenchReport:
 
 @pytest.fixture(scope="module")
 def small_report() -> BenchReport:
-    """Return a report of a slow, an about ten times faster, and an absent implementation, with phases.
+    """Return a report with phases on a slow, an about ten times faster and an absent implementation.
 
-    The turns are shorter than the resolution of some kernels' processor-time clock, so the wall clock
-    replaces it.
+    The turns are shorter than the resolution of some kernels' CPU-time clock, so the wall clock replaces
+    it.
     """
 
     def form(name: str, size: int, base: str | None = None) -> Form:

@@ -1,4 +1,4 @@
-"""`qstep bench` rejects what it cannot measure or write before it starts measuring."""
+"""Before `qstep bench` starts measuring, it rejects whatever it cannot measure or write."""
 
 from pathlib import Path
 

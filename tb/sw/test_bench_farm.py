@@ -1,4 +1,4 @@
-"""Agents on all cores as a benchmark system, compared with boards per watt and per euro."""
+"""Agents on all cores as a benchmark: their rates per watt and euro are compared with the boards'."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""The benchmark derives its figures for boards and lines from the driver's bytes and lane clocks."""
+"""The benchmark derives figures for boards and lines from the driver's bytes and the lane's clocks."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -69,8 +69,8 @@ def by_formula(config: Config, transitions: Transitions, answer_delay: float = 0
 
 FORMULA = 0.006
 """Relative difference allowed between formula and simulated line. The formula assumes the most bytes
-that COBS can add (one in 254, 0.4 %). It ignores that one frame in fifty is shorter (0.1 %), and the
-wait for the last answer (0.1 % of 24 frames or more)."""
+that COBS can add (one in 254, 0.4 %). It ignores the one frame in fifty that is shorter (0.1 %), and
+the wait for the last answer (0.1 % for 24 or more frames)."""
 
 
 @pytest.mark.parametrize("baud", BAUDS)
@@ -91,7 +91,7 @@ def test_a_busy_line_carries_what_the_formula_says(name: str, baud: int) -> None
 
 @pytest.mark.parametrize(("delay", "is_busy"), [(6.5e-3, True), (16e-3, False)])
 def test_credits_keep_the_line_busy_until_answers_are_late(delay: float, is_busy: bool) -> None:
-    # Two frames of 2,048 bytes at 3 Mbaud take 6.8 ms each: docs/benchmarks.md.
+    # Two frames of 2,048 bytes at 3 Mbaud take 6.8 ms each (see docs/benchmarks.md).
     transitions = random_transitions(CONFIG, 20_000)
     said = by_formula(CONFIG, transitions, delay)
     found = carry(CONFIG, transitions, SimulatedLine(CONFIG, answer_delay=delay), warm=True)
@@ -159,7 +159,7 @@ class Watched:
 def carry_simulated(
     device: LinkDevice, port: SimPort, watched: Watched, transitions: Transitions, at_once: int
 ) -> Carried:
-    """Do what `carry` does, on simulated hardware, with `at_once` transitions per call of `apply`."""
+    """Do what `carry` does, but on simulated hardware, with `at_once` transitions per `apply` call."""
     to_device, to_host, began = watched.to_device, watched.to_host, port.clocks
     for first in range(0, len(transitions), at_once):
         device.apply(transitions[first : first + at_once])
@@ -184,7 +184,7 @@ def test_the_driver_keeps_the_line_of_the_simulated_hardware_busy() -> None:
         portions = carry_simulated(device, port, watched, transitions[:2000], 20)
     assert CONFIG.link.baud == 3_000_000
     assert portions.busy < BUSY <= cold.busy < 1
-    # The line in simulated time carries exactly the same bytes in the same time.
+    # The software model of the line carries exactly the same bytes in the same time.
     for found, is_warm in ((cold, False), (warm, True)):
         there = carry(CONFIG, transitions, SimulatedLine(CONFIG), is_warm)
         assert (found.to_device, found.to_host) == (there.to_device, there.to_host)
@@ -220,7 +220,7 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
     assert isinstance(found, BoardRate)
     assert (found.name, found.seeds, found.pll_mhz) == ("made-up", 3, 24.0)
     assert found.clock_mhz == Spread(30.0, 20.0, 70.0)
-    # The value in docs/lane.md for independent transitions of 1024 x 4 at depth 3.
+    # The value in docs/lane.md for independent transitions with 1024 x 4 entries and loop depth 3.
     assert found.updates_per_clock == pytest.approx(0.997, abs=1e-3)
     assert found.core_rate == 30e6 * found.updates_per_clock
     assert found.line.baud == 1_000_000

@@ -1,4 +1,4 @@
-"""Implementations take turns, are paired by round and checked, and give a reason if absent."""
+"""Implementations take turns, are compared by round, and are checked; absent ones give a reason."""
 
 import sys
 import time
@@ -27,7 +27,7 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 class FakeClock:
-    """A clock that advances only on request; half of its seconds are processor time."""
+    """A clock that advances only on request; half of its seconds are CPU time."""
 
     now = 0.0
 
@@ -35,7 +35,7 @@ class FakeClock:
         return self.now
 
     step = 0.0
-    """Resolution of the processor clock in seconds; 0 means continuous."""
+    """Resolution of the CPU-time clock in seconds; 0 means continuous."""
 
     def processor(self) -> float:
         seconds = self.now / 2
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form:
-    """Return a form whose calls take these seconds per unit in turn, then the last value for ever."""
+    """Return a variant whose successive calls take these seconds per unit; the last value repeats."""
     costs = iter(each)
     cost = 0.0
 
@@ -73,7 +73,7 @@ def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form
 
 def made_up(clock: FakeClock) -> Benchmark:
     """Return two implementations that both slow down fourfold in the second round."""
-    # One warm-up and one calibrating call each, then three rounds.
+    # Each variant gets one warm-up call and one calibrating call, and then three rounds.
     slow = form(clock, "slow", [9.0, 1.0, 1.0, 4.0, 1.0])
     fast = form(clock, "fast", [9.0, 0.1, 0.1, 0.4, 0.1], base="slow", least=10)
     return Benchmark(
@@ -227,7 +227,7 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name == "acting" else ())  # fourteen loops
+        pytest.param(name, marks=pytest.mark.slow if name == "acting" else ())  # compiles 14 loops
         for name in systems.NAMES
         if name not in ("farm", "pqn-run")  # have their own test files: one part needs JAX
     ],

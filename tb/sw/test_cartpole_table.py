@@ -1,4 +1,4 @@
-"""CartPole as a table: its rows, its criterion of success, and equal learning on every device."""
+"""CartPole as a table: its rows, its success criterion, and identical learning on every device."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_falling_is_no_success_and_500_steps_are() -> None:
 
 
 LEAST = 400.0
-"""Four fifths of the return reached here, because other processors round sines differently."""
+"""Four fifths of the return reached on one machine, because other CPUs round sines differently."""
 
 
 def test_table_learns_to_balance(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`CartPoleVectorEnv` equals Gymnasium's CartPole-v1 number for number, and resets automatically."""
+"""`CartPoleVectorEnv` gives the same numbers as Gymnasium's CartPole-v1, and resets automatically."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Worlds as circuits: the simulated device equals the model of the same world from a table."""
+"""Worlds as circuits: the simulated device matches a model that has the same world as a table."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -55,7 +55,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[SimPort]:
 
 
 def grid_model() -> FastActingModel:
-    """Return the model of the grid world from a table, with a limit of 12 steps."""
+    """Return a model of the grid world in the form of a table, with a limit of 12 steps."""
     world = World.named("gridworld")
     config = replace(GRID, acting=world.acting(agents=3))
     table = replace(world.table(config), max_episode_steps=12)
@@ -84,7 +84,7 @@ def admission() -> dict[str, NDArray[Any]]:
 
 
 def admission_table() -> WorldTable:
-    """Return the same world as memories: a draw's upper bits select the slot, the lower bits choose."""
+    """Return the same world as memories: a draw's upper bits select a slot, lower ones an outcome."""
     rows = {name: column.reshape(32, 2, 4, 2)[..., ::-1] for name, column in admission().items()}
     return WorldTable(
         split=rows["weight"][..., 0].astype(np.int32),
@@ -111,7 +111,7 @@ def test_the_memories_of_admission_are_those_of_the_world_that_it_is() -> None:
 
 
 def admission_model() -> FastActingModel:
-    """Return the model of admission from a table, with a limit of 40 steps."""
+    """Return a model of admission in the form of a table, with a limit of 40 steps."""
     config = replace(ADMISSION, acting=Acting(agents=3, outcomes=4))
     return FastActingModel(config, admission_table(), SETTINGS)
 

@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster equals the sweep on this machine, even if a worker is killed."""
+"""A Dask cluster gives the same sweep results as this machine, even if a worker is killed."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_missing_dask_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -
 
 
 class KilledWorker(Exception):
-    """Stands for Dask's error of this name."""
+    """Stand-in for Dask's error of the same name."""
 
 
 def stand_in(
@@ -110,7 +110,7 @@ def stand_in(
     late: bool = False,
     version: Callable[..., Any] = metadata.version,
 ) -> SimpleNamespace:
-    """Return a scheduler whose tasks fail, or whose workers are late or have another version."""
+    """Return a scheduler whose tasks fail, or whose workers are late or run another package version."""
 
     class Client:
         def __init__(self, *_: Any, **__: Any) -> None: ...

@@ -1,4 +1,4 @@
-"""Simulated devices whose coefficients have over 15 fractional bits equal the models bit for bit."""
+"""Simulated devices whose coefficients have over 15 fractional bits match the models bit for bit."""
 
 import numpy as np
 import pytest

@@ -68,7 +68,7 @@ def sac() -> NetworkRun:
 
 
 def on_gymnasium(env_id: str) -> NetworkRun:
-    """Return a run in an environment of Gymnasium, with about 15 episodes per copy."""
+    """Return a run in a Gymnasium environment, with about 15 episodes per copy."""
     return run_of(
         env_id, "dqn", replace(CONFIG, total_timesteps=1500), num_envs=4, evaluate_every=40
     )

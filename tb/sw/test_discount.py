@@ -1,4 +1,4 @@
-"""The discount learned with 15 or more fractional bits, and its report by every front end."""
+"""The discount that is learned with 15 or more fractional bits; every front end reports it."""
 
 import json
 import warnings
@@ -103,7 +103,7 @@ def test_many_pairs_are_told_in_one_line() -> None:
     with pytest.warns(PrecisionWarning, match=many) as said:
         warn_of_discounts([(0.5, 0.9), *((alpha, 0.9) for alpha in (2**-12, 2**-12, 2**-9, 2**-8))])
     assert len(said) == 1
-    # There is no warning where gamma is learned to 1 %.
+    # There is no warning if the learned gamma is within 1 % of the given one.
     warn_of_discounts([(0.5, 0.9), (0.1, 0.99), (2**-15, 1.0), (0.5, 1e-9), (2**-15, 0.0)])
 
 
@@ -242,7 +242,7 @@ def test_advice_names_the_bits_that_learn_gamma(alpha: float, gamma: float, bits
 
 
 def test_advice_is_for_the_policy_of_the_learned_discount() -> None:
-    """Alpha 0.3 learns 0.9999 with no number of bits; 15 bits learn 0.999898, whose optimum is lower."""
+    """No number of bits lets alpha 0.3 learn 0.9999; 15 bits learn 0.999898, with a lower optimum."""
     world = World.named("gridworld")
     with pytest.warns(
         PrecisionWarning, match=r"alpha 0\.3 with gamma 0\.9999 learns the discount 0\.9998"

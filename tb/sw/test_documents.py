@@ -29,7 +29,7 @@ PAGES = sorted(
     p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
 )
 COMMANDS_IN = [page for page in PAGES if page != "docs/development-log.md"] + ["fpga/README.md"]
-COMMANDS_IN.remove("docs/python.md")  # docstrings, where `train --metrics` names an option
+COMMANDS_IN.remove("docs/python.md")  # its docstrings use `train --metrics` as an option's name
 INVENTED = {"orangecrab", "tank:Tank-v0"}
 """Names that pages invent: the board in docs/boards.md and the environment in docs/features.md."""
 SVG = "http://www.w3.org/2000/svg"
@@ -49,7 +49,8 @@ def blocks(name: str, language: str) -> list[str]:
 def commands_in(text: str) -> list[str]:
     """Return every command in a page's code blocks and prose, each on one line.
 
-    A remark follows a # or two spaces. In prose, `qstep build` is a name, and longer texts are commands.
+    A remark follows a # or two spaces. In prose, two words such as `qstep build` are only a name, and
+    longer texts are commands.
     """
     text = re.sub(r" *\\\n *", " ", text)
     fenced = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
@@ -224,7 +225,7 @@ def test_script_of_the_readme_prints_what_its_comments_say(own_folder: Path) -> 
     ).stdout.split()
     table, network = re.findall(r"\)  # ([\d.]+)$", script, re.MULTILINE)
     assert printed[0] == table
-    assert float(printed[1]) > 0.5 * float(network)  # other processors add in another order
+    assert float(printed[1]) > 0.5 * float(network)  # other CPUs add in another order
     assert {path.name for path in own_folder.iterdir()} == {"lake.png", "runs"}
 
 

@@ -70,7 +70,7 @@ def plain_returns() -> list[float]:
 
 
 LEAST_FAST, LEAST_PLAIN = 112.0, 125.0
-"""Three quarters of the results reached here, because other processors round differently."""
+"""Three quarters of the results reached on one machine, because other CPUs round differently."""
 
 
 @pytest.mark.parametrize("prioritised", [False, True])
@@ -109,7 +109,7 @@ def test_plain_form_explores_and_replays_by_independent_generators() -> None:
         [generator.random() for _ in range(1000)]
         for generator in (made._exploring, made._replaying)
     )
-    # For 1000 independent pairs, the standard deviation of the correlation is 0.03.
+    # For 1000 pairs of independent draws, the standard deviation of the correlation is 0.03.
     assert abs(np.corrcoef(explore, replay)[0, 1]) < 0.15
 
 
@@ -146,7 +146,7 @@ def test_replay_gets_what_the_environments_showed() -> None:
 
 def test_discount_is_zero_only_where_an_episode_terminated() -> None:
     class Ends(gym.Env[Any, Any]):
-        """An environment whose steps in turn terminate, are truncated, or continue the episode."""
+        """An environment whose successive steps terminate, truncate and continue the episode in turn."""
 
         observation_space, action_space = Box(0, 1, (1,)), Discrete(2)
         count = 0
@@ -190,7 +190,7 @@ def test_target_network_is_copied_when_it_is_time() -> None:
     for _ in range(16):
         made.step()
         equal.append(torch.equal(made.online.flat, made.target.flat))
-    # Learning starts in step 8, which also copies.
+    # Learning starts in step 8, which also copies the weights to the target network.
     assert equal == [True] * 8 + [False, False, False, True] * 2
 
 

@@ -1,4 +1,4 @@
-"""DQN learns the same values on an accelerator, and with products through copies."""
+"""DQN learns the same values on an accelerator, and if matrix products first copy their operands."""
 
 from dataclasses import replace
 from typing import Any

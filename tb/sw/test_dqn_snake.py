@@ -94,7 +94,7 @@ def score_after_600_episodes() -> float:
 
 
 LEAST = 23.0
-"""Three quarters of the score reached here, because other processors round differently."""
+"""Three quarters of the score reached on one machine, because other CPUs round differently."""
 
 
 def test_fast_form_learns_to_eat_in_600_episodes() -> None:

@@ -1,4 +1,4 @@
-"""The agents' generator passes statistical tests that catch linear ones, and agents learn well."""
+"""The agents' generator passes statistical tests that linear ones fail, and agents learn well."""
 
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
@@ -27,7 +27,7 @@ WIDTHS = (16, 16, 16, 16, 31, 1)
 ACTION = 3
 MAZE = "gridworld-16x16"
 STEPS = 1 << 20
-Parts = tuple[NDArray[np.uint64], ...]  # parts of many draws, in the order of Draw
+Parts = tuple[NDArray[np.uint64], ...]  # parts of many draws, in the order of `Draw`'s fields
 Generator = Callable[..., Parts]
 
 
@@ -70,7 +70,7 @@ def same_for_all(agent: int, count: int = COUNT) -> Parts:
 
 
 def chi(cells: NDArray[np.uint64], bins: int) -> float:
-    """Return by how many standard deviations the cell counts deviate from uniform."""
+    """Return by how many standard deviations the cell counts deviate from a uniform distribution."""
     expected = len(cells) / bins
     found = np.bincount(cells.astype(np.int64), minlength=bins)
     square = ((found - expected) ** 2).sum() / expected

@@ -20,7 +20,7 @@ from qstep.errors import ConfigError, EnvironmentSpaceError
 
 
 class Shifted(gym.Env[Any, Any]):
-    """States 10 to 12 and actions 5 and 6: action 6 moves up by one, and state 12 ends the episode."""
+    """A world with states 10 to 12 and actions 5 and 6: 6 moves up by one; state 12 ends the episode."""
 
     P: dict[int, Any] = {10: {}}  # noqa: RUF012 - as Gymnasium's toy text has it
     initial_state_distrib = np.ones(1)
@@ -129,7 +129,7 @@ def test_a_seed_is_a_whole_number(seed: Any) -> None:
 
 
 class Walk(gym.Env[Any, Any]):
-    """Five cells in a row, of which the last ends; `changes` replaces results of step and reset."""
+    """Five cells in a row, the last one terminal; `changes` replaces results of step and reset."""
 
     def __init__(self, **changes: Any) -> None:
         self.observation_space, self.action_space = Discrete(5), Discrete(2)

@@ -1,4 +1,4 @@
-"""Three lanes of two agents on simulated hardware, over the link, equal the model bit for bit."""
+"""Three lanes with two agents each, simulated and driven over the link, match the model bit for bit."""
 
 from collections.abc import Iterator
 from functools import cache

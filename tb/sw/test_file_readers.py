@@ -119,7 +119,7 @@ def edited(data: bytes, edits: list[tuple[int, bytes, int]]) -> bytes:
 
 
 def others(array: Any) -> st.SearchStrategy[Any]:
-    """Return arbitrary arrays, and arrays of the same type and shape with values from `array`."""
+    """Return a strategy: any arrays, or arrays of the same type and shape with values from `array`."""
     values = st.sampled_from([*array.ravel().tolist(), 0, 1])
     return ARRAYS | nst.arrays(array.dtype, array.shape, elements=values)
 
@@ -213,7 +213,7 @@ def read_config(path: Path) -> None:
 
 
 class Reader(NamedTuple):
-    """The reader of one kind of file, such files, and a fault in the reader that must be found."""
+    """A reader of one kind of file, a strategy for such files, and a fault that must be detected."""
 
     read: Callable[[Path], None]
     contents: st.SearchStrategy[bytes]

@@ -1,4 +1,4 @@
-"""Files are written completely or not at all, despite other writers and whatever their path holds."""
+"""Files are written completely or not at all, despite other writers and whatever exists at the path."""
 
 import os
 import stat

@@ -95,7 +95,7 @@ def test_noise_draws_are_uniform_and_differ_between_seeds() -> None:
         draws.append(state.draw(15))
         state = state.advance()
     counts = np.bincount(np.array(draws) >> 10, minlength=32)
-    # 32 bins of 1024 expected draws each, within 5 standard deviations of a binomial count; fixed seed.
+    # Each of the 32 bins expects 1024 draws, and its count is within 5 binomial standard deviations.
     assert np.all(np.abs(counts - 1024) < 5 * math.sqrt(1024))
     assert NoiseState.from_seed(2) != NoiseState.from_seed(1)
 

@@ -117,7 +117,7 @@ def test_endless_garbage_is_one_error_and_takes_no_memory():
 def test_longest_frame_passes_although_its_end_comes_alone(limit):
     frame = Frame(1, 0x0101, 0x01010101, b"\x01" * (limit - OVERHEAD))
     data = encode_frame(*frame)
-    assert len(data) == limit + limit // 254 + 2  # COBS adds most where there is no zero
+    assert len(data) == limit + limit // 254 + 2  # COBS adds most to data without a zero
     reader = FrameReader(limit)
     assert reader.feed(data[:-1]) == []
     assert reader.feed(data[-1:]) == [frame]

@@ -182,7 +182,7 @@ def test_argument_of_a_wrong_type_is_taken_or_refused_with_our_own_error(
         if kind == "none" and parameter == "workers":
             continue  # starts processes
         if kind == "type" and parameter in ("progress", "metrics"):
-            continue  # a type is callable, and its own errors pass
+            continue  # a type is callable, and errors in the call are its own
         try:
             function(**{**arguments, parameter: value})
         except QStepError:

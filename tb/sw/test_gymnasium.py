@@ -26,7 +26,7 @@ def test_gymnasium_accepts_every_registered_environment(env_id: str) -> None:
 
 
 class Silent(Snake):
-    """Ignores the seed that it is given."""
+    """A Snake that ignores its seed."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         return super().reset(seed=None, options=options)

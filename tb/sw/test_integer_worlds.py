@@ -1,4 +1,4 @@
-"""The integer worlds move like Gymnasium's, never overflow, and are unchanged by compilation."""
+"""The integer worlds move like Gymnasium's, never overflow, and behave the same when compiled."""
 
 import hashlib
 from itertools import product
@@ -16,11 +16,11 @@ IN_ONE = {
     "MountainCar-v0": np.array([1 << 23, 1 << 23]),
     "CartPole-v1": np.array([1, 0.02, 1, 0.02]) * (1 << 26),
 }
-"""Raw units per 1.0 of each number in Gymnasium's state."""
+"""Number of raw units that correspond to 1.0 in each component of Gymnasium's state."""
 
 
 def followed(world: IntegerWorld, steps: int, episodes: int) -> tuple[list[float], int]:
-    """Return each number's largest difference over `steps` random steps, and how many ends differ."""
+    """Return each state component's largest difference from Gymnasium, and how many ends differ."""
     rng, units = np.random.default_rng(0), IN_ONE[world.env_id]
     env: Any = gym.make(world.env_id).unwrapped
     largest, other_ends = np.zeros(len(units)), 0
@@ -41,7 +41,7 @@ def followed(world: IntegerWorld, steps: int, episodes: int) -> tuple[list[float
 
 
 def test_mountain_car_goes_as_in_gymnasium() -> None:
-    # A cell of the table is 1/512 wide, so in each of 200 steps the force is up to 7e-6 off.
+    # A cell of the table is 1/512 wide, so the force is off by up to 7e-6 in each of 200 steps.
     largest, other_ends = followed(MOUNTAIN_CAR, 200, 100)
     assert (np.array(largest) <= [0.002, 0.00015]).all(), largest
     assert other_ends == 0

@@ -1,4 +1,4 @@
-"""A writer killed before any system call leaves the old or the new file, and nothing in the way."""
+"""A writer killed before a system call leaves the old or the new file, and blocks no later writer."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""A complete device equals the model when its lanes' clock is unrelated to the link's clock."""
+"""A complete device matches the model even if its lanes' clock is unrelated to the link's clock."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -152,7 +152,8 @@ def test_an_exercise_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[
 def said_otherwise(command: str, shown: str, folder: Path) -> list[str]:
     """Return the lines that the lesson shows for a command but that the command does not print.
 
-    The command runs on the model, whose results equal the simulated chip's. Times and rates are ignored.
+    The command runs on the model, which gives the same results as the simulated chip. Times and rates
+    are ignored.
     """
     words = [*shlex.split(command), "--device", "model", "--out", str(folder)]
     result = CliRunner().invoke(cli._qstep, words)

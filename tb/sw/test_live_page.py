@@ -110,7 +110,7 @@ def test_sliders_show_and_set_what_the_device_has(shown: tuple[Shown, Controller
     controller.reset().result()
     assert device() == [0.5, 0.9, 0.2]
     assert [page[name].value for name in names] == [0.5, 0.9, 0.2]
-    page["alpha"].value = 0.125  # where it was before
+    page["alpha"].value = 0.125  # its value before the reset
     soon(lambda: device() == [0.125, 0.9, 0.2])
 
 
@@ -299,7 +299,7 @@ def test_moved_slider_is_marked_on_the_curves(shown: tuple[Shown, Controller]) -
         for renderer in page["values"].renderers
         if type(renderer.glyph).__name__ == "Line"
     )
-    # Each point shows the optimum at its own gamma; a slow machine has more points.
+    # Each point shows the optimum at its own gamma; on a slow machine, there are more points.
     assert [best["y"][0], best["y"][-1]] == pytest.approx([-4.739, -5], abs=1e-3)
 
 
@@ -417,7 +417,7 @@ def test_browser_shows_a_run_and_steers_it(browser: Any) -> None:
     handle = deep(browser, ".alpha", ".noUi-handle")
     handle.send_keys(Keys.HOME)
     soon(lambda: model("alpha", "value") == 0)
-    time.sleep(0.3)  # until the value reaches the device
+    time.sleep(0.3)  # by then, the value has reached the device
     click("step")
     frozen = table()
     soon(lambda: tile("steps of each agent") != after)
@@ -491,7 +491,7 @@ def test_page_fits_a_phone_and_is_dark_where_it_should_be(browser: Any) -> None:
     for scheme in ("light", "dark"):
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        time.sleep(1)  # until everything is redrawn, even while the run is paused
+        time.sleep(1)  # by then, everything is redrawn, even if the run is paused
         corners = browser.execute_script(_CORNERS, ["map", "returns", "table"])
         shades[scheme] = [browser.execute_script(_PAGE), *corners]
     assert all(min(shade) > 200 for shade in shades["light"])

@@ -1,4 +1,4 @@
-"""In a live world seen through planes, hardware takes a row per plane and learns like the model."""
+"""In a live world seen through planes, hardware takes one row per plane and matches the model."""
 
 import random
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from qstep_sim.port import SimPort
 
 
 def configured(planes: int, algorithm: str, agents: int, *, shared: bool = False) -> Config:
-    """Return a configuration whose number of rows is no power of two."""
+    """Return a configuration whose number of rows is not a power of two."""
     acting = Acting(agents, algorithm, shared, world="live")
     return Config(
         *(11, 3, "Q6.10", "stochastic"),
@@ -42,7 +42,7 @@ def settings_of(config: Config) -> list[AgentSettings]:
 
 
 def follow(learners: Sequence[LiveDevice], rng: random.Random, steps: int) -> None:
-    """Send the same random rows and rewards to all learners, and check that their actions are equal."""
+    """Send the same random rows and rewards to all learners, and check that their actions agree."""
     config = learners[0].config
 
     def rows() -> list[int]:
@@ -90,7 +90,7 @@ def test_hardware_learns_from_the_row_in_each_plane(config: Config) -> None:
 
 
 class Stopwatch:
-    """Wraps a simulated device, and counts clocks from a request's last byte to its answer's first."""
+    """Wraps a simulated device; counts clocks from the end of a request to the start of its answer."""
 
     def __init__(self, port: SimPort) -> None:
         self._port, self.clocks = port, 0

@@ -1,4 +1,4 @@
-"""Log messages of the driver, the link and the session, and the option `-v` of every command."""
+"""Log messages of the driver, the link and the session, and the `-v` option of every command."""
 
 import logging
 import re

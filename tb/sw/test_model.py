@@ -1,4 +1,4 @@
-"""The golden model matches hand-worked updates, and its compiled version equals it bit for bit."""
+"""The golden model matches hand-worked updates, and its compiled version agrees with it bit for bit."""
 
 import math
 
@@ -64,7 +64,7 @@ def test_an_update_tells_what_it_did() -> None:
     model.load(np.array([[0, 0, 0], [-5, 7, 7], [-9, -9, -8]], np.int32))
     assert model.update(0, 0, 100, 1, False) == Update(107, 7, 1, saturated=False)
     assert model.update(0, 1, 127, 1, False) == Update(127, 7, 1, saturated=True)
-    # The maximum is reported even if unused, and is from before the update even in the same row.
+    # The maximum is reported even if it is unused. It is taken before the update, even in the same row.
     assert model.update(2, 0, -128, 2, True) == Update(-128, -8, 2, saturated=False)
     assert model.update(0, 2, -128, 2, False) == Update(-128, -8, 2, saturated=True)
 
@@ -74,7 +74,7 @@ def test_an_update_tells_what_it_did() -> None:
     [(1 << 14, 1, 1), (1 << 14, -1, 0), (0, 1, 0), (0, -1, -1), (16383, 1, 0), (16384, 1, 1)],
 )
 def test_half_a_unit_rounds_as_documented(bias: int, q: int, expected: int) -> None:
-    # With alpha = 0.5 and everything else 0, the exact result is half a unit.
+    # With alpha = 0.5, q = 1 or -1, and everything else 0, the exact result is 1/2 or -1/2.
     assert updated_value(Q8, Coefficients(16384, 0), q, 0, 0, bias) == expected
 
 
@@ -157,8 +157,9 @@ def test_models_are_exact_on_all_pairs_of_8_bits(
     rewards: tuple[int, ...],
     rounding: Rounding,
 ) -> None:
-    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: eight with one setting, and
-    # both extremes with the corners of alpha and gamma. Noise continues from reward to reward.
+    # Each model gets all 65,536 pairs (q, m) with some of the 256 rewards: one setting is tested with
+    # eight rewards, and the corners of alpha and gamma with both extremes. Noise continues from reward
+    # to reward.
     config = Config(256 + 32768, 2, Q8)
     value = np.arange(-128, 128)
     q, m = (grid.ravel() for grid in np.meshgrid(value, value))
@@ -221,7 +222,7 @@ def test_compiled_model_equals_the_interpreter(
 
 
 def referee(config: Config, hyper: Hyperparameters, moves: Transitions) -> NDArray[np.int64]:
-    """Compute the table after these moves independently, with products by beta."""
+    """Compute the table after these moves independently, with beta = 1 - alpha as a separate factor."""
     f, q = config.coefficient_bits, np.zeros((config.states, config.actions), np.int64)
     alpha = math.floor(hyper.alpha * 2**f + 0.5)
     kappa = math.floor(hyper.alpha * hyper.gamma * 2**f + 0.5)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a network that learned FrozenLake without slipping."""
+    """Return the folder of a network trained on FrozenLake without slipping."""
     folder = tmp_path_factory.mktemp("lake")
     settings: dict[str, Any] = {"total_timesteps": 20_000, "hidden": (32,), "gamma": 0.9}
     qstep.dqn("FrozenLake-v1", env_kwargs={"is_slippery": False}, **settings).save(folder)

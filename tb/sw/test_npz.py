@@ -49,7 +49,7 @@ def test_a_compressed_file_with_a_wrong_byte_is_equal_or_refused(tmp_path: Path,
     whole = compressed(path)
     right = load_arrays(path, NAMES)
     refused = equal = 0
-    for at in range(flip % 5, len(whole), 5):  # other positions for each flip
+    for at in range(flip % 5, len(whole), 5):  # different positions for each flip
         changed = whole.copy()
         changed[at] ^= flip
         path.write_bytes(changed)

@@ -1,4 +1,4 @@
-"""`PendulumVectorEnv` equals Gymnasium's Pendulum-v1 number for number, and resets automatically."""
+"""`PendulumVectorEnv` gives the same numbers as Gymnasium's Pendulum-v1, and resets automatically."""
 
 from typing import Any
 

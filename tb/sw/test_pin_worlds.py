@@ -114,7 +114,7 @@ def learn_rows(
     rows: Callable[[int], tuple[int, ...]],
     capfd: pytest.CaptureFixture[str],
 ) -> tuple[int, int]:
-    """Compare agents in states with these rows to the model; return the latency printed by the bench."""
+    """Compare agents in states with these rows with a model; return the latency printed by the bench."""
     assert config.acting is not None
     agents = config.acting.agents
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
@@ -126,7 +126,7 @@ def learn_rows(
         latency = (0, 0)
         for steps in (300, 1, 2):
             device.run(steps)
-            # now, as the first action of a second job follows no answer
+            # read now, because the first action of a second job follows no answer
             latency = shown_latency(capfd) if steps == 300 else latency
             for agent in steps * list(range(agents)):
                 state = (states[agent] + model.states[agent].action + 1) % 8
@@ -161,12 +161,12 @@ def learn(
     latency: tuple[int, int],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Let agents act at the pins, and compare their complete state and latency to the expected ones."""
+    """Let agents act at the pins, and compare their complete state and latency with expected ones."""
     settings = [AgentSettings(0.5, 0.9, Epsilon(1 / (1 + own)), own) for own in range(agents)]
     model = ring_model(config, settings)
     with LinkAgents(port, config, 0, settings) as device:
         run_alike(device, model, 300)
-        # now, as the first action of a second job follows no answer
+        # read now, because the first action of a second job follows no answer
         assert shown_latency(capfd) == latency
         run_alike(device, model, 1, 2)
 

@@ -1,4 +1,4 @@
-"""The learner for external logic: its definition equals a second implementation and a recording."""
+"""The learner for external logic: its definition matches a second implementation and a recording."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The compiled implementations of the learner, in Numba and C++, equal its definition bit for bit."""
+"""The compiled implementations of the learner, in Numba and C++, match its definition bit for bit."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -90,7 +90,7 @@ def test_float_reproduces_the_recording(pythia: CppPlanes) -> None:
 
 
 def test_fixed_point_agrees_with_the_recording_in_all_compiled_forms(pythia: CppPlanes) -> None:
-    """Given the same updates, at least 99.6 % of the choices agree."""
+    """Given the same updates, at least 99.6 % of the choices are those in the recording."""
     requests, fast = prefetch_log().requests, FastPlanesModel(PYTHIA)
     expected = fast.apply(requests)
     assert agreeing(expected) == (99_622, 99_814)
@@ -147,7 +147,7 @@ def test_the_queue_in_cpp_emits_the_same_updates(pythia: CppPlanes) -> None:
 
 
 def differs(form: CppPlanes) -> bool:
-    """Return whether learner, hash or queue in C++ differ from their definitions."""
+    """Return whether the learner, the hash or the queue in C++ differs from its definition."""
     config = form.config
     requests, model = random_requests(config, 3000, 5), PlanesModel(config, seed=3)
     expected = model.apply(requests)

@@ -136,7 +136,7 @@ def greedy_score(made: Pqn, games: Envs) -> float:
 
 
 LEAST_CARTPOLE, LEAST_SNAKE = 330.0, 13.0
-"""Three quarters of the scores reached here, because other processors round differently."""
+"""Three quarters of the scores reached on one machine, because other CPUs round differently."""
 
 
 def test_it_learns_cartpole_in_a_few_steps() -> None:

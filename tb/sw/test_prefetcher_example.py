@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "prefetcher"
 def built(source: Path, folder: Path, optimised: str = "-O0") -> Path:
     program = folder / source.stem
     warnings = "-Wall", "-Wextra", "-Wpedantic", "-Werror"
-    # A fused multiply-add rounds only once, so the float version would differ between processors.
+    # A fused multiply-add rounds only once, so the float version would differ between CPUs.
     flags = ["-std=c++17", optimised, "-ffp-contract=off", *warnings]
     command = [*flags, f"-I{folder}", f"-I{EXAMPLE}", str(source)]
     subprocess.run([*verilator.compiler(), *command, "-o", str(program)], check=True)

@@ -76,8 +76,8 @@ def test_new_rows_get_the_highest_priority_that_errors_gave() -> None:
     priorities.update(np.arange(3), np.array([5, 2, 1], np.float32))
     assert added(3) == pytest.approx(5)
     priorities.update(np.array([0]), np.array([0.5], np.float32))
-    assert added(4) == pytest.approx(2)  # row 3 has 5, but not from its own error
-    priorities.add(np.array([1]))  # another transition takes the row
+    assert added(4) == pytest.approx(2)  # row 3 has priority 5, but not from its own error
+    priorities.add(np.array([1]))  # another transition replaces row 1
     assert added(5) == pytest.approx(1)
 
 

@@ -94,7 +94,7 @@ def test_operations_of_pytorch_are_named_and_counted() -> None:
 
 
 def event(key: str, device: str, own: float, on_gpu: float, annotation: bool = False) -> Any:
-    """Return an entry as from `key_averages`, with times in microseconds."""
+    """Return an entry like those from `key_averages`, with times in microseconds."""
     from torch.autograd.profiler_util import FunctionEventAvg
 
     made: Any = FunctionEventAvg()

@@ -14,10 +14,10 @@ pytestmark = pytest.mark.rtl
 
 TRANSITIONS = 4000
 HOLDING = 325
-"""Seed of a case that makes the lane hold: five states, loop depth 3, few rewards, one walker."""
+"""Seed of a case with many lane holds: five states, loop depth 3, few rewards, one walker."""
 
 
-# The first seed sends rewards in full, the other one sends them as codes.
+# With the first seed, rewards are sent in full; with the other one, they are sent as codes.
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, HOLDING], ids=lambda seed: f"seed{seed}")
 def test_every_device_writes_the_file_of_the_model(seed: int, tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_one_case_makes_the_lane_hold(tmp_path: Path) -> None:
 
 
 def test_another_stream_gives_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The comparison above can fail: with one transition less, the files differ.
+    # The comparison above can fail: with one transition fewer, the files differ.
     monkeypatch.setattr("tools.replay_everywhere.DEVICES", ("model",))
     whole = replay_case(2, TRANSITIONS, tmp_path)
     options, columns = draw_case(2, TRANSITIONS)

@@ -49,7 +49,7 @@ def test_uniform_sampling_reaches_every_transition_alike() -> None:
     generator = np.random.default_rng(3)
     drawn = np.concatenate([numbers(replay.uniform(generator)).ravel() for _ in range(100)])
     counts = np.bincount(drawn.astype(int), minlength=8)
-    # In 6400 draws, 800 of each are expected, give or take five standard deviations of 26.
+    # In 6400 draws, each transition is expected 800 times, give or take five standard deviations of 26.
     assert counts.sum() == 6400
     assert (np.abs(counts - 800) < 130).all()
 

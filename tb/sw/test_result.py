@@ -201,7 +201,7 @@ def test_world_without_a_name_is_plotted_saved_and_loaded(tmp_path: Path) -> Non
 
 
 class Endless(gym.Env[Any, Any]):
-    """Two states and episodes without end."""
+    """An environment with two states whose episodes never end."""
 
     observation_space = gym.spaces.Discrete(2)
     action_space = gym.spaces.Discrete(2)

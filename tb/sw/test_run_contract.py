@@ -41,7 +41,7 @@ class Command(NamedTuple):
     failure : Exception or None
         An error in a piece after which the run can be resumed.
     exact : bool
-        Whether its checkpoint has no times, and therefore is also the same byte for byte.
+        Whether its checkpoint contains no times, and is therefore also reproduced byte for byte.
     """
 
     typed: str

@@ -1,4 +1,4 @@
-"""SAC: its update equals a plain one, its actions are right, bad spaces are rejected, and it learns."""
+"""SAC: its update matches a plain one, its actions are right, bad spaces are rejected, and it learns."""
 
 import copy
 from dataclasses import replace

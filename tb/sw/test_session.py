@@ -1,4 +1,4 @@
-"""A session applies everything once and in order over a bad line, in any geometry and at any rate."""
+"""A session applies everything once, in order, even over a bad line, for any geometry and line rate."""
 
 import numpy as np
 import pytest

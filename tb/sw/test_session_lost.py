@@ -1,4 +1,4 @@
-"""After an error, a reset, another host or a new rate, the applied count is known and work resumes."""
+"""After an error, reset, second host or new rate, the driver knows what was applied, and resumes."""
 
 import pytest
 from tb.reference_device import ReferenceDevice

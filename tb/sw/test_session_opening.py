@@ -1,4 +1,4 @@
-"""How a session opens, and how another one opens after a refusal, all in simulated time."""
+"""Tests in simulated time: how a session opens, and how another one opens after a refusal."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""After a refusal, nothing is applied, whatever the line loses, and the user can continue."""
+"""After a refusal, nothing more is applied, whatever the line loses, and the user can continue."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""When a session writes, how long it waits, and what it accepts as an answer, in simulated time."""
+"""Tests in simulated time: when a session writes, how long it waits, and which answers it accepts."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`SnakeVectorEnv` equals `Snake` move for move, and resets automatically."""
+"""`SnakeVectorEnv` gives the same results as `Snake` in every move, and resets automatically."""
 
 from typing import Any
 
@@ -83,8 +83,8 @@ def test_careful_players_go_alike(kind: Observation, steps: int) -> None:
         actions = np.array([careful(snake, rng) for snake in snakes])
         results += check_step(snakes, envs, actions)
     rewards = [reward for reward, _, _ in results]
-    assert rewards.count(10.0) > steps / 5  # they do eat, and
-    assert rewards.count(-10.0) > 3  # they do die
+    assert rewards.count(10.0) > steps / 5  # the snakes often eat
+    assert rewards.count(-10.0) > 3  # and they sometimes die
 
 
 def test_snake_goes_alike_up_to_the_full_grid_with_flood_fill() -> None:

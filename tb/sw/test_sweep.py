@@ -54,7 +54,7 @@ def made(plan: SweepPlan, **given: Any) -> SweepResult:
 
 
 def same(left: SweepResult, right: SweepResult) -> bool:
-    """Return whether two results are equal, where a NaN equals a NaN."""
+    """Return whether two results are equal; NaNs count as equal."""
     curves = [result.history["evaluations"] for result in (left, right)]
     return left.by_seed == right.by_seed and all(
         np.array_equal(curves[0][name], curves[1][name], equal_nan=True) for name in curves[0]

@@ -1,4 +1,4 @@
-"""Table files are complete, always have the same bytes, and are checked when they are read."""
+"""Table files are complete and reproducible byte for byte, and are checked when they are read."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""In a tiled world, the plain model makes the documented update, and the compiled one equals it."""
+"""In a tiled world, the plain model makes the documented update, and the compiled one does the same."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -88,7 +88,7 @@ def pairs(draw: st.DrawFn) -> Pair:
 
 
 def assert_equal(plain: ActingModel, fast: FastTiledModel) -> None:
-    """Check that everything that can be read is equal."""
+    """Check that both models match in everything that can be read."""
     assert (fast.table == plain.table).all()
     assert fast.states == plain.states
     assert fast.counters == plain.counters
@@ -123,7 +123,7 @@ def test_models_are_equal_where_episodes_end_and_weights_saturate() -> None:
     for k, place in enumerate([(4194303, 587203), (-10066330, -587203)]):
         plain.states[k].state, plain.states[k].begun = place, True
     table = np.full(plain.table.shape, plain.config.format.maximum, np.int32)
-    table[0] = plain.config.format.minimum  # so values are about 0, and decrease
+    table[0] = plain.config.format.minimum  # so values start near 0 and decrease
     for model in pair:
         model.restore(table, plain.states, plain.counters)
     steps = list(plain.run(300))
@@ -138,7 +138,7 @@ def test_models_are_equal_where_episodes_end_and_weights_saturate() -> None:
 @pytest.mark.parametrize("algorithm", POOLED)
 @pytest.mark.parametrize("world", [MOUNTAIN_CAR, CART_POLE], ids=lambda own: str(own.env_id))
 def test_every_step_is_the_documented_update(world: IntegerWorld, algorithm: Algorithm) -> None:
-    """Each plane's weight gets d = round((alpha (r - Q) + kappa m) / 2^f), with saturation."""
+    """Each plane's weight changes by d = round((alpha (r - Q) + kappa m) / 2^f), with saturation."""
     tiles = car_tiles() if world is MOUNTAIN_CAR else pole_tiles()
     own = [AgentSettings(0.1, 0.95, Epsilon(0.3), 5)]
     model, _ = pair_of(

@@ -1,4 +1,4 @@
-"""Agents in CartPole and Mountain Car on simulated hardware equal the model bit for bit."""
+"""Agents in CartPole and Mountain Car on simulated hardware match the model bit for bit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -56,8 +56,9 @@ KINDS = [
     ("sarsa", CART_POLE, None, 32, "Q8.8", {"planes": 8, "lanes": 2}),
     ("q-learning", MOUNTAIN_CAR, CAR, 9, "Q8.8", {"planes": 2, "lanes": 3}),
 ]
-"""Algorithm, world, tiles unless they are the world's own, agents, format, and further parts.
-Covers both worlds, separate and shared tables, 1 to 16 planes, and 1 to 3 lanes."""
+"""For each kind: algorithm, world, tiles (None for the world's own), number of agents, format, and
+further parts of the configuration. The kinds cover both worlds, separate and shared tables, 1 to 16
+planes, and 1 to 3 lanes."""
 
 OFTEN, LONG = KINDS[0], KINDS[2]
 """The kind that runs in ``make test``, and the one that makes more than a million steps."""

@@ -1,4 +1,4 @@
-"""Environments with real observations: the host steps them, and agents learn through tiles in planes."""
+"""Environments with real-valued observations: the host steps them; agents learn in planes of tiles."""
 
 import random
 import re
@@ -82,7 +82,7 @@ def test_bounds_are_those_of_the_space_or_what_random_steps_reach() -> None:
         for name in ("low", "high")
     )
     assert (low[0], high[0]) == pytest.approx((-4.8, 4.8), abs=1e-3)  # a raw unit is 0.0006
-    assert high[2] == pytest.approx(0.41887903, abs=1e-4)  # the same
+    assert high[2] == pytest.approx(0.41887903, abs=1e-4)  # a raw unit is 0.00005
     assert 1 < high[1] < 10  # random steps reach about 1.5 to 3
     assert [own.tiles for own in tiles.coordinates] == [8, 4, 8, 4]
     assert (tiles.planes, tiles.hashes) == (8, False)
@@ -113,7 +113,7 @@ def test_clipped_observations_are_counted() -> None:
     assert isinstance(plan.world, TiledEnv)
     device = EnvAgents(plan.config, plan.world, plan.settings)
     device.run(100)
-    assert 90 < device.clipped <= 130  # counts 100 steps, and each start
+    assert 90 < device.clipped <= 130  # 100 steps and each start are counted
     counters = device.counters[0]
     assert counters.steps == 100
     assert counters.terminations > 2

@@ -31,7 +31,7 @@ def tile_codings(draw: st.DrawFn) -> Tiles:
 
 
 def indices(tiles: Tiles, group: tuple[int, ...], t: int, raw: list[int]) -> list[int]:
-    """Return the index of each coordinate in tiling `t` by the formula of the contract."""
+    """Return the index of each coordinate in tiling `t` by the formula in the contract."""
     found = []
     for d, k in enumerate(group):
         low, _, n, scale, shift = tiles.coordinates[k]

@@ -1,4 +1,4 @@
-"""The PyTorch implementations of the shared table learn, and count and truncate their episodes."""
+"""The PyTorch implementations with a shared table learn, and they count and truncate their episodes."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def optimal() -> tuple[NDArray[np.bool_], float]:
 
 
 def corridor(length: int) -> DeterministicModel:
-    """Return states in a row with one action, forward; the last step ends and pays 1, others pay -1."""
+    """Return states in a row with one action, forward; a step pays -1, or 1 if it ends the episode."""
     ahead = np.arange(1, length + 1)[:, None].astype(np.int32)
     ahead[-1] = length - 1
     ends = ahead == length - 1
@@ -68,7 +68,7 @@ def corridor(length: int) -> DeterministicModel:
 
 
 def treadmill() -> DeterministicModel:
-    """Return one state with one action and no end; each step pays 1."""
+    """Return a world that never ends: one state with one action, where each step pays 1."""
     return DeterministicModel(
         np.zeros((1, 1), np.int32), np.ones((1, 1)), np.zeros((1, 1), bool), 0
     )
@@ -198,7 +198,7 @@ def test_a_graph_learns_what_the_fast_form_learns() -> None:
 
 
 class Questions(Calls):
-    """Records operations that make the host wait for the device, and cannot be in a recorded graph."""
+    """Records operations that make the host wait for the device; recorded graphs cannot contain them."""
 
     WAITING = ("_local_scalar_dense", "nonzero", "_to_copy", "is_nonzero", "equal")
 
@@ -233,7 +233,7 @@ def test_questions_to_the_device_are_noticed() -> None:
 
 
 def test_the_fast_loop_writes_to_the_same_memory_in_every_step() -> None:
-    # A recorded graph contains addresses.
+    # A recorded graph contains memory addresses.
     def addresses() -> dict[str, int]:
         held = vars(walkers).items()
         return {name: part.data_ptr() for name, part in held if isinstance(part, torch.Tensor)}

@@ -1,4 +1,4 @@
-"""A host run learns, its stream gives the golden model's table, and resuming does not change it."""
+"""A host run learns, its stream gives the golden model the same table, and resuming changes nothing."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -350,7 +350,7 @@ def test_greedy_takes_the_lowest_of_tied_actions_and_epsilon_is_the_share_of_ran
     rng = np.random.default_rng(0)
     assert {epsilon_greedy(q, 0, 0.0, rng) for _ in range(100)} == {1}
     counts = np.bincount([epsilon_greedy(q, 0, 0.4, rng) for _ in range(10_000)])
-    # Expected 1000, 7000, 1000, 1000; four standard deviations are 120 and 183.
+    # Expected are 7000 and three times 1000; four standard deviations are 183 and 120, respectively.
     np.testing.assert_allclose(counts, [1000, 7000, 1000, 1000], atol=183)
 
 

@@ -1,4 +1,4 @@
-"""`qstep train` with agents on the device, end to end on the model."""
+"""End-to-end tests of `qstep train` with acting agents, on the model."""
 
 import json
 import traceback
@@ -55,7 +55,7 @@ def train(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that was never interrupted."""
+    """Return the folder of a run that was never interrupted."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     result = train("gridworld", *SHORT, "--out", folder)
     assert result.exit_code == 0, result.output
@@ -185,7 +185,7 @@ def test_a_failing_device_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_killed_run_goes_on_from_a_checkpoint_with_the_metrics_of_a_whole_one(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dying run saves nothing, so metrics after its last checkpoint are written again."""
+    """A killed run saves nothing more, so metrics after its last checkpoint are written again."""
     where = (*SHORT, "--out", tmp_path / "run", "--metrics", tmp_path / "metrics.csv")
     with monkeypatch.context() as patch:
         after_pieces(patch, PIECE, 9, fails(MemoryError()))
@@ -235,7 +235,7 @@ def test_a_run_is_the_same_in_any_lanes() -> None:
 
 
 def test_a_device_without_schedules_and_limit_learns_what_needs_neither(tmp_path: Path) -> None:
-    """Farms on boards are such devices."""
+    """Most farms on boards have neither schedules nor a step limit."""
     config = tmp_path / "config.toml"
     config.write_text(
         "states = 32\nactions = 4\nformat = 'Q4.12'\n"
@@ -300,7 +300,7 @@ def test_gamma_1_is_not_compared_with_value_iteration(words: str, tmp_path: Path
 
 
 def river() -> World:
-    """Return a world without end: a river with a bank at each end."""
+    """Return a world whose episodes never end: a river with a bank at each end."""
     states = np.arange(6)
     return World.from_arrays(
         state=np.repeat(states, 2),
@@ -345,7 +345,7 @@ def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) ->
 
 
 def trap(*, ends: bool) -> World:
-    """Return two states where action 0 stays; action 1 ends in state 1, and in state 0 if `ends`."""
+    """Return two states: action 0 stays; action 1 ends episodes in state 1, and in state 0 if `ends`."""
     return World.from_arrays(
         state=[0, 0, 1, 1],
         action=[0, 1, 0, 1],

@@ -1,4 +1,4 @@
-"""`qstep train` with the host acting, end to end on the model: files, summary, interruption, errors."""
+"""End-to-end tests of `qstep train` with the host acting: files, summary, interruption and errors."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def train(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that was never interrupted."""
+    """Return the folder of a run that was never interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     result = train("gridworld", "--out", folder, *SHORT)
     assert result.exit_code == 0, result.output

@@ -34,6 +34,6 @@ def test_simulated_hardware_learns_the_same_files(options: str, tmp_path: Path) 
     assert names - {"policy.png"} == always
     assert ("policy.png" in names) == options.startswith("gridworld")  # other worlds have no map
     assert load_arrays(tmp_path / "sim" / "table.npz", ("q_raw",))["q_raw"].any()
-    for name in names - {"report.json"}:  # it names the device and times
+    for name in names - {"report.json"}:  # the report has the device and times
         model, sim = ((tmp_path / device / name).read_bytes() for device in ("model", "sim"))
         assert model == sim, name

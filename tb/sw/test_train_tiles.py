@@ -1,4 +1,4 @@
-"""Agents learn CartPole and Mountain Car in planes, from the call or command to its output files."""
+"""Agents learn CartPole and Mountain Car in planes: tests from call or command to output files."""
 
 import json
 import shutil

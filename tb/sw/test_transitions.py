@@ -1,4 +1,4 @@
-"""Transitions: which values are rejected, with which messages, and their files."""
+"""Transitions: rejected values, the error messages, and transition files."""
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace

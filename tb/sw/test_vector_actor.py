@@ -146,7 +146,7 @@ def trained(
 
 
 def differences(run: HostRun, device: Spy, plain: Plain) -> Iterator[str]:
-    """Yield the differences between the batches sent to a device and a plain loop on the same tables."""
+    """Yield the differences between a device's batches and those of a plain loop on the same tables."""
     for number, (batch, table) in enumerate(zip(device.batches, device.tables, strict=False)):
         rows = [plain.step(table) for _ in range(len(batch))]
         expected = Transitions.from_arrays(device.config, *map(list, zip(*rows, strict=True)))

@@ -1,4 +1,4 @@
-"""A watched run equals a plain run bit for bit, no matter how it is played and controlled."""
+"""A watched run matches a plain run bit for bit, no matter how it is played and controlled."""
 
 import math
 import threading
@@ -72,7 +72,7 @@ def watched(
 
 
 def assert_trained(view: View, steps: int, plan: AgentsPlan) -> None:
-    """Check that the view equals the result of `qstep.train` after `steps`, except its final point."""
+    """Check that the view matches the result of `qstep.train` after `steps`, except the final point."""
     result = train(plan.world or "", steps=steps, settings=plan.settings, config=plan.config)
     assert isinstance(result, AgentsResult)
     assert np.array_equal(view.q, result.policy_q)
@@ -234,7 +234,7 @@ def sampled(run: WatchedAgents | WatchedHost, steps: int) -> tuple[Mark, ...]:
 def test_slider_that_is_dragged_makes_one_mark(on_host: bool) -> None:
     run = host_run("cartpole")[0] if on_host else agents_run(plan_of())[0]
     assert sampled(run, 100) == ()
-    for epsilon in (0.3, 0.4, 0.5):  # for a second each
+    for epsilon in (0.3, 0.4, 0.5):  # one sample for each value
         run.configure(epsilon=epsilon)
         run.configure(gamma=0.875)
         marks = sampled(run, 10)

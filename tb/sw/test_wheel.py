@@ -1,4 +1,4 @@
-"""The wheel is complete; ``make wheel`` tries it without a checkout, and runs the pages' commands."""
+"""The wheel is complete; ``make wheel`` runs it and the documented commands without a checkout."""
 
 import shlex
 import sys
@@ -53,7 +53,7 @@ def test_every_command_of_readme_and_quick_start_runs_or_is_excluded_for_a_reaso
     assert len([command for command in found if command.startswith("qstep ")]) > 25
     tried = [command for command in found if not command.startswith(tuple(EXCLUDED))]
     assert {command.split()[0] for command in tried} == {"pip", "qstep"}
-    # Every entry still has a command.
+    # Every entry still matches a documented command.
     for start in (*EXCLUDED, *BOUNDED):
         assert any(command.startswith(start) for command in found), start
 

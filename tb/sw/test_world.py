@@ -164,7 +164,7 @@ def test_a_bad_world_fails(change: dict[str, Any], error: type[QStepError], mess
 
 
 def chain(*, ends: bool, reward: float = 0.0, start: int = 0) -> World:
-    """Return 3 states in a row: action 1 moves on, action 0 stays, and the last state is never left."""
+    """Return a row of 3 states: action 1 moves on, action 0 stays, and the last state is never left."""
     return World.from_arrays(
         state=[0, 0, 1, 1, 2, 2], action=[0, 1, 0, 1, 0, 1], next_state=[0, 1, 1, 2, 2, 2],
         reward=[0, 0, 0, 0, 0, reward], terminated=[False, False, False, ends, False, ends],
@@ -261,7 +261,7 @@ def test_an_environment_without_a_table_says_so(name: str, inner: str) -> None:
 
 
 class Tabled(gym.Env[Any, Any]):
-    """Has a table and follows it, unless arguments demand otherwise."""
+    """An environment that follows its own table unless its arguments make it deviate."""
 
     def __init__(self, table: Any, first: int = 0, reward: float = 0.0, start: int = 0) -> None:
         self.P, self.initial_state_distrib = table, [1.0, 0.0]
@@ -303,18 +303,18 @@ def test_the_nearest_limit_of_steps_counts() -> None:
 
 
 class Unknown(gym.Wrapper[Any, Any, Any, Any]):
-    """Changes nothing, but that cannot be known."""
+    """A wrapper that changes nothing, although `World` cannot know that."""
 
 
 class Windy(FrozenLakeEnv):
-    """Plays a different game from its table."""
+    """A FrozenLake whose moves differ from its table."""
 
     def step(self, a: int) -> Any:
         return super().step((a + 1) % 4)
 
 
 class OwnTable(FrozenLakeEnv):
-    """Follows its own changed table."""
+    """A FrozenLake that follows its changed table."""
 
     def __init__(self) -> None:
         super().__init__(is_slippery=False)
@@ -396,7 +396,7 @@ def test_a_world_that_is_accepted_is_the_game(env: gym.Env[Any, Any]) -> None:
 
 
 def test_the_fickle_taxi_leaves_its_table() -> None:
-    """With a fickle passenger, the taxi leaves its table, so the check above can fail."""
+    """With a fickle passenger, the taxi deviates from its table, so the check above can fail."""
     world = World.from_env(gym.make("Taxi-v4"))
     names = ("state", "action", "next_state")
     rows = set(zip(*(getattr(world, name).tolist() for name in names), strict=True))

@@ -110,7 +110,7 @@ def test_a_wrong_slot_is_noticed(part: str, monkeypatch: pytest.MonkeyPatch) -> 
     table = check_every_draw(world, config_of(world))
     wrong = getattr(table, part).copy()
     if part == "split":
-        wrong[6, 1, np.flatnonzero(wrong[6, 1] % (1 << 14))[0]] -= 1  # a slot of two outcomes
+        wrong[6, 1, np.flatnonzero(wrong[6, 1] % (1 << 14))[0]] -= 1  # a slot with two outcomes
     elif part == "start_state":
         wrong[0, 0] += 1
     else:

@@ -19,7 +19,7 @@ class Hesitates(ReferenceDevice):
     Attributes
     ----------
     gaps : Counter of int
-        Number of remaining such answers, by type of request.
+        Number of such answers still to be sent, by type of request.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Tabular Q-learning with a dictionary, as in most people's first program.
 
 Watkins' Q-learning with epsilon-greedy exploration (Sutton and Barto, 2018, section 6.5). The reward is
-that of the state entered, a terminal next state has value 0, and the lowest action wins ties.
+that of the state entered, a terminal next state has value 0, and the lowest-numbered action wins ties.
 """
 
 from __future__ import annotations

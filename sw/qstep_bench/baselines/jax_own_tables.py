@@ -1,7 +1,7 @@
-"""Many agents with separate tables in JAX, vectorised as usual: one agent's loop under ``vmap``.
+"""Many agents with separate tables in JAX, vectorised in the usual way: one agent's loop under ``vmap``.
 
-An agent is a function of its key; ``lax.scan`` is its loop, ``vmap`` turns it into many agents, and
-``jit`` compiles the whole run as one program. Random numbers are drawn before the loop, because
+An agent is a function of its random key; ``lax.scan`` is its loop, ``vmap`` turns it into many agents,
+and ``jit`` compiles the whole run as one program. Random numbers are drawn before the loop, because
 splitting keys inside the loop would take three quarters of the time.
 """
 

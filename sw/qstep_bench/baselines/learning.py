@@ -143,13 +143,13 @@ class LearnTogether(Protocol):
         watch: Watch = ...,
         /,
     ) -> Tensor:
-        """Take `updates` steps over all agents; return the table, float32 (S, A), on the device.
+        """Take `updates` steps in total; return the table, float32 (S, A), on the device.
 
-        Updates are rounded up to whole rounds of all agents. The plain program continues to the end of
-        the current episodes, and the graph to a multiple of 64 rounds.
+        Updates are rounded up to whole rounds of all agents. The plain program also continues until the
+        current episodes have ended, and the graph until it has run a multiple of 64 rounds.
 
         Raises
         ------
         TorchDeviceError
-            This machine has no such device; the graph supports only ``cuda``.
+            This machine has no such device, or the program is the graph and the device is not ``cuda``.
         """

@@ -1,15 +1,15 @@
-"""Tabular Q-learning compiled with Numba: the speed of one core, for a fair comparison with hardware.
+"""Tabular Q-learning compiled with Numba, for a fair comparison of one core with hardware.
 
 It runs the algorithm of :mod:`qstep_bench.baselines.dictionary`, including environment and exploration,
 in one compiled loop over flat arrays. A loop is compiled for each number of actions, so that the
 maximum over a row is unrolled. Random numbers are splitmix64 hashes of a counter, so none depends on the
 previous one.
 
-Indices are unsigned: Numba compares signed indices with 0, to count negative ones from the end, and this
-comparison would be on the critical path from one state to the next. So all states and actions passed to
-a loop must be in range, which is not checked. Two variants were not faster: reusing the target's greedy
-action for the next choice, and select instructions in place of branches. :mod:`qstep_bench.yardstick`
-has the same loop in C for comparison.
+Indices are unsigned: Numba compares signed indices with 0, because negative ones count from the end, and
+this comparison would be on the critical path from one state to the next. So all states and actions
+passed to a loop must be in range, which is not checked. Two variants were not faster: reusing the
+target's greedy action for the next choice, and using select instructions in place of branches.
+:mod:`qstep_bench.yardstick` has the same loop in C for comparison.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def replay(
 ) -> None:
     """Apply recorded transitions to `q`, contiguous float64 of shape (S, A), in order.
 
-    The operations and their order are the same as in the dictionary's and NumPy's replay, so the tables
-    are equal.
+    The operations and their order are the same as in the dictionary's and NumPy's replay, so the
+    resulting tables are identical.
     """
     _replay(q.reshape(-1), (0,) * q.shape[1], tuple(stream), alpha, gamma)

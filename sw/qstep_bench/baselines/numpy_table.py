@@ -1,7 +1,7 @@
 """Tabular Q-learning with a NumPy array: the dictionary's program with a matrix as its table.
 
-The loop stays in Python, so each step costs several NumPy calls on four numbers. Surprisingly, this
-program is therefore slower than the dictionary.
+The loop stays in Python, so each step costs several NumPy calls on only four numbers. This makes the
+program slower than the dictionary.
 """
 
 from __future__ import annotations

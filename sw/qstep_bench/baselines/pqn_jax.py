@@ -1,10 +1,11 @@
 """PQN on CartPole in its authors' style: environments, learning and evaluation in one JAX program.
 
 A run is a function of its seed. XLA compiles it as a whole, including loops, so environment and network
-never wait for Python. It uses the hyperparameters of `qstep.deep.pqn`, and differs from it where the
-authors' program does. A truncated episode counts as terminated, and the values of next observations are
-those already computed to choose actions. Layers are initialised as in Flax, the learning rate falls with
-every update, and each training environment has separate random numbers.
+never wait for Python. The hyperparameters are those of `qstep.deep.pqn`; where that module and the
+authors' program differ in other ways, this one follows the authors. A truncated episode counts as
+terminated, and the values of next observations are those already computed to choose actions. Layers are
+initialised as in Flax, the learning rate falls with every update, and each training environment has
+separate random numbers.
 
 References
 ----------
@@ -42,7 +43,7 @@ Network: TypeAlias = list[dict[str, Array]]
 
 
 class Poles(NamedTuple):
-    """N environments of CartPole-v1.
+    """N CartPole-v1 environments.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class Poles(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """H steps of N environments, shape (H, N); `seen` is (H, N, 4), `values` (H, N, actions)."""
+    """H steps of N environments. Shapes: (H, N); `seen` (H, N, 4); `values` (H, N, actions)."""
 
     seen: Array
     values: Array

@@ -5,12 +5,13 @@ moves and the same table. The program differs from the textbook algorithm in
 :mod:`qstep_bench.baselines.dictionary`:
 
 - The reward is that of the state *left*, so every move has reward -1. The reward of a hole or the goal
-  comes one iteration later, and that iteration is not a move: it sets all four values of the state to
-  its reward and ends the episode.
+  is received one iteration later. That iteration is not a move: it sets all four values of the state to
+  its reward, and ends the episode.
 - A terminal next state is therefore not masked: its value is its reward.
 - The highest action wins ties.
 - Every value is rounded to three decimals, so learning stops short of the exact values.
-- Two generators have the same seed: the first decides whether to explore, the second in which direction.
+- Two generators have the same seed: the first decides whether to explore, and the second chooses the
+  direction.
 
 The public program also copies the table in every iteration. This only costs time and changes no result,
 so it is omitted here. Nothing was added to make the program slow.

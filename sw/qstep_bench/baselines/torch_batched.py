@@ -69,7 +69,7 @@ class Agents:
         self._winning = torch.from_numpy(winning(model)).reshape(-1).to(device)
         terminated = torch.from_numpy(model.terminated).reshape(-1).to(device)
         self._discount = torch.where(terminated, 0.0, how.gamma)
-        # A terminating step adds the whole cap to the age, so one comparison detects both kinds of end.
+        # A terminating step adds the whole cap to the age, so one comparison detects either end.
         self._ageing = torch.where(terminated, how.episode_cap, 1)
 
         self.table = torch.zeros(states, self._actions, device=device)
@@ -93,7 +93,7 @@ class Agents:
         self._over = torch.empty(how.agents, dtype=torch.bool, device=device)
         self._ended = torch.zeros_like(self._state)
         self._visits = torch.zeros_like(self._q, dtype=torch.int32)
-        # A Python number would be converted to a tensor in every call, which takes longer than the call.
+        # Converting a Python number to a tensor in every call would take longer than the call itself.
         self._cap = torch.full_like(self._state, how.episode_cap)
         self._alphas = torch.full((how.agents,), how.alpha, device=device)
         self._ones = torch.ones(how.agents, dtype=torch.int32, device=device)

@@ -1,10 +1,10 @@
 """Many agents share one table in PyTorch, in typical code. Start reading here.
 
-All agents begin an episode together and step until the last has finished or the cap is reached.
-This is textbook Q-learning with tensors in place of numbers, and it learns. All the properties below are
+All agents begin an episode together and step until the last has finished or the cap is reached. This is
+textbook Q-learning with tensors in place of numbers, and it does learn. All the properties below are
 common in such code; none was added to make it slow.
 
-- A mask marks the agents that are still walking, and writes for only those agents are masked.
+- A mask marks the agents that are still walking, and each write is restricted to those agents.
 - The table and the model are indexed by pairs of index tensors.
 - Every step reads values from the device and waits for each (``.item()``, ``bool()``): how many agents
   explore, learn and win, and whether any agent is still walking.

@@ -1,4 +1,4 @@
-"""Replay of recorded transitions with PyTorch, batch by batch into one table, on any device.
+"""Replays recorded transitions into one table with PyTorch, batch by batch, on any device.
 
 The update rule is the same as in :mod:`qstep_bench.baselines.torch_batched`: the table is read once per
 batch, as it was before the batch, and an entry that occurs several times moves by alpha times the mean
@@ -21,7 +21,7 @@ def zeros(states: int, actions: int, device: str = "cpu") -> Tensor:
 
 
 class _Averager:
-    """Adds TD errors to a flat table, averaged over equal entries, with reused buffers."""
+    """Adds TD errors, averaged per entry, to a flat table; buffers are reused."""
 
     def __init__(self, q: Tensor, batch: int, alpha: float) -> None:
         self._q, self._alpha = q, alpha

@@ -1,1 +1,1 @@
-"""The laboratory's commands, which ``qstep`` loads by name."""
+"""The benchmark package's commands, which ``qstep`` loads by name."""

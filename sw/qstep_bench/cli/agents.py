@@ -1,4 +1,4 @@
-"""``qstep agents``: many agents share one table, in PyTorch, on any device."""
+"""``qstep agents``: trains many agents that share one table, with PyTorch on any device."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def command(
     plot_file: Path | None,
     **hyper: Any,
 ) -> None:
-    """Train many agents that share one table of a grid world, in PyTorch.
+    """Train many agents that share one table of a grid world, using PyTorch.
 
     WORLD is gridworld, gridworld-8x8, -16x16 or -32x32, or a map file (.txt). Ten times per run, the
-    command reports how many episodes with exploration reached the goal, and the start state's value. At
-    the end it compares the greedy policy with value iteration's policy.
+    command reports what share of the exploratory episodes reached the goal, and the start state's value.
+    At the end it compares the greedy policy with value iteration's policy.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``qstep bench``: time every backend that this machine can run, in one table."""
+"""``qstep bench``: times and checks every backend that this machine can run."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Time every backend that this machine can run, and check the results.
 
-    The backends of a system, plain and fast code, run in turns. For systems that fill a table, a second
-    table also lists boards, serial lines, and the line rate at which a board would match each backend.
-    No hardware is measured: clocks are place-and-route estimates; line rates are computed.
+    The backends of a system, both plain and fast code, take turns. For systems that fill a table, a
+    second table also lists boards, serial lines, and the line rate at which a board would match each
+    backend. No hardware is measured: clocks are place-and-route estimates, and line rates are computed.
     """
     from qstep_bench.boards import load_reports
     from qstep_bench.html import write_page

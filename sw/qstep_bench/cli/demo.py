@@ -35,12 +35,12 @@ __all__ = ["command"]
 def command(ctx: click.Context, out: Path) -> None:
     """Learn a small map on the simulated accelerator and check it bit for bit.
 
-    The same training then runs on the model that defines the result, and its speed is compared with
-    other learners on a processor. Then agents act on the simulated chip itself, on the map and in
-    CartPole, whose states do not fit in a table. The exit status is 0 if all tables equal the model's,
-    otherwise 1.
+    The same training then runs on the model that defines the result, and its speed is compared with that
+    of other learners on a CPU. Then agents act on the simulated chip itself, on the map and in CartPole,
+    whose states do not fit in a table. The exit status is 0 if all tables match the model's, and 1
+    otherwise.
     """
-    # Gymnasium, Numba and Matplotlib take a second to load, so import them only when needed.
+    # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
     from qstep_bench import demo, demo_agents
 
     console = plain_console()
@@ -172,7 +172,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
             "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
         )
     for report in boards:
-        # Each step takes one clock of the lane; all other clocks are the link's, maybe slower.
+        # Each step takes one clock of the lane; all others are clocks of the link, which may be slower.
         link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
         milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
         console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")

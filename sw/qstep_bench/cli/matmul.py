@@ -1,4 +1,4 @@
-"""``qstep matmul``: compare the processor with this machine's GPUs."""
+"""``qstep matmul``: compares this machine's CPU with its GPUs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(
 
 
 def _in_words(report: Any) -> list[object]:
-    """Return a table of the speeds, and lines that describe devices and versions."""
+    """Return a table of the speeds, and lines that describe the devices and the versions."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""``qstep profile``: where a backend spends its time."""
+"""``qstep profile``: shows where a backend spends its time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def command(
 ) -> None:
     """Run a BACKEND under a profiler and report where it spends its time.
 
-    BACKEND is a backend of any system of qstep bench; without it, the command lists all backends.
+    BACKEND is a backend of any system in qstep bench; without it, the command lists all backends.
     pyinstrument writes an HTML page, torch a trace for chrome://tracing or ui.perfetto.dev, cprofile a
     file for pstats and snakeviz, and line the whole function as text.
 

@@ -20,7 +20,7 @@ TABLES = ("gridworld", "stream")
 """Default of ``qstep bench``: systems whose backends fill a table; only one backend needs PyTorch."""
 
 NAMES = (*TABLES, "acting", "farm", "torch", "cartpole", "snake", "qloss", "pqn-run")
-"""All systems, in listing order. Listed here because importing the modules takes seconds."""
+"""All systems, in listing order. They are listed here because importing the modules takes seconds."""
 
 PROFILED = tuple(name for name in NAMES if name != "stream")
 """Systems whose backends have unique names; stream's backends share the grid world's names."""

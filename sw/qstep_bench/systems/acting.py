@@ -1,4 +1,4 @@
-"""Agents that act and learn in a world: the compiled model, and the same loops in C."""
+"""Agents that act and learn in a world: the compiled model against the same loops in C."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ActingTask:
     Parameters
     ----------
     world : str or IntegerWorld
-        Name of a built-in world, id of a Gymnasium environment, or a tile-coded world.
+        Name of a built-in world, ID of a Gymnasium environment, or a tile-coded world.
     agents : int
     """
 
@@ -69,7 +69,7 @@ class ActingTask:
         self._last: dict[str, tuple[int, _Worked]] = {}
 
     def run(self, form: str, amount: int) -> int:
-        """Run about `amount` steps over all agents; return the exact number.
+        """Run about `amount` steps in total; return the exact number.
 
         `form` is ``model``, or a loop in C: ``c`` for one agent at a time, ``vector`` for several at
         once, ``tiled`` for a tile-coded world.
@@ -83,7 +83,7 @@ class ActingTask:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare a variant with a new model after all its steps, and the model also with the plain one.
+        """Compare a variant with a new model after all its steps, and that model with the plain one.
 
         Raises
         ------

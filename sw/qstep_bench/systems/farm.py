@@ -32,14 +32,14 @@ _LEAST_THREADED = 1 << 24
 """Minimum steps per turn, enough to make the threads' start-up time negligible."""
 
 _LEAST = _TOGETHER << 10
-"""Steps after which the agents of the vectorised variants have learned the way."""
+"""Steps after which the agents of the vectorised variants have learned the way to the goal."""
 
 _MOST = _TOGETHER << 14
 """Maximum steps per run, limited because JAX draws all its random numbers beforehand."""
 
 _SAMPLE = 64
 _KNOWING = 0.9
-"""Minimum share of agents with an optimal policy; exploration may have misled a few at the end."""
+"""Minimum share of agents with an optimal policy; exploration may mislead a few at the end."""
 
 _Tables: TypeAlias = NDArray[np.float32]
 _Learn: TypeAlias = Callable[[int], _Tables]

@@ -1,4 +1,4 @@
-"""Complete runs of PQN on CartPole, with evaluations, in QStep and as the authors' program in JAX."""
+"""Complete PQN runs on CartPole with evaluations: QStep against JAX in the authors' style."""
 
 from __future__ import annotations
 

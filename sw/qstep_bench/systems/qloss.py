@@ -22,7 +22,7 @@ __all__ = ["benchmark"]
 _SIZES = (4, 64, 64, 2)
 _BATCH = 64
 _GAMMA = 0.99
-_TOLERANCE = 1e-5  # float32: sums over 64 terms, in different orders, of errors up to 5
+_TOLERANCE = 1e-5  # for float32 sums of 64 errors up to 5, in any order
 _LEAST = 20
 
 
@@ -67,7 +67,7 @@ def benchmark(device: str) -> Benchmark:
 
 
 class _Pair:
-    """Plain and fast code of one variant, on the same networks and transitions."""
+    """Plain and fast code for one variant of the Q-loss, on the same networks and transitions."""
 
     def __init__(self, variant: Variant, device: torch.device) -> None:
         self._variant = variant

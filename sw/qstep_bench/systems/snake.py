@@ -10,7 +10,7 @@ __all__ = ["benchmark"]
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return the benchmark of DQN with the 11 features and with flood fill, and PQN with flood fill."""
+    """Return the benchmark of DQN with 11 features and with flood fill, and of PQN with flood fill."""
     on = torch_device.choose(device)
     plain = Training("snake-features", "dqn plain", on)
     fast = Training("snake-features", "dqn", on)

@@ -15,11 +15,11 @@ from qstep_bench.workloads import EPSILON, WORKLOADS
 __all__ = ["benchmark"]
 
 _LEAST = 1 << 16
-"""Steps after which every variant has learned the way."""
+"""Steps after which every variant has learned the way to the goal."""
 
 
 def benchmark(device: str) -> Benchmark:
-    """Return the benchmark of the shared table on a device."""
+    """Return the benchmark of agents that share a table on a device."""
     on, threads = torch_device.choose(device).type, torch.get_num_threads()
     graph = ("torch-graph", "the fast form as a CUDA graph, recorded anew in every turn")
     here: list[Form] = [

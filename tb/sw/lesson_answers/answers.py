@@ -9,11 +9,11 @@ def updated(q: int, reward: int, maximum: int, terminated: bool, alpha: int, kap
 
 def cases() -> list[tuple[int, int, int, bool, int, int]]:
     return [
-        (1, 0, 0, False, 16384, 0),  # exactly a half: rounding down, or halves down, gives 0
+        (1, 0, 0, False, 16384, 0),  # exactly one half: rounding down, or only halves down, gives 0
         (32767, 32767, 32767, False, 32768, 32768),  # too large: wraps
         (0, 0, 256, True, 16384, 8192),  # the end of an episode
         (0, 0, 256, False, 16384, 8192),  # the discount
-        (1, 1, 0, False, 16384, 0),  # a half and a half: rounding twice gives 2
+        (1, 1, 0, False, 16384, 0),  # two halves: rounding each of them gives 2
     ]
 
 
