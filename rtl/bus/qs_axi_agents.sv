@@ -25,7 +25,7 @@ module qs_axi_agents #(
     parameter int unsigned Fraction = 8,  // of Width; only reported
     parameter int unsigned Agents = 16,
     parameter int unsigned Planes = 1,  // with an external world that sends rows; otherwise 1
-    parameter int unsigned Numbers = 0,  // numbers of an observation, if the external world sends observations
+    parameter int unsigned Numbers = 0,  // per observation, if the world sends observations
     parameter bit AtPins = 1,  // the world is external
     parameter int unsigned StreamBytes = 4,  // per beat: 4, 8 or 16
     parameter logic [63:0] Digest = '0,  // first digits of Config.digest; only reported

@@ -65,7 +65,7 @@ module qs_evaluation_queue
 
   localparam int unsigned Effect = queue_effect_stage(Entries);  // writes flags and rewards
   localparam int unsigned Leave = queue_stages(Entries);  // outputs an evicted entry and its reward
-  localparam int unsigned Room = 2 ** $clog2(Leave + 3);  // capacity for evicted entries, including those in flight
+  localparam int unsigned Room = 2 ** $clog2(Leave + 3);  // for evicted entries
   localparam int unsigned HoldBits = $clog2(Effect + 1);
 
   if (Entries < 2 || Entries > 1024 || Entries != 2 ** IndexBits) begin : gen_bad_entries
@@ -195,9 +195,9 @@ module qs_evaluation_queue
       match_q[n] <= used_q[n] && !(request_q[0].search.demand && rewarded_q[n]) &&
           key_q[n] == request_q[0].search.key;
       if (inserts && insert_place == IndexBits'(n)) begin
-        key_q[n] <= request_q[0].insert.key;
-        used_q[n] <= 1'b1;
-        older_q[n] <= !request_q[0].insert.leaves;  // now younger than the entries at higher indexes
+        key_q[n]   <= request_q[0].insert.key;
+        used_q[n]  <= 1'b1;
+        older_q[n] <= !request_q[0].insert.leaves;  // now younger than entries at higher indexes
       end
     end
     if (inserts && insert_last) older_q <= '1;
