@@ -4,9 +4,9 @@ python examples/litex_soc.py build/litex
 
 writes ``soc.v`` and the sources of its submodules. The program is in the ROM. In a corridor of 8 states,
 action 1 leads to the next state and action 0 to the previous one. A step costs 1; reaching the last
-state yields 4 and ends the episode. The processor draws 300 random actions and passes the transitions to
-the lane. Then it reads the table, sends out its entries, follows the greedy action from state 0, and
-sends the number of steps that it took: 7.
+state yields 4 and ends the episode. The CPU draws 300 random actions and passes the transitions to the
+lane. Then it reads the table and outputs each entry on the pins. Finally, it follows the greedy actions
+from state 0 and outputs the number of steps to the end of the corridor, which is 7.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def program(word_at: int, send_at: int) -> list[int]:
     p.label("walked")
     p.add(STATE, NEXT, 0)
     p.add(T, ZERO, 100)
-    p.branch(0, LEFT, T, "send")  # the policy never reaches the end
+    p.branch(0, LEFT, T, "send")  # gives up: the policy never reaches the end
     p.branch(1, STATE, END, "walk")
     p.label("send")
     p.store(LEFT, SEND_AT, 0)

@@ -1,4 +1,4 @@
-"""Entry point of the command line: handles Ctrl-C while the slow modules are still loading."""
+"""Entry point of the command line, which handles Ctrl-C while the slow modules are still loading."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Exit at once: an exception would surface in whatever module is being imported."""
+    """Exit at once, because an exception would surface in whatever module is being imported."""
     kept = b"the checkpoint is unchanged" if "--resume" in sys.argv else b"nothing is kept"
     try:
         os.write(2, b"stopped; " + kept + b"\n")

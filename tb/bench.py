@@ -1,7 +1,7 @@
 """Build a testbench with Verilator, run its cocotb tests, and print the command that replays a failure.
 
-Runs of a bench with the same parameters share an executable under ``build/tb``. Its key is the digest of
-the files that Verilator reads, without their comments. ``make clean`` removes it.
+Runs of a bench with the same parameters share an executable under ``build/tb``. Its key is a digest of
+the files that Verilator reads, without their comments. ``make clean`` removes all executables.
 
 From the command line, this module replays one run::
 
@@ -45,11 +45,11 @@ _COVERAGE_ARGS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
 _LOG_LINES = 60
 
 _LINES = "lines"
-"""File in a build folder: digest of the sources with their comments, which affect line numbers."""
+"""File in a build folder with a digest of the sources and their comments, which affect line numbers."""
 
 _MAKEFLAGS = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0"
 """Compile a single C++ file without optimisation, because Python takes most of the time of each clock
-and there are many builds. The whole device builds in 3 s instead of 20 s."""
+and there are many builds. With these flags, the whole device builds in 3 s instead of 20 s."""
 
 _REWRITTEN = "tb/*.py"
 """Files whose failed assertions show the compared values. By default, cocotb would let pytest rewrite
@@ -67,11 +67,11 @@ class Run:
     Parameters
     ----------
     top : str
-        Top module; its file is ``rtl/TOP.sv``, ``tb/uvm/TOP.sv`` or ``tb/unit/TOP.sv``.
+        Top-level module; its file is ``rtl/TOP.sv``, ``tb/uvm/TOP.sv`` or ``tb/unit/TOP.sv``.
     module : str
         Python module with the cocotb tests, such as ``tb.uvm.lane_tests``.
     parameters : mapping of str to int
-        Parameters of the top.
+        Parameters of the top-level module.
     test : str
         Name of the only test to run; empty for all tests of the module.
     options : mapping of str to str
@@ -83,7 +83,7 @@ class Run:
     rtl : Path
         Folder of the RTL, or of a mutated copy.
     sources : tuple of Path
-        Additional sources, for a generated top.
+        Additional sources, for a generated top-level module.
     build_args : tuple of str
         Additional arguments for Verilator.
     coverage : Path, optional
@@ -182,7 +182,7 @@ def _built(this: Run, waves: bool) -> Path:
     folder = BUILD / name
     if folder.exists():
         return folder
-    # Build in a temporary folder and move it in one step, so that several processes can build one bench.
+    # Build in a temporary folder and move it in one step, so that several processes can build a bench.
     BUILD.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=BUILD))
     log = aside / "build.log"

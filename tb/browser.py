@@ -1,4 +1,4 @@
-"""Headless Chromium from Debian, for browser tests of pages."""
+"""Headless Chromium from Debian, for browser tests of web pages."""
 
 import json
 import shutil
@@ -72,7 +72,7 @@ def chromium(width: int = 1360, height: int = 1000) -> Iterator[webdriver.Chrome
 
 
 def deep(driver: webdriver.Chrome, *selectors: str) -> Any:
-    """Return the element at the end of a path of CSS selectors, also in shadow trees.
+    """Return the element at the end of a path of CSS selectors, which may enter shadow trees.
 
     Each selector is searched inside the previous selector's element. Return None if no element matches.
     """

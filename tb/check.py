@@ -1,10 +1,10 @@
-"""Run the tests that belong to changed files, within a minute (``make check``).
+"""Run, within a minute, the tests that belong to changed files (``make check``).
 
     python -m tb.check [--seconds 40] [FILE ...]
 
 Without a file, it checks the files that differ from the last commit. For a SystemVerilog file, it runs
 the tests of ``make test`` whose simulation or proof reads the file, and those that plant a fault in it.
-For a Python file, it runs the tests that import it, those with the shortest import chain first. At the
+For a Python file, it runs the tests that import it, starting with the shortest import chains. At the
 end, it lists the tests that did not run.
 """
 
@@ -32,7 +32,7 @@ _LONG_S = 15
 """Maximum duration of a test, in seconds; only ``make test`` runs slower tests."""
 
 _FILES = 25
-"""Maximum number of Python test files to collect, those with the shortest import chain."""
+"""Maximum number of Python test files to collect; those with the shortest import chains are kept."""
 
 _LAST = 100
 """A number above the file count of any simulation, which sorts planted faults last."""
@@ -77,7 +77,7 @@ class Choice:
         imports = {name: _imports(text, modules) for name, text in texts.items()}
         reached = {name: 0 for name, path in modules.items() if path in files}
         for command in [name.rpartition(".")[2] for name in reached if ".cli." in name]:
-            # Modules call a command by its name.
+            # A module that runs a command contains its name.
             callers = {name for name in modules if "qstep.cli" in imports[name]}
             callers |= {name for name in modules if imports[name] & callers}
             called = re.compile(rf'"{command}[" ]')
@@ -105,7 +105,7 @@ class Choice:
     def place(self, item: pytest.Function) -> tuple[int, int] | None:
         """Return a test's import distance and the number of files that its simulation or proof reads.
 
-        A fault planted in one of the files ranks after all simulations. None means an unrelated test.
+        A test of a fault planted in a file ranks after all simulations. None means an unrelated test.
         """
         reads = [(m.args[0], read_files([], RTL, m.args[1])) for m in item.iter_markers("bench")]
         for value in item.callspec.params.values() if hasattr(item, "callspec") else ():

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Add an item for each cocotb test that ``-k`` names, in addition to the simulation of all of them.
+    """Add an item for each cocotb test that ``-k`` names, besides the item that simulates all of them.
 
     A test gets its simulations as a parameter or creates them itself. In the second case, its mark
     ``bench`` names the module of the cocotb tests, and the fixture `only` returns the test to run.

@@ -1,4 +1,4 @@
-"""Read the hardware of a simulation into yosys, with the same parameters."""
+"""Read the hardware of a simulation into yosys with the simulation's parameters."""
 
 import re
 import shutil

@@ -44,7 +44,7 @@ class Agents(Protocol):
 
 
 def differing(one: Agents, other: Agents) -> list[str]:
-    """Return the names of the parts that are not equal bit for bit."""
+    """Return the names of the parts that differ in any bit."""
     equal = {
         "table": (one.table == other.table).all(),
         "states": one.states == other.states,
@@ -54,7 +54,7 @@ def differing(one: Agents, other: Agents) -> list[str]:
 
 
 def run_alike(device: LinkAgents, model: Model, *pieces: int) -> None:
-    """Run both for each number of steps in `pieces`, and check that they stay equal."""
+    """Run device and model for each number of steps in `pieces`; check that they match each time."""
     for steps in pieces:
         device.run(steps)
         model.run(steps)
@@ -85,7 +85,10 @@ def stop_midway(device: LinkAgents) -> None:
 
 
 def go_on_after_a_reset(device: LinkAgents, port: SimPort, model: Model) -> None:
-    """Reset a device during a job, check that it is idle, restore the model's data, compare new runs."""
+    """Reset a device during a job, restore the model's data, and check that both then run alike.
+
+    After the reset, the device must be idle.
+    """
     device.start(ENDLESS)
     port.reset()
     device.reconnect()

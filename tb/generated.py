@@ -1,4 +1,4 @@
-"""Generated Verilog of a configuration, cached in each process because generation takes seconds."""
+"""Verilog generated for a configuration, cached in each process because generation takes seconds."""
 
 import tempfile
 from functools import cache
@@ -12,7 +12,7 @@ __all__ = ["core_of", "generated", "whole"]
 
 @cache
 def generated(config: Config) -> dict[str, str]:
-    """Return the text of each generated Verilog file by module name; do not change the result."""
+    """Return the text of each generated Verilog file by module name; callers must not change it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(config, folder)
@@ -26,7 +26,7 @@ def whole(config: Config, top: str = "qstep_device") -> str:
 
 
 def core_of(config: Config) -> str:
-    """Return the hand-written module in a generated device that yosys must leave out."""
+    """Return the name of the hand-written module in a generated device that yosys must leave out."""
     if config.acting is None:
         return "qs_lane"
     return "qs_acting" if config.acting.is_table else "qs_agents"

@@ -7,7 +7,7 @@ from qstep_sim import verilator
 
 
 def run_bench(top: str, folder: Path) -> tuple[int, str]:
-    """Simulate the bench of a generated top; return its exit status and the first line it prints."""
+    """Simulate the generated bench of a top-level module; return exit status and first output line."""
     subprocess.run(
         [
             *(str(verilator.find()), "--binary", "-Wno-fatal", "-Wno-lint"),

@@ -17,7 +17,7 @@ ROOTS = [TB.parent, *(TB.parent / room for room in ("sw", "rtl", "sim", "fpga"))
 
 
 def digest(text: str, files: Iterable[Path]) -> str:
-    """Return the digest of a text, and of the names and substance of files."""
+    """Return one digest of a text and of the names and substance of files."""
     found = hashlib.sha256(text.encode())
     for path in sorted(set(files), key=lambda path: path.name):
         found.update(f"\0{path.name}\0{substance(path)}".encode())

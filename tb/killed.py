@@ -61,7 +61,7 @@ def dies_before(number: int, work: Callable[[], object]) -> bool:
 
 
 def kills(work: Callable[[], object]) -> Iterator[int]:
-    """Repeat work, killed before its first, second, ... and last system call.
+    """Repeat work, and kill it before its first, second, ... and last system call.
 
     Yield the number of the system call after each kill, and end after the work has finished.
     """

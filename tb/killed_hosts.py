@@ -1,4 +1,4 @@
-"""Kill hosts of a device that keeps running: `python -m tb.killed_hosts URL DEATHS [SKIPPED]`.
+"""Kill the hosts of a device that keeps running: `python -m tb.killed_hosts URL DEATHS [SKIPPED]`.
 
 Each host opens the device, reads the number of applied transitions, and applies the following ones
 until it is killed before a random system call. After each kill, the device's count, digest, noise and
@@ -22,7 +22,7 @@ __all__ = ["CONFIG", "kill_hosts"]
 CONFIG = Config(16, 4, rounding="stochastic", link=Link(buffer_bytes=512))
 COUNT = 1 << 21
 MOST_CALLS = 250
-"""Maximum number of system calls of a host, enough for up to some ten thousand transitions."""
+"""Latest system call before which a host is killed; up to about ten thousand transitions precede it."""
 
 
 def stream() -> Transitions:
@@ -39,7 +39,7 @@ def stream() -> Transitions:
 
 
 def host(url: str, transitions: Transitions, skipped: int) -> None:
-    """Apply the transitions after the applied ones; a faulty host skips `skipped` transitions."""
+    """Apply the transitions that follow those already applied; a faulty host skips `skipped` of them."""
     with open_device(url, CONFIG) as device:
         device.apply(transitions[device.status().applied + skipped :])
 

@@ -1,4 +1,4 @@
-"""Replace an Amaranth block by a Verilated netlist in Amaranth's simulator.
+"""Replace an Amaranth block with a Verilated netlist in Amaranth's simulator.
 
 The netlist is evaluated at each input change and each clock edge, and drives the outputs.
 """
@@ -16,7 +16,7 @@ from tb.formal import blocks
 __all__ = ["Ports", "bridge", "harness", "load", "ports"]
 
 Ports = dict[str, tuple[Value, bool]]
-"""Ports by their names in Verilog: the value, and whether it is an input."""
+"""Ports by their names in Verilog: the value, and whether the port is an input."""
 
 _HARNESS = """#include "V{top}.h"
 extern "C" V{top} *make() {{ return new V{top}; }}
@@ -46,7 +46,7 @@ def harness(top: str, of: Ports) -> str:
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Return a library with the functions of :func:`harness`."""
+    """Load a library that was compiled from the source of :func:`harness`."""
     library = ctypes.CDLL(str(path))
     pointer = ctypes.c_void_p
     library.make.restype = pointer

@@ -12,7 +12,7 @@ from qstep.golden.planes import Choices, Requests
 from qstep.spec.planes import CPP_HEADER, PlanesConfig, config_header
 from qstep_sim import verilator
 
-# No contraction, because a fused multiply-add rounds once but the recording rounds twice.
+# Contraction is off, because a fused multiply-add rounds once but the recorded learner rounds twice.
 FLAGS = (
     "-std=c++17",
     "-O2",

@@ -1,4 +1,4 @@
-"""Random requests to a pooled learner."""
+"""Random requests for a pooled learner."""
 
 import numpy as np
 

@@ -5,8 +5,8 @@
     name = [text, faulty text, { finder = expected result, ... }]
 
 A finder is a proof, a bench or a test. Patterns such as ``lane-*-1`` can select several proofs. A proof
-must violate a property within the expected number of clocks after power-up. A bench must report the
-expected text.
+must find a violated property within the expected number of clocks after power-up. A bench must report
+the expected text.
 """
 
 import inspect
@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Fault:
-    """A text of a file, its faulty replacement, the finder and the expected result."""
+    """A text in a file, its faulty replacement, the finder and the expected result."""
 
     name: str
     file: str
@@ -79,7 +79,7 @@ def with_finders(finders: Iterable[str]) -> list[object]:
 
 
 def plant(folder: Path, file: str, old: str, new: str, extra: Iterable[Path] = ()) -> Path:
-    """Copy the RTL and `extra` files into `folder`, and replace one text of one file.
+    """Copy the RTL and `extra` files into `folder`, and replace one text in one file.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def plant_all(folder: Path, planted: Iterable[Fault], extra: Iterable[Path] = ()
 
 
 def plant_file(folder: Path, file: Path, old: str, new: str) -> Path:
-    """Return a copy of a file, in `folder`, with one text replaced; errors are as in :func:`plant`."""
+    """Copy a file to `folder`, replace one text and return the copy; errors are as in :func:`plant`."""
     planted = folder / file.name
     text = _replaced(file.read_text(encoding="utf-8"), file.name, old, new)
     planted.write_text(text, encoding="utf-8")

@@ -28,7 +28,7 @@ class PrefetchLog(NamedTuple):
 
 
 def feature_words(pc: NDArray[Any], delta: NDArray[Any]) -> NDArray[np.int64]:
-    """Return Pythia's features of memory accesses, int64 of shape (N, 2)."""
+    """Return Pythia's features for memory accesses, as int64 of shape (N, 2)."""
     pc, delta = pc.astype(np.int64), delta.astype(np.int64)
     return np.stack([pc, (pc << 7) + np.where(delta < 0, 64 - delta, delta)], axis=1)
 
@@ -43,7 +43,7 @@ def prefetch_log() -> PrefetchLog:
     rows = np.stack(
         [hashed(words[:, g], c, 128) for g in range(2) for c in PYTHIA.constants], axis=1
     )
-    # The updates after choice i follow it.
+    # Place the updates that were recorded after choice i directly after it.
     order = np.argsort(
         np.r_[np.arange(choices) * 2, log["learn_after_choice"] * 2 + 1], kind="stable"
     )

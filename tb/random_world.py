@@ -1,4 +1,4 @@
-"""Random worlds and a ring world, for agents of the models and of the hardware."""
+"""Random worlds and a ring world, for agents both in the models and in the hardware."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ def _table(rng: np.random.Generator, *shape: int, slots: int) -> np.ndarray[Any,
 
 
 def random_world(config: Config, limit: int, seed: int) -> WorldTable:
-    """Return a world with random rewards, next states and terminations; values also saturate."""
+    """Return a world with random rewards, next states and terminations, where values also saturate."""
     rng = np.random.default_rng(seed)
     acting = config.acting
     assert isinstance(acting, Acting)

@@ -1,4 +1,4 @@
-"""Find the files that Verilator reads for a module, and digest the contents that affect a build."""
+"""Find the files that Verilator reads for a module, and hash the contents that affect a build."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Records of ``docs/link.md`` in plain Python, independent of driver and hardware."""
+"""Decoder for the records in ``docs/link.md``, in plain Python, independent of driver and hardware."""
 
 from typing import NamedTuple
 

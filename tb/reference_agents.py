@@ -27,7 +27,7 @@ class ReferenceAgents(ReferenceDevice):
     config : Config
         Configuration with ``config.acting``.
     pace : int
-        Steps of every agent between answers; 0 for a stuck device.
+        Steps that every agent makes between answers; 0 for a stuck device.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ReferenceAgents(ReferenceDevice):
     made : int
         Total number of steps made.
     silent : int or None
-        Agent that the world does not answer; a job ends before its next step.
+        Agent that the world does not answer; a job ends before that agent's next step.
     """
 
     repeatable: ClassVar[tuple[Request, ...]] = (
@@ -125,8 +125,9 @@ class ReferenceLive(ReferenceAgents):
     ----------
     said : list of tuple of int
         Requests without repeats: agent and state of each BEGIN; agent, next state, terminated and raw
-        reward of each ACT. A state is the row in each plane. The answered action is the sum of agent and
-        first row of the latest request, modulo the number of actions, and 0 before the first request.
+        reward of each ACT. A state consists of one row per plane. The action in an answer is the sum of
+        agent and first row in the latest request, modulo the number of actions, and 0 before the first
+        request.
     """
 
     repeatable = (*ReferenceAgents.repeatable, Request.BEGIN, Request.ACT)

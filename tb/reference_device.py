@@ -1,11 +1,11 @@
-"""The device's side of ``docs/link.md`` in plain Python: the executable specification.
+"""The device's side of the protocol in ``docs/link.md``, in plain Python: the executable specification.
 
 It replaces a device in the tests of the driver, and defines the hardware's answers byte for byte.
 It shares the frame codec and the numbers of requests and statuses with the driver, but implements the
 layouts of payloads and records independently, from the document. The arithmetic is the golden model's.
-This module defines the order of checks if the document does not: epoch, earlier refusal, sequence
-number, type, length, values. It checks an APPLY record by record, so that the answer reports the first
-error.
+Where the document does not define the order of checks, this module does: epoch, earlier refusal,
+sequence number, type, length, values. It checks an APPLY record by record, so that the answer reports
+the first error.
 """
 
 import struct
@@ -72,7 +72,7 @@ class ReferenceDevice:
         self.reset()
 
     def reset(self) -> None:
-        """Reset control and counts like the hardware; table and reward table keep their contents."""
+        """Reset control and counts like the hardware; Q-table and reward table keep their contents."""
         self._count = (self._count + 1) % _COUNTS
         self.receive_break()
         self.applied = self.digest = self.refused = self.saturated = 0
@@ -86,7 +86,7 @@ class ReferenceDevice:
         self._reader = FrameReader(self._most + OVERHEAD)
 
     def receive_break(self) -> None:
-        """Restore the configured rate."""
+        """Restore the configured bit rate."""
         self.divisor = self.config.link.divisor
 
     @property
@@ -166,7 +166,7 @@ class ReferenceDevice:
         return handlers[kind]
 
     def _handlers(self) -> dict[int, Callable[[bytes], bytes]]:
-        """Return the function that executes a payload, by type."""
+        """Return the function that executes a request's payload, by request type."""
         return {
             Request.CONFIGURE: self._configure,
             Request.NOISE: self._set_noise,

@@ -60,7 +60,7 @@ def _carry_out(this: Run) -> Outcome:
 
 
 def _label(this: Run) -> str:
-    """Return the name of the build: parameters, or the name of a device's configuration."""
+    """Return the name of the build: its parameters, or the name of the device's configuration."""
     if "config" in this.options:
         return f"device {Path(this.options['config']).stem}"
     return parameter_id(this.parameters)
@@ -104,7 +104,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _print_coverage(console: Console, outcomes: list[Outcome]) -> None:
-    """Print hit/listed bins of each coverage point, for the suites that must hit all bins."""
+    """Print, as hit/listed, the bins of each coverage point in the suites that must hit all bins."""
     suites = [o for o in outcomes if _suite(o)]
     points = list(dict.fromkeys(point for o in suites for point in o.figures["coverage"]))
     table = Table("functional coverage", *(_label(o.run) for o in suites))

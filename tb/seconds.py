@@ -5,7 +5,7 @@ import pytest
 __all__ = ["SECONDS", "Seconds"]
 
 SECONDS = "qstep/seconds"
-"""Key in the cache."""
+"""Key of the durations in the cache."""
 
 
 class Seconds:

@@ -1,4 +1,4 @@
-"""``make check`` selects the tests of a file, and lists those that it leaves to ``make test``."""
+"""``make check`` selects the tests that belong to a file, and lists those left to ``make test``."""
 
 import re
 import subprocess

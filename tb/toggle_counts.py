@@ -2,8 +2,8 @@
 
 Toggles of a signal of more than 64 bits are counted word by word. In Verilator 5.049,
 ``VL_COV_TOGGLE_CHG_ST_W`` treats the bits of all later words as bits of the current word. It shifts by
-32 and more, and processors take the shift amount modulo 32. A bit that toggles is therefore also counted
-for the bits 32, 64, ... above it.
+32 or more bits, and CPUs take the shift amount modulo 32. A toggle of a bit is therefore also counted
+for the bits that are 32, 64, ... positions above it.
 """
 
 from qstep_sim.verilator import root

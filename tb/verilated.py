@@ -47,13 +47,13 @@ def shared_library(
     Parameters
     ----------
     top : str
-        Top module; the harness includes ``V{top}.h``.
+        Top-level module; the harness includes ``V{top}.h``.
     rtl : Path
         Folder of the hand-written RTL, or of a copy with a planted fault.
     files : sequence of Path
         Files that Verilator reads, packages first; it finds other modules in `rtl`.
     harness : Path
-        C++ that exports the functions of the library.
+        C++ file that exports the functions of the library.
     parameters : sequence of str
         ``-GName=value`` for the parameters of the module.
     generated : str

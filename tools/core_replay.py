@@ -19,7 +19,7 @@ TRANSITIONS = 1000
 
 
 def words() -> str:
-    """Return the file's text; ``rtl/bench/qs_replay.sv`` describes its words."""
+    """Return the file's text, in the format that ``rtl/bench/qs_replay.sv`` describes."""
     random = np.random.default_rng(1)
     model, hyper = Model(CONFIG), Hyperparameters(alpha=0.5, gamma=0.9)
     moves = Transitions.from_arrays(

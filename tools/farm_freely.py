@@ -1,10 +1,10 @@
-"""Compare a farm's clock and placement time with copied lanes and with the same netlist placed freely.
+"""Compare farm clocks and placement times between copied lanes and free placement of the same netlist.
 
     python -m tools.farm_freely BOARD LANES ... [--seeds 3] [--limit 600]
 
-BOARD is a farm on an ECP5. The netlists are the same as in `qstep build`, for each number of lanes, with
-the board's clocks. Times are processor time for everything after synthesis, without the cache. A free
-placement, or the placement of a lane, is aborted when it exceeds the limit.
+BOARD names a farm on an ECP5. For each number of lanes, the netlist is the same as in `qstep build`, and
+the clocks are the board's. Times are the CPU time of all steps after synthesis; the cache is not used. A
+free placement, or the placement of a lane, is aborted when it exceeds the limit.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _copied(board: Board, config: Config, netlist: Path, seeds: range) -> list[P
 
 
 def _with_one_top(netlist: Path, folder: Path) -> Path:
-    """Return a copy of a netlist in which the lane's module is no longer a top."""
+    """Return a copy of a netlist in which the lane's module is no longer marked as top-level."""
     tree = json.loads(netlist.read_text(encoding="utf-8"))
     del tree["modules"][ISLAND]["attributes"]["top"]
     (whole := folder / netlist.name).write_text(json.dumps(tree), encoding="utf-8")
@@ -68,7 +68,7 @@ def _freely(design: Design, seed: int) -> list[Placement]:
 
 
 def _shown(how: str, place_all: Callable[[], list[Placement]]) -> None:
-    """Print the clocks of placements, and the processor time they took."""
+    """Print the clock frequencies of the placements, and the CPU time that they took."""
     before = _processor_time()
     try:
         done = place_all()

@@ -1,10 +1,10 @@
-"""Compare a farm with the compiled model over ten million steps: as a whole, then lane by lane.
+"""Compare a farm with the compiled model over ten million steps, first as a whole, then lane by lane.
 
     python -m tools.farm_on_chip [LANES [STEPS]]
 
 The whole farm has four lanes on one simulated chip. A farm of LANES lanes is too large for that. But its
-islands are identical and share only the chain, so a simulated chip with one lane takes the role of each
-island in turn, with the lane's agents, settings and generators.
+lanes are identical and share only the chain, so a simulated chip with one lane takes the role of each
+lane in turn, with that lane's agents, settings and generators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEPS = 10_000_000
 
 
 def whole(lanes: int, steps: int) -> list[str]:
-    """Return the differences for a simulated chip with all lanes; `steps` counts all agents together."""
+    """Return the differences for a simulated chip with all lanes; `steps` is the total of all agents."""
     plan = plan_of(WORLD, Algorithm.Q_LEARNING, lanes * LANE_AGENTS)
     assert plan.config.lanes == lanes
     assert plan.solvable is not None

@@ -39,7 +39,7 @@ package qs_map_pkg;
 
 
 def generated() -> dict[Path, Callable[[], str]]:
-    """Return functions that build the full text of each file that is fully or partly generated."""
+    """Return functions that build the full text of every file that is fully or partly generated."""
     return {
         _ROOT / "rtl/agents/qs_map_pkg.sv": _package,
         _ROOT / "docs/agents.md": lambda: _with_block("docs/agents.md", _map_tables()),

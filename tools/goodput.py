@@ -1,7 +1,7 @@
-"""Transitions per second over a line that flips bits: `python -m tools.goodput --plot FILE`.
+"""Measure transitions per second over a line that flips bits: `python -m tools.goodput --plot FILE`.
 
 The driver and the reference device communicate over a line in simulated time (:mod:`tb.sw.line`);
-nothing is measured on hardware. Each table learned over the noisy line is compared with the model's.
+nothing is measured on hardware. Each table learned over the noisy line is checked against the model's.
 """
 
 import math
@@ -54,7 +54,7 @@ def goodput(config: Config, period: float, seed: int, count: int) -> float:
     line = SimulatedLine(config)
     port = line if math.isinf(period) else NoisyPort(line, seed, int(period))
     batch = transitions(count, seed, config)
-    # The driver's deadlines are in the line's time.
+    # The driver's deadlines are measured in the line's simulated time.
     clock = SimpleNamespace(monotonic=lambda: line.now)
     with patch("qstep.device.link.session.time", clock):
         try:
@@ -79,7 +79,7 @@ def measure(config: Config) -> list[Point]:
 
 
 def draw(found: dict[int, list[Point]]) -> Figure:
-    """Plot the rate, as a share of a clean line's, against the period, one curve per buffer size."""
+    """Plot the rate relative to a clean line against the period, with one curve per buffer size."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     for buffer_bytes, (*points, clean) in found.items():

@@ -1,8 +1,8 @@
-"""Train every algorithm on every kind of world; compare its greedy policy with value iteration's.
+"""Train every algorithm on every kind of world; check the greedy policies against value iteration.
 
     python -m tools.learning
 
-prints the table of docs/training.md. All runs use eight agents on the compiled model, with seed 0.
+prints the table in docs/training.md. All runs use eight agents on the compiled model, with seed 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AGENTS = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A world, an algorithm, and its settings; `steps` is per agent."""
+    """A world, an algorithm and its settings; `steps` is the number of steps per agent."""
 
     world: str
     algorithm: Algorithm

@@ -1,4 +1,4 @@
-"""Lint the RTL with Verilator, with all warnings enabled, at the corners of its parameters.
+"""Lint the RTL with Verilator, with all warnings enabled, at the limits of its parameters.
 
 Verible checks style and formatting (``python -m tools.lint_rtl --format`` formats the files).
 """
@@ -65,7 +65,7 @@ CORNERS = [
 ] + [
     {"Width": width, "CoeffFraction": 24, "LoopDepth": depth} for width, depth in ((8, 1), (32, 3))
 ]
-"""Parameters of `qs_lane`: each at its limits, with sizes that are powers of two or not."""
+"""Parameters of `qs_lane`: each at its limits, with sizes that are powers of two and others."""
 
 ACTING_CORNERS = [
     {
@@ -113,7 +113,7 @@ AXI_AGENTS_CORNERS = [
     (8, Config(65536, 3, acting=Acting(world="pins"), planes=10)),
     (16, Config(100, 5, "Q16.16", acting=Acting(agents=16, outcomes=4, starts=2))),
 ]
-"""Bytes per beat of `qs_axi_agents`, and its configuration, with an external and an internal world."""
+"""Bytes per beat of `qs_axi_agents`, and its configuration, with external and internal worlds."""
 
 LEARNER_CORNERS = [
     {"Entries": 2, "KeyBits": 1, "Rows": 2, "Actions": 2, "Width": 8, "Groups": 1, "Planes": 1},
@@ -121,7 +121,7 @@ LEARNER_CORNERS = [
     {"Groups": 16, "Planes": 1, "Rows": 65536, "Entries": 1024, "KeyBits": 64, "Floor": 1},
     {"Groups": 3, "Planes": 5, "Actions": 5, "Start": -32768},
 ]
-"""Parameters of `qs_learner`: each at its limits, with both errors."""
+"""Parameters of `qs_learner`: each at its limits, with shared and separate errors."""
 
 WORLD_CORNERS = [{}, {"States": 32, "Width": 8, "Fraction": 4}, {"States": 65536, "Width": 32}]
 """Parameters of the example world."""
@@ -154,7 +154,7 @@ def lint(
     Parameters
     ----------
     top : str
-        The module; its file is ``rtl/TOP.sv`` unless `sources` are given.
+        Name of the module; its file is ``rtl/TOP.sv`` unless `sources` are given.
     parameters : mapping of str to int
     rtl : Path
         Folder in which modules are found by name.
@@ -190,13 +190,13 @@ def lint(
 
 
 def lint_acting(parameters: Mapping[str, int], rtl: Path = RTL, top: str = "qs_acting") -> str:
-    """Lint ``qs_acting``, or another module of agents, with some constants of ``qs_pkg`` unused."""
+    """Lint ``qs_acting`` or another module with agents; these use only some constants of ``qs_pkg``."""
     files = [*(source(f"qs_{name}_pkg.sv", rtl) for name in _PACKAGES), source(f"{top}.sv", rtl)]
     return lint(top, parameters, rtl, files, ["-Wno-UNUSEDPARAM"])
 
 
 def lint_learner(parameters: Mapping[str, int]) -> str:
-    """Lint ``qs_learner`` and its submodules, with some of the constants in ``qs_pkg`` unused."""
+    """Lint ``qs_learner`` and its submodules, which use only some constants of ``qs_pkg``."""
     packages = [source("qs_planes_pkg.sv"), source("qs_learner.sv")]
     return lint("qs_learner", parameters, sources=packages, options=["-Wno-UNUSEDPARAM"])
 
@@ -258,7 +258,7 @@ def lint_world(parameters: Mapping[str, int]) -> str:
 
 
 def written_by_hand() -> list[Path]:
-    """Return every hand-written SystemVerilog file of the repository."""
+    """Return every hand-written SystemVerilog file in the repository."""
     folders = (
         *(path for path in RTL.iterdir() if path.is_dir()),
         _FPGA,
@@ -274,7 +274,7 @@ def _verible(tool: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def lint_style(path: Path) -> str:
-    """Return Verible's findings for a file, and a line if it is unformatted; empty if there are none."""
+    """Return Verible's findings for a file, plus a line if it is unformatted; empty if all is well."""
     answer = _verible("lint", _STYLE, path)
     formatted = _verible("format", path)
     text = answer.stdout + answer.stderr + formatted.stderr
@@ -284,7 +284,7 @@ def lint_style(path: Path) -> str:
 
 
 def format_files() -> None:
-    """Format every hand-written SystemVerilog file of the repository."""
+    """Format every hand-written SystemVerilog file in the repository."""
     _verible("format", "--inplace", *written_by_hand())
 
 

@@ -1,4 +1,4 @@
-"""Take the documentation's screenshot of the page of `qstep live`: python -m tools.live_picture."""
+"""Take the documentation's screenshot of the `qstep live` page: python -m tools.live_picture."""
 
 from __future__ import annotations
 

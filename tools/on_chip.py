@@ -1,11 +1,11 @@
-"""Compare agents on the simulated chip with both models, ten million steps per algorithm and world.
+"""Compare agents on the simulated chip with both models over ten million steps per algorithm and world.
 
     python -m tools.on_chip [STEPS]
 
-STEPS counts all agents together. The plain model, which is the definition, runs only the first
-hundredth. Worlds with continuous states, whose values are sums over planes, also run a tenth of the
-steps with shared weights, because these are many times slower to simulate. Double Q-learning does not
-support planes.
+STEPS is the total for all agents. The plain model, which is the definition, runs only the first
+hundredth of the steps. In worlds with continuous states, values are sums over planes. There, each
+algorithm also runs with shared weights, but only for a tenth of the steps, because shared weights are
+many times slower to simulate. Double Q-learning does not support planes.
 """
 
 from __future__ import annotations

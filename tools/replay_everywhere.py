@@ -2,9 +2,9 @@
 
     python -m tools.replay_everywhere --cases 5 --seed 1
 
-Each case draws states, actions, format, rounding, alpha, gamma and a kind of stream, hazards included,
-and runs ``qstep replay`` as a user would. All files must be equal byte for byte. A failing case prints
-the command that replays it alone.
+Each case draws a configuration (states, actions, format, loop depth, rounding), alpha, gamma and a kind
+of stream; some streams cause hazards. It then runs ``qstep replay`` as a user would. All files must be
+identical byte for byte. A failing case prints the command that replays it alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 __all__ = ["draw_case", "replay_case"]
 
 DEVICES = ("model", "sim", "sim:uart", "pty", "tcp")
-"""The devices that replay; the last two are `qstep serve`, reached through pyserial."""
+"""The devices that replay; the last two are run by `qstep serve` and reached through pyserial."""
 
 
 def draw_case(seed: int, transitions: int) -> tuple[list[str], dict[str, Any]]:

@@ -1,10 +1,11 @@
-"""Compare SAC's speed with Stable-Baselines3's, alternately, with the same network, batch and updates.
+"""Compare the speed of SAC in QStep with that in Stable-Baselines3, in alternating runs.
 
     pip install stable-baselines3
     python -m tools.sac_speed [UNITS [THREADS [TURNS]]]
 
-It is not a variant of `qstep bench`, because each library needs a separate process: how one library
-frees memory changes how fast the other allocates it.
+Both use the same network, batch size and number of updates. This comparison is not a variant of
+`qstep bench`, because each library needs a separate process: how one library frees memory changes how
+fast the other allocates it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _work(name: str, units: int, threads: int, pipe: Connection) -> None:
 
 
 def main(units: int = 256, threads: int = 2, turns: int = 9) -> None:
-    """Print medians, and the lowest and the highest ratio, over all turns."""
+    """Print the medians, and the lowest and highest ratios, over all turns."""
     spawn = multiprocessing.get_context("spawn")
     pipes = []
     for name in _SYSTEMS:

@@ -40,7 +40,7 @@ def _holds(device: LinkAgents) -> int:
 
 
 def main() -> None:
-    """Print a table: for each world and number of agents, steps per clock and holds per turn."""
+    """Print a table of the steps per clock and holds per turn for each world and number of agents."""
     counts = (2, 4, 8, 16)
     print("| world | states |", *(f"{count} agents |" for count in counts))
     print("|---|---|" + "---|" * len(counts))

@@ -2,10 +2,10 @@
 
     python -m tools.solved_in
 
-prints the table of docs/features.md. Sixteen agents learn in the integer world. The compiled model finds
-the number of steps after which a greedy policy first returns 475 on average in 100 episodes of
-Gymnasium's CartPole-v1. The simulated device then runs the same number of steps in a single run, and
-must end with the same weights.
+prints the table in docs/features.md. Sixteen agents learn in the integer version of CartPole. The
+compiled model finds the number of steps after which a greedy policy first returns 475 on average in 100
+episodes of Gymnasium's CartPole-v1. The simulated device then runs the same number of steps in a single
+run, and must end with the same weights.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from qstep_sim.port import SimPort
 class Case:
     """Runs of at most `most` steps per agent; the policies are evaluated every `piece` steps.
 
-    `megahertz` is the post-route clock of ulx3s-12f-cartpole with these weights, the best of three
-    seeds.
+    `megahertz` is the post-route clock frequency of ulx3s-12f-cartpole with these weights, for the best
+    of three seeds.
     """
 
     weights: str

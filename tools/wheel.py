@@ -1,8 +1,8 @@
-"""Build and test the wheel, and run README and quick start, each in a new environment.
+"""Build and test the wheel, and run the commands in README and quick start, in new environments.
 
 For the wheel, QStep's dependencies come from this interpreter, while QStep itself, its cache and the
 current folder are new. For the pages, everything is new: their commands run in order, in a copy of this
-checkout, in an environment in which nothing else installs packages.
+checkout, and nothing but these commands installs packages in their environment.
 
 python -m tools.wheel
 """
@@ -60,7 +60,7 @@ EXCLUDED = {
     "make test": "is a step of CI",
     "qstep train gridworld --act host --device serial:PORT": "needs a board",
 }
-"""Prefixes of commands in the pages that are not run, with the reasons."""
+"""Prefixes of commands on the pages that are not run, with the reasons."""
 
 BOUNDED = {
     "qstep live": 10,  # it never exits
@@ -73,7 +73,7 @@ BOUNDED = {
     "qstep sac": 15,
     "qstep train Acrobot-v1": 15,
 }
-"""Time limits in seconds for long-running commands of the pages, by prefix."""
+"""Time limits in seconds for long-running commands on the pages, by prefix."""
 
 _STOPPED = 143
 """Exit status of a command stopped by SIGTERM."""
@@ -91,13 +91,13 @@ class WheelError(AssertionError):
 
 
 def commands() -> list[str]:
-    """Return the commands of README and quick start, in order, without duplicates."""
+    """Return the commands in README and quick start, in order, without duplicates."""
     pages = (ROOT / name for name in ("README.md", "docs/start.md"))
     return [*dict.fromkeys(line for page in pages for line in written(page.read_text("utf-8")))]
 
 
 def written(page: str) -> list[str]:
-    """Return the commands of a page, in order, without comments."""
+    """Return the commands on a page, in order, without comments."""
     shown = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     lines = [shlex.join(shlex.split(line, comments=True)) for line in "".join(shown).splitlines()]
     return [line for line in lines if line]
@@ -115,7 +115,7 @@ def build(folder: Path) -> Path:
 
 
 def left_out(wheel: Path) -> list[str]:
-    """Return the files of the package that are missing from a wheel, or differ there."""
+    """Return the files of the package that are missing from a wheel, or differ from those in it."""
     with zipfile.ZipFile(wheel) as archive:
         held = {(Path(name).name, archive.read(name)) for name in archive.namelist()}
     return [
@@ -153,7 +153,7 @@ def run(
 ) -> str:
     """Run a command in `folder` and return its output; raise unless it exits with `status`.
 
-    After `seconds` the command is stopped, and its exit status must show that.
+    A command still running after `seconds` is stopped, and its exit status must show that.
     """
     start = time.perf_counter()
     words = shlex.split(command)
@@ -197,7 +197,7 @@ def _install(wheel: Path, environment: Path) -> None:
 
 
 def _environment(folder: Path, programs: Path) -> dict[str, str]:
-    """Return a command's environment variables, with a cache in `folder` and `programs` first."""
+    """Return a command's environment, with a cache in `folder`, and `programs` first in PATH."""
     given = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     given |= {"PATH": os.pathsep.join([str(programs), os.defpath]), "MPLBACKEND": "Agg"}
     given |= {"QSTEP_CACHE": str(folder / "cache"), "BROWSER": "true"}
@@ -205,7 +205,7 @@ def _environment(folder: Path, programs: Path) -> dict[str, str]:
 
 
 def _try_pages() -> None:
-    """Run the commands of README and quick start; raise WheelError if one fails."""
+    """Run the commands in README and quick start; raise WheelError if one fails."""
     with tempfile.TemporaryDirectory() as place:
         checkout, programs = Path(place) / "checkout", Path(place) / "environment/bin"
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -225,7 +225,7 @@ def _try_pages() -> None:
 
 
 def _try_wheel(wheel: Path) -> None:
-    """Run commands of the wheel outside this checkout; raise WheelError if one fails."""
+    """Run the installed wheel's commands outside this checkout; raise WheelError if one fails."""
     with tempfile.TemporaryDirectory() as place:
         folder, programs = Path(place) / "elsewhere", Path(place) / "environment/bin"
         folder.mkdir()
@@ -247,7 +247,7 @@ def _try_wheel(wheel: Path) -> None:
 
 
 def main() -> int:
-    """Build the wheel, test it and the pages; return the exit status."""
+    """Build and test the wheel, test the pages, and return the exit status."""
     wheel = build(ROOT / "build/wheel")
     missing = left_out(wheel)
     if missing:

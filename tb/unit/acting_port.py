@@ -21,7 +21,7 @@ __all__ = ["CLOCK_NS", "ActingPort", "AgentsPort", "built_config"]
 CLOCK_NS = 10
 _PATIENCE_NS = 100_000
 _MOST_CLOCKS = 40_000
-"""Clock limit for 160 steps of each agent, most of which wait for a shared table."""
+"""Limit in clocks for 160 steps by each agent, when most steps have to wait for a shared table."""
 _RESET_CLOCKS = 4
 """Clocks until a reset has reached the whole module and ``busy_o`` is 1."""
 
@@ -29,8 +29,8 @@ _RESET_CLOCKS = 4
 def built_config(dut: Any) -> Config:
     """Return the configuration of an agent module.
 
-    A missing parameter has its default: a switch is on, a world has one outcome and one start, and there
-    is one plane.
+    Parameters that the module lacks take their defaults: switches are on, the world has one outcome and
+    one start state, and there is one plane.
     """
 
     def built(name: str, default: int | None = None) -> int:
@@ -66,7 +66,7 @@ def built_config(dut: Any) -> Config:
 
 
 class ActingPort:
-    """Host ports of ``qs_acting``, or of ``qs_agents``, whose bus request is a single word.
+    """Host ports of ``qs_acting``, or of ``qs_agents``, which packs a bus request into one word.
 
     Parameters
     ----------
@@ -101,13 +101,13 @@ class ActingPort:
             await self.edge
 
     async def idle(self, clocks: int = _PATIENCE_NS // CLOCK_NS) -> None:
-        """Wait for the end of a run, at most `clocks` clocks."""
+        """Wait for the end of a run, but for at most `clocks` clocks."""
         if self.dut.busy_o.value:
             await with_timeout(FallingEdge(self.dut.busy_o), clocks * CLOCK_NS, "ns")
             await self.edge
 
     def ask(self, region: int, index: int, word: int | None = None) -> None:
-        """Start a write or a read of one word, without waiting for its end."""
+        """Start a write or a read of one word without waiting for it to end."""
         dut, write, data = self.dut, word is not None, (word or 0) & 0xFFFFFFFF
         if "bus_i" in self.bus:
             dut.bus_i.value = write << 65 | region << 62 | index << 32 | data
@@ -153,7 +153,7 @@ class AgentsPort(ActingPort):
 
     @property
     def places(self) -> list[int]:
-        """Table index of every value of all tables, in the order of the model's table."""
+        """Table index of every value in all tables, in the same order as in the model's table."""
         is_double = self.acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
         tables = 2 if is_double else self.config.planes
         owners = 1 if self.acting.shared_table else self.acting.agents
@@ -165,7 +165,7 @@ class AgentsPort(ActingPort):
             await self.access(*access)
 
     async def check_rotations(self) -> None:
-        """Check that a run takes one rotation for each step and each held slot of a shared table.
+        """Check that a run takes one rotation per step, and one more per hold if the table is shared.
 
         No step may be truncated, because a truncation takes a slot of its own.
         """

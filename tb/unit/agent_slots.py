@@ -1,4 +1,4 @@
-"""The slots of ``qs_agent_blocks_bench``: the agent in each stage, clock by clock."""
+"""Tracks which agent is in which stage of ``qs_agent_blocks_bench`` in each clock."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ class ResetPort(Port, Protocol):
 
 
 def check_agents(port: ResetPort, config: Config) -> None:
-    """Check starts, stops, refusals, resets, restores and runs of a device's agents."""
+    """Check that a device's agents match the model after stops, refusals, a reset and a restore."""
     acting = config.acting
     assert acting is not None
     settings = [

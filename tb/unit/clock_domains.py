@@ -24,7 +24,7 @@ class Passage:
     sink : str
         Cell that depends on the source register.
     is_direct : bool
-        There is no logic in between.
+        Whether the path contains no logic.
     """
 
     source: frozenset[str]
@@ -33,7 +33,7 @@ class Passage:
 
 
 class Netlist:
-    """The flattened netlist of Verilog text.
+    """The flattened netlist of a design, given as Verilog text.
 
     Modules that the text does not define remain instances. Their ports end in _i and _o, and their clock
     is ``clk_i``.
@@ -72,7 +72,7 @@ class Netlist:
         return next(iter(found), None)
 
     def passages(self) -> Iterator[Passage]:
-        """Yield every path from a register of another clock domain, once per register bit."""
+        """Yield every path to a cell from another clock domain, once per bit of the source register."""
         for name in self._cells:
             clock = self.clock(name)
             if clock is not None:
@@ -87,7 +87,7 @@ class Netlist:
         Raises
         ------
         AssertionError
-            The output has another load, or its load is not a register of the same clock.
+            The output has a second load, or its only load is not a register in the same clock domain.
         """
         held = self._cells[cell]["connections"]["Q"]
         takers = [

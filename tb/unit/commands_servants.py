@@ -18,7 +18,7 @@ _READ = 30  # maximum number of clocks for the values of a READ
 
 
 class Pins:
-    """Inputs of a block; each setting costs simulation time, so only changes are passed on."""
+    """Inputs of a block. Setting one costs simulation time, so only changes are passed on."""
 
     def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
@@ -55,7 +55,7 @@ class Pace:
 
 
 class Records:
-    """Accepts the records of APPLY, and returns the reference device's verdict on them.
+    """Accepts the records of an APPLY, and returns the reference device's verdict on them.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Records:
         self.busy = 0
 
     def serve(self, seen: Any, exchange: Exchange | None, is_left: bool) -> None:
-        """Set the inputs of the next clock; `exchange` is an APPLY whose records have started."""
+        """Set the inputs of the next clock; `exchange` is the APPLY for which decoding has started."""
         pins, rng = self._pins, self._pace.rng
         self.busy -= self.busy > 0
         if seen.record_valid and seen.record_ready:
@@ -90,7 +90,7 @@ class Records:
 
 
 class Tables:
-    """Emulates checks and moves with the reference device's results, and verifies when they occur.
+    """Emulates checks and moves with the reference device's results, and verifies their timing.
 
     Attributes
     ----------

@@ -36,15 +36,15 @@ _PLACES: dict[int, str] = {
     Request.LOAD: "<HB",
     Request.READ: "<HBH",
 }
-"""Layouts of the fields that give the start of a table access."""
+"""Layouts of the fields that specify where a table access starts."""
 
 _LEAST_VALUES: dict[int, int] = {Request.REWARDS: 0, Request.LOAD: 1}
-"""Least number of value bytes; shorter requests are refused before they reach their handler."""
+"""Minimum number of value bytes; shorter requests are refused before they reach their handler."""
 
 _ONE = 1 << 15  # alpha = 1
 
 _SHORT, _LONG_ONES = 40, 0.04
-"""Bytes of a long payload, and the probability of keeping one, as they are slow and test little."""
+"""Length from which a payload counts as long, and probability of keeping a long one: these are slow."""
 
 
 def body_of(kind: int, seq: int, epoch: int, payload: bytes) -> bytes:
@@ -72,7 +72,7 @@ class Exchange:
         alpha, kappa and rounding.
     divisor : int
     breaks : bool
-        A line break precedes this frame.
+        The line signals a break before this frame.
     """
 
     kind: int
@@ -104,7 +104,7 @@ class Exchange:
 
     @property
     def place(self) -> tuple[int, ...]:
-        """The fields that give the start of the table access."""
+        """The fields that specify where the table access starts."""
         layout = _PLACES[self.kind]
         return struct.unpack(layout, self.payload[: struct.calcsize(layout)])
 

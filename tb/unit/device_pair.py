@@ -41,7 +41,7 @@ def _reading(frame: bytes) -> tuple[object, ...]:
 
 
 class Pair:
-    """A simulated device and the reference, which get the same bytes."""
+    """A simulated device and the reference device, which get the same bytes."""
 
     def __init__(self, port: SimPort, config: Config, build: bytes = bytes(8)) -> None:
         self.port = port
@@ -53,7 +53,7 @@ class Pair:
         """Status of the device's last answer."""
 
     def compare(self, data: bytes) -> None:
-        """Send bytes to both, and require the same answers."""
+        """Send bytes to both devices, and require the same answers."""
         expected = self.reference.receive(data).split(b"\0")[:-1]
         answers = exchange(self.port, data, len(expected))
         assert [_reading(frame) for frame in answers] == [_reading(frame) for frame in expected]
@@ -63,7 +63,7 @@ class Pair:
             self.status, self.expected, _ = COMMON.unpack(answer.payload)
 
     def ask(self, kind: Request, payload: bytes = b"") -> None:
-        """Compare the answers to a request in sequence."""
+        """Send both devices a request with the next sequence number, and compare their answers."""
         self.compare(encode_frame(kind, self.expected, self.reference.epoch, payload))
 
 
@@ -89,7 +89,7 @@ def _batch(pair: Pair, maker: RequestMaker, rng: random.Random) -> bytes:
 
 
 def converse(pair: Pair, maker: RequestMaker, rng: random.Random, batches: int) -> None:
-    """Compare the answers to random requests in a new session, then the whole table."""
+    """Compare the answers to random requests in a new session, and then the counters and tables."""
     nonce = b"abcd"
     pair.compare(encode_frame(Request.HELLO, 0, 0, nonce))
     pair.ask(Request.CLEAR)
@@ -103,7 +103,7 @@ def converse(pair: Pair, maker: RequestMaker, rng: random.Random, batches: int) 
 
 
 def agree_at_the_end(pair: Pair) -> None:
-    """Compare the counters and the whole table."""
+    """Compare the counters and the whole tables of the two devices."""
     config = pair.config
     pair.compare(encode_frame(Request.HELLO, 0, 0, b"last"))
     pair.ask(Request.COUNTERS)

@@ -11,7 +11,7 @@ from qstep_rtl.timing import answer_clocks
 __all__ = ["COUNTED", "answer_of", "answers_room", "packed", "packed_rewards", "wrapped"]
 
 COUNTED = (1 << 32) - 3
-"""The value to which benches set counters after a reset, so that they wrap early."""
+"""The value to which benches set counters after a reset, so that the counters wrap early."""
 
 
 def wrapped(count: int) -> int:
@@ -30,7 +30,7 @@ def packed_rewards(rewards: Sequence[Rewards], width: int) -> int:
 
 
 def answers_room(config: PlanesConfig) -> int:
-    """Return how many answers can be pending: ``qs_planes_pkg::answers``."""
+    """Return how many answers can be pending, as ``qs_planes_pkg::answers`` does."""
     return 1 << answer_clocks(config).bit_length()
 
 

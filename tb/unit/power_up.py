@@ -1,4 +1,4 @@
-"""A port to a device whose registers and memories start with random values; it records every clock."""
+"""Port that records every clock of a device whose registers and memories start with random values."""
 
 import ctypes
 from functools import cache as once
@@ -52,10 +52,10 @@ def _library(config: Config, rtl: Path = RTL) -> ctypes.CDLL:
 
 
 def replayed(config: Config, inputs: NDArray[np.uint16], seed: int, rtl: Path = RTL) -> Clocks:
-    """Return the outputs of a device in each clock, for given inputs and another random power-up.
+    """Return a device's outputs in each clock for given inputs and other random power-up values.
 
-    `rtl` is the folder of the hand-written RTL; tests also pass copies with a fault.
-    An output word is {rx_ready, tx_valid, tx_data:8, divisor:16}; tx_data is 0 unless it is valid.
+    `rtl` is the folder of the hand-written RTL; tests also pass copies with a planted fault.
+    An output word is {rx_ready, tx_valid, tx_data:8, divisor:16}; tx_data is 0 unless tx_valid is 1.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def replayed(config: Config, inputs: NDArray[np.uint16], seed: int, rtl: Path = 
 
 
 class PoweredUp:
-    """A byte port to a device with random initial registers from `seed`; 0 selects a clean start.
+    """A byte port to a device with random initial register values; a `seed` of 0 selects a clean start.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of the interleaved lane outside its pipeline, each on its own, driven by one shared slot rotation.
+// The interleaved lane's blocks outside its pipeline, instantiated separately but driven by one slot rotation.
 //
-// Function    Slots, generators, epsilon, budget, counters, the bus, one word per agent, and delay lines. Each block
-//             has its own inputs and outputs; the blocks share only the slots.
-// Timing      slot_o is the number of the slot in stage 0. All other ports have the timing of their blocks.
+// Function    Contains the slots, generators, epsilon, budget, counters, bus, one word per agent, and delay lines. Each
+//             block has its own inputs and outputs; the blocks share only the slots.
+// Timing      slot_o is the number of the slot in stage 0. All other ports have the same timing as in their blocks.
 // Reset       as in the blocks. Slots keep rotating, and clearing_o stays 1 until the end of the next rotation.
 
 module qs_agent_blocks_bench

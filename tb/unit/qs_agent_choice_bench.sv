@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One qs_agent_choice for each algorithm, all on the same rows, including qs_expectation.
+// One instance of qs_agent_choice per algorithm, with qs_expectation included; all get the same rows.
 //
 // Function    Field k of each output belongs to algorithm k (qs_agents_pkg::algorithm_e).
-// Timing      Inputs as in the block. select_o, target_stage_o and threshold_o are the numbers of clocks from the
-//             rows to action and values, to the target, and to the threshold.
+// Timing      Inputs have the same timing as in the block. select_o, target_stage_o and threshold_o are the numbers of
+//             clocks from the rows to the action and values, to the target, and to the threshold, respectively.
 // Reset       none: data only.
 
 module qs_agent_choice_bench

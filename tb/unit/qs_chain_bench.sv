@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daisy chain of a farm without its lanes: the generated head, and nodes whose lane connections are ports.
+// A farm's daisy chain without the lanes: the generated head, and nodes whose lane connections are ports.
 //
 // Function    as qs_chain_node; element k of each array belongs to lane k.
 

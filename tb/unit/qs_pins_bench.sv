@@ -4,10 +4,10 @@
 // Function    A step moves the agent action + 1 states forward, modulo 8; its reward is the number of the new state.
 //             State 7 ends an episode. At a device's pins, each answer arrives 1 to 32 clocks after the action. At a
 //             board's pins, where one agent acts through qs_pins, each phase of the handshake is delayed by some
-//             clocks, and the answer pins carry noise while no answer is valid. The bench prints the least and most
-//             clocks from an answer to the agent's next action whenever one of them changes. With two planes, a
-//             state's second row is the inverse of the first one. In a tiled device, an answer carries two numbers
-//             instead: the observation of the state in which the agent acts next.
+//             clocks, and the answer pins carry noise while no answer is valid. The bench prints the minimum and
+//             maximum numbers of clocks from an answer to the agent's next action whenever one of them changes.
+//             With two planes, a state's second row is the inverse of its first one. In a tiled device, an answer
+//             carries two numbers instead of rows: the observation of the state in which the agent acts next.
 // Handshake   as in pins.py and qs_pins
 // Reset       No action is pending.
 // Invariants  AnswerIsTaken_A, ActionStays_A, RowsAgree_A

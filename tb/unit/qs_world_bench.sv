@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_world with a counter as its draws. The last 32 answers are packed into vectors, so that a Python bench checks
-// every draw with one read per 32 clocks.
+// Instantiates qs_world with a counter in place of random draws. The last 32 answers are packed into vectors, so that
+// a Python bench can check every draw with one read per 32 clocks.
 //
 // Function    The draw is first_i in the clock after restart_i, and increases by 1 in every later clock. Element 0 of
 //             each vector is the latest answer.

@@ -1,4 +1,4 @@
-"""Random requests for a device: legal ones, every kind of illegal one, and damaged frames."""
+"""Random requests for a device: legal requests, every kind of illegal request, and damaged frames."""
 
 import random
 import struct
@@ -12,7 +12,7 @@ __all__ = ["RequestMaker", "packed_record"]
 
 
 def packed_record(layout: RecordLayout, **fields: int) -> bytes:
-    """Return a record without range checks; without `state`, it continues the previous record."""
+    """Return a record without range checks; if `state` is missing, it continues the previous record."""
     full = "state" in fields
     values = {"continues": not full, **fields}
     bits = sum(value << layout.offsets[name] for name, value in values.items())
@@ -27,7 +27,7 @@ class RequestMaker:
     config : Config
         Geometry, format and buffer.
     rng : random.Random
-        Source of every choice.
+        Generator for all random choices.
     divisors : sequence of int
         Divisors in legal BAUD requests.
     """
@@ -41,9 +41,9 @@ class RequestMaker:
         self._most = max_payload(config.link.buffer_bytes)
 
     def request(self, wrong: float = 0.1) -> tuple[int, bytes]:
-        """Return type and payload of any request but HELLO.
+        """Return the type and payload of a random request other than HELLO.
 
-        With a probability of about `wrong`, it is out of range or has a wrong length.
+        With a probability of about `wrong`, the request is out of range or has a wrong length.
         """
         rng = self._rng
         makers: dict[int, Callable[[bool], bytes]] = {

@@ -43,7 +43,7 @@ class _Agents(AgentsPort):
 
 
 def _anything(config: Config, limit: int) -> tuple[AgentSettings, AgentState, AgentCounters]:
-    """Return random settings, state and counters of an agent in the middle of a run."""
+    """Return random settings, state and counters for an agent in the middle of a run."""
     acting = config.acting
     assert acting is not None
     start, end = sorted((random.random(), random.random()), reverse=True)

@@ -8,14 +8,14 @@ from tb.unit.agent_slots import Slots
 
 _MOST_AHEAD = 63
 _QUIET_ROTATIONS = 8
-"""Rotations without a step after which a run is over, and the most extra rotations of a run."""
+"""Rotations without a step after which a run counts as over, and maximum extra rotations per run."""
 
 _REST_BITS = 43
-"""Width of the counter of ungranted steps, in blocks of 32."""
+"""Width of the counter of undistributed steps, which counts blocks of 32 steps."""
 
 
 class _Run:
-    """Agents that step in stage 9 of a slot if steps were left in stage 11 of their previous slot."""
+    """Agents that step in stage 9 of a slot if stage 11 of their previous slot reported steps left."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.slots = dut, Slots(dut)
@@ -32,7 +32,7 @@ class _Run:
         self.dut.budget_run_i.value = 0
 
     async def clock(self, often: float, waits: int | None = None) -> bool:
-        """Advance by one clock; an agent with remaining steps takes one with probability `often`.
+        """Advance by one clock; an agent with steps left takes one of them with probability `often`.
 
         The agent numbered `waits` never takes a step.
         """
@@ -58,7 +58,7 @@ class _Run:
         return stepped
 
     async def finish(self, often: float) -> int:
-        """Run until no agent steps any more; return the number of rotations up to the last step."""
+        """Run until no agent has steps left; return the number of rotations up to the last step."""
         clocks = quiet = 0
         while quiet < _QUIET_ROTATIONS * self.slots.slots or any(self.more):
             stepped = await self.clock(often)

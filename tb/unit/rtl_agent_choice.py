@@ -25,7 +25,7 @@ class _Given(NamedTuple):
 
 
 def _right(given: _Given, algorithm: Algorithm) -> tuple[int, list[int], int]:
-    """Return the action, its value in each table, and the target."""
+    """Return the expected action, its value in each table, and the expected target."""
     double = algorithm is Algorithm.DOUBLE_Q_LEARNING
     tables = given.rows if double else given.rows[:1]
     sums = [sum(values) for values in zip(*tables, strict=True)]
@@ -45,9 +45,9 @@ def _field(handle: Any, bits: int, number: int) -> int:
 
 
 async def _check(dut: Any, stimuli: Iterable[_Given]) -> None:
-    """Apply one row per clock; compare each algorithm's action, values and target in their stages.
+    """Apply one row per clock; check each algorithm's action, values and target when they are valid.
 
-    After the first mismatch, some more rows show whether other algorithms fail as well.
+    After the first mismatch, a few more rows are applied to find out whether other algorithms fail too.
     """
     actions, width = int(dut.Actions.value), int(dut.Width.value)
     mask, action_bits = (1 << width) - 1, (actions - 1).bit_length()

@@ -19,10 +19,10 @@ _LATE = _STAGE + 8
 _PATIENCE_NS = 10_000
 _CLOCK_NS = 10
 _COPIED, _WRITTEN = 19, 3
-"""Clocks from an agent's first word to the end of its copy, and to the write of that word."""
+"""Clocks from the sweep of an agent's first word to the end of the copy, and to that word's write."""
 
 _EARLY = 3
-"""Clocks by which the earliest reads precede the first word."""
+"""Clocks by which the earliest reads precede the sweep of the first word."""
 
 _BITS = (48, 48, 48, 48, 64)
 
@@ -57,7 +57,7 @@ class _Counters:
         return seen
 
     async def until_its_sweep(self, late: int) -> None:
-        """Advance to a clock close to the sweep of the first word of the agent accessed last.
+        """Advance to a clock close to the sweep of the last-accessed agent's first word.
 
         That access must have waited for one of the agent's words.
         """
@@ -71,7 +71,7 @@ class _Counters:
             await self.access(agent, place & 15, data)
 
     async def read(self, agent: int, longest: int = 0) -> AgentCounters:
-        """Read all words, with pauses of up to `longest` clocks."""
+        """Read all words, with pauses of up to `longest` clocks between them."""
         words = []
         for word in range(16):
             words.append(await self.access(agent, word))
@@ -82,7 +82,7 @@ class _Counters:
     async def act(
         self, clocks: int, often: float, saturating: float = 0.3, truncating: float = 0.2
     ) -> None:
-        """Step agents at random, with random rewards, ends of episodes and saturations."""
+        """Step agents at random, with random rewards, episode ends and saturations."""
         dut, slots = self.dut, self.slots
         least = -(1 << (self._width - 1))
         for _ in range(clocks):

@@ -64,7 +64,7 @@ class _Update:
         return _Given(weights, *entry, c.alpha, target, c.kappa, *again, self._packed(weights))
 
     def _right(self, given: _Given) -> tuple[int, bool]:
-        """Return the packed values, and whether one of them saturated."""
+        """Return the expected packed values, and whether any of them saturated."""
         entry, increment = given.entry_value_i, 0
         if not given.entry_keep_i:
             c = Coefficients(given.alpha_coeff_i, given.target_kappa_i, self.bits)

@@ -17,7 +17,7 @@ _LATENCY = 4  # clocks from a pin to the reset or the LED: synchroniser, registe
 
 
 class _Board:
-    """The ports of the module, and a count of its clocks."""
+    """The ports of the module, and a counter of its clocks."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut

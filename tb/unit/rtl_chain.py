@@ -1,4 +1,4 @@
-"""cocotb tests of a farm's daisy chain: head and nodes (bench ``qs_chain_bench``).
+"""cocotb tests of the head and nodes of a farm's daisy chain (bench ``qs_chain_bench``).
 
 Plusarg: ``+report=PATH`` writes the coverage as JSON.
 """
@@ -36,7 +36,7 @@ GROUP = Covergroup(
 
 
 class _Lane:
-    """A stand-in for a lane: words by region and index, and runs."""
+    """A stand-in for a lane, with words addressed by region and index, and a list of its runs."""
 
     def __init__(self) -> None:
         self.words: dict[tuple[int, int], int] = {}
@@ -45,7 +45,7 @@ class _Lane:
 
 
 class _Bench:
-    """The host's side of the chain, and slow lanes."""
+    """The host's side of the chain, and the slow lanes at its nodes."""
 
     def __init__(self, dut: Any) -> None:
         self._dut = dut
@@ -127,7 +127,7 @@ class _Bench:
         raise AssertionError(f"an access to lane {lane} does not end")
 
     def running(self, count: int) -> str:
-        """Return the phase of run number `count`, based on which lanes execute it."""
+        """Return the phase of run number `count`, according to the lanes that are executing it."""
         busy = [bool(lane.busy) for lane in self.lanes]
         if len(self.lanes[-1].runs) < count:
             return "before the last lane runs"

@@ -21,13 +21,13 @@ async def _load(dut: Any, slots: Slots, agent: int, word: int) -> None:
 
 
 def _seen(dut: Any) -> tuple[int, ...]:
-    """Return the parts of the draw in stage 5."""
+    """Return the parts of the draw that is in stage 5."""
     word = int(dut.draw_o.value)
     return tuple(word >> bit & 0xFFFF for bit in (48, 32, 16, 0))
 
 
 async def _compare(dut: Any, slots: Slots, words: list[int], rotations: int, often: float) -> None:
-    """Advance the words in a fraction `often` of the slots; compare all words and draws."""
+    """Advance the words in a fraction `often` of the slots; check all words and draws."""
     drawn: list[Draw | None] = [None] * slots.agents
     bits = int(dut.CoeffFraction.value)
     for _ in range(rotations * slots.slots):

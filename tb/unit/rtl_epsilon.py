@@ -41,7 +41,7 @@ async def _set(dut: Any, slots: Slots, agent: int, code: EpsilonCode) -> None:
 
 
 async def _load(dut: Any, slots: Slots, agent: int, state: AgentState) -> None:
-    """Write an agent's epsilon and count; each access follows its slot from stage 0 to 11."""
+    """Write an agent's epsilon and count; each load stays at 1 from stage 0 to 11 of the slot."""
     dut.epsilon_agent_i.value = agent
     for field, data in enumerate((state.epsilon, state.epsilon_count << 16)):
         await slots.until(0, agent)
@@ -61,7 +61,7 @@ async def _compare(
     *,
     reload: bool = False,
 ) -> int:
-    """Step at random and compare epsilon and count in each slot; return how often epsilon fell.
+    """Step at random and check epsilon and count in each slot; return how often epsilon fell.
 
     With `reload`, some slots load another epsilon or count instead of stepping.
     """

@@ -41,7 +41,7 @@ class _Port:
         return random.choice([-limit, limit - 1, random.randrange(-limit, limit)])
 
     async def run(self, clocks: int, rates: tuple[float, float, float, float], keys: int) -> None:
-        """Offer demands, fills and inserts of `keys` keys at their rates; check the learn requests."""
+        """Offer demands, fills and inserts of `keys` keys at given rates; check the learn requests."""
         dut, model, waiting = self.dut, self.model, dict.fromkeys(("demand", "fill", "insert"))
         for _ in range(clocks):
             for (stream, now), rate in zip(waiting.items(), rates, strict=False):

@@ -21,7 +21,7 @@ def _bits(positions: set[int]) -> int:
 
 
 class _Reference:
-    """Slots 1..window, youngest first; None is a bubble."""
+    """The transitions in slots 1 to window, youngest first; None is a bubble."""
 
     def __init__(self, window: int, loop_depth: int) -> None:
         self.slots: list[_Issue | None] = [None] * window

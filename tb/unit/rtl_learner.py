@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_learner``: random traffic on all streams, against the models of its parts."""
+"""cocotb tests of ``qs_learner`` against the models of its parts, with random traffic on all streams."""
 
 import random
 from collections import deque

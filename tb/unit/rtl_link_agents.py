@@ -1,4 +1,4 @@
-"""cocotb test of a device with agents: controlled over the link, it takes the model's steps.
+"""cocotb test: a device with agents, controlled over the link, takes the same steps as the model.
 
 Plusarg: ``+config=FILE`` names the device's configuration.
 """

@@ -15,7 +15,7 @@ _ALL = 64
 
 
 async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
-    """Offer a row in most clocks; compare each tree's output after its own latency."""
+    """Offer a row in most clocks; check each tree's output after that tree's latency."""
     width = int(dut.Width.value)
     least = -(1 << (width - 1))
     Clock(dut.clk_i, 10, unit="ns").start()
@@ -49,7 +49,7 @@ async def _check(dut: Any, stimuli: Iterable[tuple[list[int], int]]) -> None:
 
 
 def _with_bubbles(stimuli: Iterable[tuple[list[int], int]]) -> Iterator[tuple[list[int], int]]:
-    """Insert clocks without a row (empty rows) between rows, and at the end to drain the trees."""
+    """Insert empty rows (clocks without a row) between rows, and append more to drain the trees."""
     for stimulus in stimuli:
         while random.random() < 0.15:
             yield [], 0
@@ -63,7 +63,7 @@ def _padded(row: list[int]) -> list[int]:
 
 @cocotb.test()
 async def the_two_that_lead_are_compared_to_the_last_bit_in_every_node(dut: Any) -> None:
-    """Two actions exceed all others and differ by at most one; each node compares many such pairs."""
+    """Two values exceed all others and differ by at most one; each node compares many such pairs."""
     width = int(dut.Width.value)
     least = -(1 << (width - 1))
 

@@ -28,7 +28,7 @@ _ANSWER, _ACT = 3, 5
 
 
 class _Agents(AgentsPort):
-    """A lane of agents, with the continuous states of their world."""
+    """A lane of agents, together with the continuous states of their world."""
 
     bus = ("bus_valid_i", "bus_i")
 
@@ -108,7 +108,7 @@ def _anywhere(limits: Sequence[tuple[int, int]], draw: int) -> State:
 def _world(config: Config, limit: int) -> TiledWorld:
     """Return the world with the configured number of actions, and tiles that form the planes.
 
-    Its episodes begin in the usual start states or in random states.
+    The world's episodes begin in the usual start states or in random states.
     """
     side = int(config.states**0.5) - 1
     world = replace(

@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_planes``: a recording of Pythia's learner, against the compiled model."""
+"""cocotb test: ``qs_planes`` answers requests recorded from Pythia in the same way as the model."""
 
 import random
 from typing import Any

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge
 
 
 class _Bench:
-    """Drives a table, and predicts its output: data two clocks after the address."""
+    """Drives a table, and predicts its output, which follows the address by two clocks."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -39,7 +39,7 @@ class _Bench:
         self.table[state][action] = value
 
     async def clock(self, row: int, entry: tuple[int, int], write: tuple[int, int] | None) -> None:
-        """Read a row and an entry, and write an entry; a value read while it is written is inverted."""
+        """Read a row and an entry, and write one; a value read while it is written must be inverted."""
         dut = self.dut
         dut.row_state_i.value = row
         dut.entry_state_i.value, dut.entry_action_i.value = entry
@@ -76,7 +76,7 @@ async def both_copies_hold_what_was_written_everywhere(dut: Any) -> None:
 
 @cocotb.test()
 async def reads_and_writes_go_on_in_every_clock(dut: Any) -> None:
-    """Reading an entry while it is written returns an undefined value, which is its inverse here."""
+    """Reading an entry while it is written is undefined; the simulation returns the inverted value."""
     bench = _Bench(dut)
     await bench.start()
     for _ in range(3000):

@@ -47,7 +47,7 @@ def _expected(number_format: QFormat, c: Coefficients, given: _Operands) -> tupl
 
 
 async def _check(dut: Any, c: Coefficients, stimuli: Iterable[_Operands]) -> None:
-    """Start an update in most clocks; the reward enters one clock before the other operands."""
+    """Start an update in most clocks; the reward is applied one clock before the other operands."""
     number_format = _format(dut)
     dut.alpha_i.value, dut.kappa_i.value = c.alpha, c.kappa
     for reach in ("far", "near"):

@@ -93,7 +93,7 @@ def collect(stream: Any, rng: random.Random, stall: float, into: list[Any]) -> B
 async def pulse_bytes(
     ctx: Any, valid: Any, data: Any, values: bytes, rng: random.Random, idle: float
 ) -> None:
-    """Send bytes without back-pressure, one per clock, with random pauses and random data in them."""
+    """Send one byte per clock without back-pressure, with random pauses in which the data is random."""
     for value in values:
         while rng.random() < idle:
             ctx.set(data, rng.getrandbits(8))

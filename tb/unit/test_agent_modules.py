@@ -11,7 +11,7 @@ from tb.unit.unit_runs import AGENT_UNITS, FARMS, chain_run
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
-UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first unit of each top
+UNITS = {unit.top: unit for unit in reversed(AGENT_UNITS)}  # the first unit of each top module
 UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("Schedules") == 0)
 
 
@@ -20,7 +20,7 @@ UNITS["qs_acting"] = next(unit for unit in AGENT_UNITS if unit.parameters.get("S
     [
         # One fault in each block of the bench, because no block is part of another one.
         ("qs_agent_blocks_bench", faults("qs_agent_blocks_bench")),
-        # Slots, words and delay lines are parts of all other blocks.
+        # All other blocks contain slots, words and delay lines.
         ("qs_agent_blocks_bench", faults("rtl_agent_store")),
         ("qs_agent_choice_bench", faults("qs_agent_choice_bench")),
         ("qs_agent_update", faults("qs_agent_update")),

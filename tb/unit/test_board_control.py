@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rtl
 
 
 def board_run(module: ModuleType, folder: Path) -> Run:
-    """Generate the module and return the run of its tests."""
+    """Generate the module and return the simulation that runs its tests."""
     name = "qs_board_control"
     file = folder / "qstep_board_control.v"
     text = verilog.convert(

@@ -1,4 +1,4 @@
-"""Signals pass between two clocks only through the crossing, which the proof ``crossing`` verifies."""
+"""Signals pass between clock domains only in the crossing, which the proof ``crossing`` verifies."""
 
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +41,7 @@ class _Top(Component):
 
 
 def check_domains(text: str, top: str, folder: Path) -> None:
-    """Check that no signal passes between the clocks except through the crossing."""
+    """Check that no signal passes between the clock domains except through the crossing."""
     netlist = Netlist(text, top, folder)
     bits, held = set(), set()
     for passage in netlist.passages():

@@ -1,4 +1,4 @@
-"""The simulated device against the reference device, compared answer by answer."""
+"""The simulated device gives the same answers as the reference device."""
 
 import itertools
 import random
@@ -168,7 +168,7 @@ def test_reset_ends_the_session_and_keeps_the_table(pair: Pair) -> None:
 
 
 def step_frames(config: Config, epoch: int, first_seq: int, frames: int) -> bytes:
-    """Return coded APPLY frames of one long walk, as full as possible."""
+    """Return coded APPLY frames for one long walk, each as full as possible."""
     rng = np.random.default_rng(5)
     layout = RecordLayout.coded(config)
     limit = max_payload(config.link.buffer_bytes)
@@ -283,7 +283,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
     return done.stderr
 
 
-# The top contains the device under another name, so the device itself is read only once.
+# The top-level module contains the device under another name, so the device itself is read only once.
 @pytest.mark.parametrize(
     ("top", "config"),
     [("qstep_device", CONFIGS[0]), *(("qstep_top", config) for config in (*CONFIGS, *CORNERS))],

@@ -57,7 +57,7 @@ PORTS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the generated files of `CONFIG`."""
+    """Return a folder with the generated files for `CONFIG`."""
     path = tmp_path_factory.mktemp("generated")
     generate(CONFIG, path)
     return path
@@ -209,7 +209,7 @@ def test_command_writes_the_files_and_says_so(folder: Path, tmp_path: Path) -> N
     assert listed in result.output
     for name in written.keys() - set(sources):
         assert name in result.output
-    # The folder contains all modules that the tops instantiate, and the manifest lists every file.
+    # The folder contains all modules below the top-level modules, and the manifest lists every file.
     files = json.loads(written[MANIFEST_NAME])["files"]
     assert written.keys() == files.keys() | {MANIFEST_NAME}
     for name, digest in files.items():

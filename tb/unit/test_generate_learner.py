@@ -1,4 +1,4 @@
-"""The hardware that ``qstep generate --preset`` writes."""
+"""``qstep generate --preset`` writes complete hardware, and a bench that detects a wrong constant."""
 
 from dataclasses import replace
 from pathlib import Path

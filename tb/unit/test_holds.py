@@ -60,12 +60,12 @@ def drawn_stream(walker: bool, count: int) -> Transitions:
 
 
 def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
-    """Return the expected counters, from the hold rule and the rate of the link.
+    """Return the expected counters, computed from the hold rule and the link rate.
 
-    A transition is offered RECORD_BYTES clocks after the previous one was accepted. The lane accepts it
-    in the first clock in which it holds no other, and issues it in the next clock, or `loop_depth`
-    clocks after the last transition that it depends on. When a frame begins, no transition of the
-    previous frame is in flight.
+    A transition is offered RECORD_BYTES clocks after the previous one was accepted. The lane accepts a
+    transition in the first clock in which it holds no other one. It issues the transition in the next
+    clock, but no earlier than `loop_depth` clocks after the last transition that this one depends on.
+    When a frame begins, no transition of the previous frame is in flight.
     """
     state, action, _, next_state, _ = (column.tolist() for column in stream.columns)
     window = write_stage(CONFIG)
@@ -93,7 +93,7 @@ def expected_counts(stream: Transitions, frames: list[int]) -> dict[str, int]:
 
 
 def check(stream: Transitions, library: Path | None = None) -> dict[str, int]:
-    """Apply a stream to simulated hardware and model, and compare all results; return the counters."""
+    """Apply a stream to simulated hardware and a model; compare all results and return the counters."""
     model = ModelDevice(CONFIG)
     port = Overheard(SimPort(CONFIG, library=library))
     with LinkDevice(port, CONFIG) as device:

@@ -11,7 +11,7 @@ from tb.unit.unit_runs import LEARNER_UNITS
 
 pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
-UNITS = {unit.top: unit for unit in reversed(LEARNER_UNITS)}  # the first unit of each top
+UNITS = {unit.top: unit for unit in reversed(LEARNER_UNITS)}  # the first unit of each top module
 UNITS["qs_planes_shared"] = next(
     unit for unit in LEARNER_UNITS if unit.parameters.get("SharedError")
 )

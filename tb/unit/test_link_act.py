@@ -1,4 +1,4 @@
-"""The handler of a live world delivers each answer once, in its agent's clock; repeats do nothing."""
+"""A live world's handler delivers each answer once, when its agent samples it, and ignores repeats."""
 
 import random
 from dataclasses import replace
@@ -23,7 +23,7 @@ TURN, ASKED_AT = 16, 5
 
 
 def check(module: ModuleType, planes: int = 1) -> None:
-    """Let three agents send requests in turn during a run, and compare the answers that they get."""
+    """Let three agents take turns sending requests during a run, and check the answers that they get."""
     config = replace(CONFIG, planes=planes)
     handler, arguments = module.ActHandler(config), arguments_of(config)
     steps, taken, stops = [0] * 3, [], 0
@@ -77,7 +77,7 @@ def check(module: ModuleType, planes: int = 1) -> None:
         assert await request(ctx, Request.BEGIN, 1, rows(8)) == ok
         assert (jobs, stops, taken) == ([2], 1, [])
         action = ctx.get(handler.data.payload)
-        assert action == (ASKED_AT + 1) % 4  # of agent 1, which asks one slot after the first
+        assert action == (ASKED_AT + 1) % 4  # of agent 1, one slot after agent 0
         for number, (agent, state, over, reward) in enumerate(
             [(1, 8, 0, 5), (0, 2, 1, 0xFFFFFF80), (2, 0, 0, 127)], start=1
         ):

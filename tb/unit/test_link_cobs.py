@@ -1,4 +1,4 @@
-"""COBS in both directions, compared with the library that the driver uses."""
+"""The COBS encoder and decoder give the same results as the library that the driver uses."""
 
 import inspect
 import random
@@ -34,8 +34,8 @@ BODIES = [
 ]
 """Frames at the limits of COBS.
 
-They have leading and trailing zeros, blocks of 254 bytes and one more, or codes that differ in one bit
-from the lowest and the highest code.
+They have leading and trailing zeros, runs of 254 or 255 bytes without a zero, or codes that differ in
+one bit from the lowest or the highest code.
 """
 
 
@@ -129,9 +129,9 @@ def test_cobs_decoder_reports_a_frame_that_ends_inside_a_block(cut: int) -> None
 
 
 def empty_when_nothing_is_due(encoder: Any, wrong: list[str]) -> Any:
-    """Return a watcher that checks `empty`: no block is open, and the line has accepted all others.
+    """Return a watcher that checks `empty`: 1 if no block is open and the line has accepted all bytes.
 
-    It appends a message about each mismatch to `wrong`.
+    The watcher appends a message about each mismatch to `wrong`.
     """
 
     async def watch(ctx: Any) -> None:

@@ -1,4 +1,4 @@
-"""Each frame gets one answer with its first failed check, and its whole payload is consumed."""
+"""Each frame is consumed whole and gets one answer, which reports the first failed check, if any."""
 
 import random
 import struct
@@ -156,7 +156,7 @@ def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world
     seen: list[tuple[int, int]] = []
 
     async def core(ctx: Any) -> None:
-        """Answer each access with its index as the word."""
+        """Answer each access with its index as the data word."""
         while True:
             *_, access, region, index = await ctx.tick().sample(
                 agents.access, agents.region, agents.index

@@ -1,4 +1,4 @@
-"""64-bit counters are exact across their carries."""
+"""The 64-bit counters stay exact when carries propagate from one chunk to the next."""
 
 import random
 import struct

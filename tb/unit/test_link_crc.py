@@ -1,4 +1,4 @@
-"""CRC-32 and the digest of records, compared with zlib."""
+"""The CRC-32 and the digest of records match zlib's results."""
 
 import random
 import struct
@@ -40,7 +40,7 @@ def test_crc_follows_any_sequence_of_start_enable_shift_and_reset() -> None:
 
 
 def before(register: int) -> int:
-    """Return the register of a 32-bit CRC before 32 zeros were shifted in."""
+    """Return the value of a 32-bit CRC register before 32 zeros were shifted into it."""
     for _ in range(32):
         register = (register ^ 0xEDB88320) << 1 | 1 if register >> 31 else register << 1
     return register

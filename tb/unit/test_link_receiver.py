@@ -87,7 +87,7 @@ BODIES = [
     *(struct.pack("<BHIH", 1, 3, 5, 6 + change) + b"abcdef" for change in (-2, -1, 1, 256)),
     *(b"", b"a", b"abcdefghi", struct.pack("<BHIH", 1, 3, 5, 0)),
 ]
-"""Bodies of a wrong length, which get a CRC, and bodies that are too short to contain one."""
+"""Bodies of a wrong length, to which a CRC is appended, and bodies too short to contain one."""
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.hex() or "empty")

@@ -1,4 +1,4 @@
-"""The decoder turns records of APPLY into the transitions that the host encoded."""
+"""The decoder turns the records of an APPLY into the transitions that the host encoded."""
 
 import random
 from typing import Any
@@ -37,7 +37,7 @@ def run_records(
     idle: float = 0.0,
     stall: float = 0.0,
 ) -> tuple[list[tuple[int, ...]], bool, bool, int]:
-    """Return transitions, illegal, partial, and the clocks that the payload took."""
+    """Return the transitions, `illegal`, `partial`, and the number of clocks that the payload took."""
     decoder = RecordDecoder(config)
     records = decoder.records
     out: list[Any] = []

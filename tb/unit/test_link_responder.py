@@ -1,4 +1,4 @@
-"""Answers are the frames that the driver expects, byte for byte, at any pace."""
+"""At any pace, answers match the frames that the driver expects byte for byte."""
 
 import random
 import struct

@@ -1,4 +1,4 @@
-"""The reader of a ring sends every row below the limit, once and in order, at any pace."""
+"""At any pace, the reader of a ring sends every row below the limit exactly once and in order."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ DEPTH = 8
 
 
 class Ring(Component):
-    """A reader with its memory; the limit moves past each row one clock after the row is written."""
+    """A reader with its memory; the limit moves past each row one clock after that row is written."""
 
     def __init__(self) -> None:
         memory = Memory(shape=8, depth=DEPTH, init=[])

@@ -1,4 +1,4 @@
-"""A session executes each sequence number once, and no request after a refusal."""
+"""A session executes each sequence number only once, and executes nothing after a refusal."""
 
 import random
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ async def greet(ctx: Any, session: Session, nonce: int) -> int:
 
 
 async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusCode:
-    """Return the verdict on a request."""
+    """Return the session's verdict on a request."""
     ctx.set(session.compare, 1)
     for position, byte in enumerate(epoch.to_bytes(4, "little")):
         ctx.set(session.position, position)
@@ -45,7 +45,7 @@ async def judge(ctx: Any, session: Session, epoch: int, seq: int = 0) -> StatusC
 
 
 async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
-    """Answer the judged request; return the sequence number that is expected next."""
+    """Complete the judged request; return the sequence number that is expected next."""
     ctx.set(session.status, status)
     ctx.set(session.finish, 1)
     await ctx.tick()
@@ -55,7 +55,7 @@ async def finish(ctx: Any, session: Session, status: StatusCode) -> int:
 
 @dataclass
 class Rules:
-    """The rules for sessions in ``docs/link.md``."""
+    """A model of the session rules in ``docs/link.md``."""
 
     sessions: int = 1  # number of sessions and resets, modulo 2^16
     nonce: int | None = None  # nonce of the open session

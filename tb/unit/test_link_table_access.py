@@ -38,7 +38,7 @@ CHECKS = [
 async def begin(
     ctx: Any, access: TableAccess, what: str, task: AccessTask, fields: dict[str, Any]
 ) -> None:
-    """Start a check or a move, and wait for the end of a check."""
+    """Start a check or a move; for a check, wait until it ends."""
     request = access.request
     ctx.set(request.task, task)
     for name in ("first_code", "first_state", "first_action", "payload_bytes", "count"):

@@ -1,4 +1,4 @@
-"""The UART: a sender and a receiver, connected by a line."""
+"""The UART's sender and receiver transfer bytes over a line that connects them."""
 
 import random
 from typing import Any
@@ -31,7 +31,7 @@ class Loop(Component):
         await ctx.tick().repeat(5)
 
     async def cut_for(self, ctx: Any, clocks: int, rest: int) -> None:
-        """Pull the line low for `clocks` clocks, and leave it idle for `rest` clocks."""
+        """Pull the line low for `clocks` clocks, and then leave it idle for `rest` clocks."""
         ctx.set(self.cut, 1)
         await ctx.tick().repeat(clocks)
         ctx.set(self.cut, 0)

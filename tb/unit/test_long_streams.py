@@ -1,4 +1,4 @@
-"""Long streams, up to those of a release: the simulated device against the compiled model."""
+"""The simulated device matches the compiled model on streams of up to 50 million transitions."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ CONFIGS = [
     Config(300, 6, "Q16.16", loop_depth=3),
 ]
 MILLIONS = (25, 25, 25, 50)
-"""Millions of transitions per configuration in a release: 100 million at 16 and 32 bits together."""
+"""Millions of transitions per configuration in a release; 100 million of them use 16 or 32 bits."""
 
 BATCH = 500_000
 MILLION = 1_000_000
@@ -38,7 +38,7 @@ def config_id(config: Config) -> str:
 
 
 def batch(config: Config, rng: np.random.Generator) -> Transitions:
-    """Return random transitions, half of which follow a walk, with rewards over the format's range."""
+    """Return random transitions with rewards over the whole format; half of them follow a walk."""
     walk = rng.integers(0, config.states, BATCH, dtype=np.int32)
     codes = rng.integers(
         config.format.minimum, config.format.maximum, 200, dtype=np.int32, endpoint=True

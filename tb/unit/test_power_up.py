@@ -1,4 +1,4 @@
-"""A device behaves identically after its reset, whatever its registers and memories contained."""
+"""After its reset, a device behaves identically whatever its registers and memories contained before."""
 
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def compare(config: Config, clean: PoweredUp, rtl: Path = RTL) -> None:
     """Compare every output in every clock after the reset.
 
     Values that the driver reads before the memories are written are undefined. They also determine the
-    timing of its stuffed bytes, so sent bytes are compared only once all memories have been written.
+    timing of stuffed bytes, so the bytes sent are compared only once all memories have been written.
     """
     inputs, outputs = clean.inputs, clean.outputs
     for seed in POWER_UPS:

@@ -1,4 +1,4 @@
-"""A read request with the latest number is executed, whatever request had that number (docs/link.md)."""
+"""A read that reuses the latest sequence number is executed, whatever request used it (docs/link.md)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,7 +48,7 @@ class Host:
         self.ask(Request.HELLO, nonce, 0)
 
     def ask(self, kind: Request, payload: bytes = b"", back: int = 0) -> tuple[StatusCode, bytes]:
-        """Send a request whose number is `back` below the expected one; return its status and data."""
+        """Send a request with the expected sequence number minus `back`; return its status and data."""
         seq = (self.expected - back) % 65536
         self._port.write(encode_frame(kind, seq, self._epoch, payload))
         received = b""

@@ -100,7 +100,7 @@ def learnt(before: Table, apply: Request, records: list[bytes]) -> Table:
 
 
 def applied(kind: Request, records: list[bytes]) -> Callable[[Table], list[Table]]:
-    """Return a function that lists the reference's table after none, one, ... of the records."""
+    """Return a function that lists the reference's table after 0, 1, 2, ... of the records."""
     return lambda before: [learnt(before, kind, records[:k]) for k in range(len(records) + 1)]
 
 

@@ -1,4 +1,4 @@
-"""A reset in the middle of a request to agents: the driver reports it, and the next run is exact."""
+"""If a reset interrupts a request to agents, the driver reports it, and the next run is exact."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -94,7 +94,7 @@ def told_of_resets(
     check: Callable[[Driver], None],
     step: int,
 ) -> int:
-    """Reset the device at increasing times during `work`, and check its next operations.
+    """Reset the device at increasing times during `work`, and check the operations that follow.
 
     Return how often the driver reported a reset. In all other cases, the work was already complete.
     """

@@ -1,4 +1,4 @@
-"""Each hand-written module against its own model."""
+"""Each hand-written module matches its own model."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ def _name(this: Run) -> str:
 
 
 LONG = {"qs_acting", "qs_agent_blocks_bench"}
-"""Benches that take ten seconds, of modules that the benches of ``qs_agents`` and the device include."""
+"""Benches that take ten seconds; the benches of ``qs_agents`` and devices also cover their modules."""
 
 OFTEN = {unit.top: unit for unit in reversed(UNITS) if unit.top not in LONG}.values()
-"""The first geometry of each other module; tests of all further geometries are slow."""
+"""The first geometry of every other module; tests in further geometries are marked slow."""
 
 
 @pytest.mark.parametrize(

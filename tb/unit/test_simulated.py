@@ -33,7 +33,7 @@ CONFIGS = {
 
 
 def library(folder: Path, config: Config, text: str) -> Path:
-    """Return the library compiled from `text`, the Verilog of a device with `config`."""
+    """Return the library compiled from `text`, which is the Verilog of a device with `config`."""
     top = folder / "qstep_device.v"
     top.write_text(text, encoding="utf-8")
     verilog = [CLOCKS, *sources.rtl_files(config), top]
@@ -41,7 +41,7 @@ def library(folder: Path, config: Config, text: str) -> Path:
 
 
 def conversation(path: Path) -> list[tuple[bytes, int]]:
-    """Return a device's answers to a random host, each with its clock."""
+    """Return a device's answers to a random host, each with the clock in which it was read."""
     rng = random.Random(3)
     maker = RequestMaker(CONFIG, rng)
     port = SimPort(CONFIG, library=path)
@@ -77,7 +77,7 @@ def conversation(path: Path) -> list[tuple[bytes, int]]:
 
 
 def agents_requests(config: Config, rng: random.Random) -> tuple[Request, bytes]:
-    """Return type and payload of any request to agents; some requests are refused."""
+    """Return the type and payload of a random request to agents; some requests are refused."""
     arguments = arguments_of(config)
     kind = rng.choice([request for request in arguments if request != Request.HELLO])
     if kind is Request.STORE:
@@ -92,7 +92,7 @@ def agents_requests(config: Config, rng: random.Random) -> tuple[Request, bytes]
 
 
 def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
-    """Return the answers of a device with agents, each with its clock."""
+    """Return the answers of a device with agents, each with the clock in which it was read."""
     rng = random.Random(4)
     port = SimPort(config, library=path)
     said = []
@@ -107,7 +107,7 @@ def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
                 break
 
     def tell(data: bytes) -> None:
-        """Write frames, whole or with a pause in the middle, and read one answer or all of them."""
+        """Write frames, whole or with a pause in the middle, and read one answer or all answers."""
         cut = rng.choice([0, 0, 0, rng.randrange(len(data))])
         if cut:
             port.write(data[:cut])
@@ -150,7 +150,7 @@ def agents_conversation(path: Path, config: Config) -> list[tuple[bytes, int]]:
 
 
 def talk(path: Path, config: Config) -> list[tuple[bytes, int]]:
-    """Return the answers of a device with `config`, each with its clock."""
+    """Return the answers of a device with `config`, each with the clock in which it was read."""
     return agents_conversation(path, config) if config.acting else conversation(path)
 
 

@@ -26,7 +26,7 @@ TILES = [
 
 
 def check(module: ModuleType, tiles: Tiles) -> None:
-    """Check a coder with one observation per clock: the bounds, values close to them, and others."""
+    """Check a coder with one observation per clock, including the bounds and values close to them."""
     coder = module.TileCoder(tiles)
     rng = random.Random(3)
     ends: list[tuple[int, int]] = []

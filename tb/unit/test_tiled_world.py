@@ -1,4 +1,4 @@
-"""The circuits of the continuous worlds, with tiles, match their definition bit for bit."""
+"""The circuits of the continuous worlds and their tiles match their definitions bit for bit."""
 
 import random
 from collections import Counter
@@ -38,7 +38,7 @@ WORLDS = [
 
 
 def check(module: ModuleType, world: IntegerWorld, rotations: int) -> Counter[str]:
-    """Let 16 agents send requests in turn; one in ten is held and repeated. Return event counts."""
+    """Let 16 agents take turns; one request in ten is held and repeated. Return event counts."""
     tiles = TILES[world.env_id]
     circuit = module.TiledWorldCircuit(world, tiles)
     rng = random.Random(1)
@@ -94,7 +94,7 @@ def test_a_circuit_gives_the_rows_of_its_world(world: IntegerWorld, rotations: i
 
 
 def check_host(module: ModuleType, world: IntegerWorld, tiles: Tiles) -> None:
-    """Write random states of agents at the highest rate, and read them back."""
+    """Write random agent states at the highest rate, and read them back."""
     circuit = module.TiledWorldCircuit(world, tiles)
     rng = random.Random(2)
     states: dict[int, State] = {}
@@ -133,7 +133,7 @@ def check_host(module: ModuleType, world: IntegerWorld, tiles: Tiles) -> None:
 def test_the_host_writes_and_reads_states(
     world: IntegerWorld, bounds: tuple[float, float] | None
 ) -> None:
-    """Tiles may lie where no agent comes, or extend far beyond the world."""
+    """Tiles may lie where no agent ever goes, or extend far beyond the world."""
     tiles = TILES[world.env_id]
     if bounds is not None:
         low, high = ([bound] * len(world.limits) for bound in bounds)

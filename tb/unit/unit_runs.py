@@ -95,7 +95,7 @@ LEARNER_UNITS = [
     _requests(Groups=1, Planes=16, Rows=4, Actions=2, SharedError=1, CoeffFraction=18),
     _learner(Rows=4, Actions=3, Entries=4, KeyBits=4, Planes=2, Constants=0xACA081B9),
 ]
-"""The learner that executes the choose and learn requests of external logic, and its parts."""
+"""The learner, which executes choose and learn requests from external logic, and its parts."""
 
 PRESET_UNITS = [
     _requests(
@@ -109,7 +109,7 @@ PRESET_UNITS = [
     )
     for own in PRESETS.values()
 ]
-"""The learners of three papers, which take ten seconds each."""
+"""The learners from three papers; each simulation takes ten seconds."""
 
 
 UNITS = [
@@ -139,7 +139,7 @@ FARMS = [Config(25, 4, acting=Acting(agents=48), lanes=3)]
 
 
 def chain_run(config: Config, rtl: Path = RTL) -> Run:
-    """Generate the head of a farm's chain and return the run of the chain's tests."""
+    """Generate the head of a farm's chain and return the simulation that runs the chain's tests."""
     text = verilog.convert(
         ChainHead(config), name="qs_chain_head", platform=GENERATED, emit_src=False
     )

@@ -1,4 +1,4 @@
-"""BFM and driver of the interleaved lane: host accesses, and a record of every clock."""
+"""BFM and driver of the interleaved lane, which perform host accesses and record every clock."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ _ITEMS = 16
 assert CLOCK.fields is not None
 _RESULT = 8 * CLOCK.fields["result"][1]
 _BEHIND = 3
-"""Clocks from a step to a reset, by when its slot has left all stages in which flags are cleared."""
+"""Clocks from a step to the reset; by then, its slot has left all stages in which flags are cleared."""
 
 
 class ActingBfm(AgentsPort):
@@ -48,7 +48,7 @@ class ActingBfm(AgentsPort):
 
     def __init__(self, dut: Any, limit: int) -> None:
         super().__init__(dut)
-        # The world is fixed, because its pairs are bins.
+        # The world is fixed, because its state-action pairs are coverage bins.
         self.world = random_world(self.config, limit, seed=5)
         self.shares = self.acting.shared_table and self.acting.agents > 1
         self.events: Queue[Setting | Look | Emptied] = Queue()
@@ -68,7 +68,7 @@ class ActingBfm(AgentsPort):
             self.seen.put_nowait(np.frombuffer(data, CLOCK)[::-1])
 
     def flush(self) -> None:
-        """Do nothing: the queue already has all clocks that the last look needs."""
+        """Do nothing: the queue already contains every clock that the last `Look` needs."""
 
     @property
     def number(self) -> int:
@@ -99,9 +99,9 @@ class ActingBfm(AgentsPort):
             assert seen == right, f"agents are to make {seen} steps, not {right}"
 
     async def break_off(self) -> None:
-        """Reset the lane within a run, just after a step."""
+        """Reset the lane during a run, just after a step."""
         dut = self.dut
-        dut.late_i.value = 128  # some agents have drawn and are waiting
+        dut.late_i.value = 128  # so that some agents have drawn and wait for the world
         await self.begin(1 << 40)
         await Wait(500 * CLOCK_NS, unit="ns")
         await self.edge
@@ -123,7 +123,7 @@ class ActingBfm(AgentsPort):
         )
 
     async def run(self, job: Job) -> None:
-        """Run the agents, then read the state of all of them."""
+        """Run the agents, then read the state of every agent."""
         dut = self.dut
         dut.late_i.value = job.late
         await self.begin(job.steps)

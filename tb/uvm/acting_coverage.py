@@ -28,7 +28,7 @@ def reachable(world: WorldTable) -> set[tuple[int, int]]:
         state = todo.pop()
         for action in range(world.split.shape[1]):
             place = world.split[state, action], world.next_state[state, action]
-            # An ending episode leads only to start states, which are already in the set.
+            # A step that ends its episode leads only to start states, which are already in the set.
             ends = world.terminated[state, action]
             for slot, side in product(range(len(place[0])), range(2)):
                 happens = place[0][slot] > 0 if side == 0 else place[0][slot] < most
@@ -40,13 +40,13 @@ def reachable(world: WorldTable) -> set[tuple[int, int]]:
 
 
 def _chosen(split: np.ndarray, items: np.ndarray, most: int) -> set[int]:
-    """Return the items of alias slots that at least one draw selects."""
+    """Return the items that at least one draw selects from the alias slots."""
     first, second = items[split > 0, 0], items[split < most, 1]
     return set(first.tolist()) | set(second.tolist())
 
 
 def acting_bins(config: Config, world: WorldTable) -> dict[str, Sequence[Hashable]]:
-    """Return the bins of a configuration in a world."""
+    """Return the coverage bins for a configuration in a given world."""
     acting = config.acting
     assert acting is not None
     double = acting.algorithm is Algorithm.DOUBLE_Q_LEARNING
@@ -70,7 +70,7 @@ def acting_bins(config: Config, world: WorldTable) -> dict[str, Sequence[Hashabl
 
 
 def order_bins(config: Config, reach: Reach) -> dict[str, Sequence[Hashable]]:
-    """Return the bins of a shared table, including replacements for the stop bins of separate tables."""
+    """Return the bins for a shared table; its stop bins replace those for separate tables."""
     assert config.acting is not None
     far = distances(reach, config.acting.agents)
     return {
@@ -86,7 +86,7 @@ def order_bins(config: Config, reach: Reach) -> dict[str, Sequence[Hashable]]:
 
 
 class ActingCoverage(Coverage):
-    """Samples steps, runs, and slots of a shared table that the scoreboard has confirmed."""
+    """Samples steps, runs and (with a shared table) slots that the scoreboard has confirmed."""
 
     def build_phase(self) -> None:
         self.config: Config = self.cdb_get("CONFIG")

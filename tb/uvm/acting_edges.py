@@ -1,4 +1,4 @@
-"""Edge-case contexts (step counts at the limit, epsilon equal to a draw), and short runs from them."""
+"""Edge-case contexts (step counts at the limit, epsilon equal to a draw), and short runs from there."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,16 +15,16 @@ from qstep.spec.settings import AgentSettings, AgentState
 __all__ = ["edges"]
 
 _PATTERN = 0x5A96
-"""Bits of a step limit; with the complement, every bit is 0 once and 1 once."""
+"""A step limit minus 1; in this value and its complement, each bit is 0 once and 1 once."""
 
 _ONES = tuple(bit for bit in range(16) if _PATTERN >> bit & 1)
 _ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)
 
 _LONG = 70_000
-"""Number of steps of a schedule with the longest period."""
+"""Duration, in steps, of the schedule with the longest period."""
 
 _AGENTS = 48
-"""Number of contexts, enough for every limit and for every count that is too low by a single bit."""
+"""Number of contexts; enough to test each limit with every count that has one bit cleared."""
 
 
 def edges(
@@ -37,7 +37,7 @@ def edges(
     rng : numpy.random.Generator
     config : Config
     pairs : sequence of (int, int)
-        States and actions that an agent can reach.
+        State-action pairs that an agent can reach.
     """
     acting = config.acting
     assert acting is not None
@@ -59,7 +59,7 @@ def edges(
         yield Setup(f"contexts {turn}", settings, states=states, limit=last + 1)
         yield Job(f"the edges of contexts {turn}", 2, states_only=True)
     for limit in (0, 1, 2):
-        # Limited episodes are so short that the next one often starts in the state of the step.
+        # Limited episodes are so short that the next one often starts where the last step was taken.
         contexts = [_context(rng, 1, pairs) for _ in range(acting.agents)]
         settings, states = [one for one, _ in contexts], [state for _, state in contexts]
         if not limit:

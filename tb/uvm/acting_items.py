@@ -41,10 +41,10 @@ CLOCK = np.dtype(
         ("reward", "<i4"),
     ]
 )
-"""Record of a slot in stage 10, in the layout of ``seen_o`` of ``qs_agents_bench``.
+"""Record of the slot in stage 10, with the layout of an item of ``seen_o`` in ``qs_agents_bench``.
 
-The upper half of ``flags`` is the agent. ``result`` is ``result_t`` of ``qs_agents_pkg``: the slot's
-task, which it performs only if it acts.
+The upper four bits of ``flags`` are the agent's number. ``result`` is a ``result_t`` from
+``qs_agents_pkg``: the slot's task, which it performs only if it acts.
 """
 
 ASKED, READY, TERMINATED, ACTS = 1, 2, 4, 8
@@ -63,9 +63,9 @@ class Setup(uvm_sequence_item):
     settings : sequence of AgentSettings
         One for each agent.
     table : ndarray of int32, optional
-        All tables; without it, counters and tables stay as they are.
+        All tables; if None, neither counters nor tables are written.
     states : sequence of AgentState, optional
-        By default, those before the first step.
+        By default, the states before the first step.
     limit : int, optional
         Step limit of episodes from now on.
     """
@@ -116,7 +116,7 @@ class Job(uvm_sequence_item):
 
 
 class Reset(uvm_sequence_item):
-    """A reset within a run, after the next step; a setup with tables must follow."""
+    """A reset during a run, just after a step; a setup with tables must follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,11 @@ class Look:
     stopped : int or None
         The edge of the stop.
     drawn : list of bool
-        Whether each agent has drawn for a step that it has not made.
+        Whether each agent has drawn for a step that it has not yet made.
     counters : list of AgentCounters
         Counters of each agent. Like `table`, empty if only the states were read.
     holds : int
-        Number of slots of a shared table that were held since reset.
+        With a shared table, the number of slots held since the last reset.
     """
 
     edge: int
@@ -176,13 +176,13 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A look confirmed by the scoreboard, for coverage.
+    """A `Look` that the scoreboard has confirmed, for coverage.
 
     Attributes
     ----------
     look : Look
     first, turn : int
-        With a shared table, the agent that began the run, and the next agent in turn.
+        With a shared table, the agent that began the run and the agent whose turn is next, respectively.
     """
 
     look: Look

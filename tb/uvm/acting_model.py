@@ -19,11 +19,11 @@ class Agents(ActingModel):
         return self._step(agent)
 
     def begin(self, agent: int) -> None:
-        """Draw the first start state and the action there, like the start of the first step."""
+        """Draw the first start state and an action in it, as happens before the first step."""
         self._begin(agent)
 
     def drawn(self, agent: int) -> Draw:
-        """Return the draw of an agent's next step."""
+        """Return the draw for an agent's next step."""
         return draw(advanced(self.states[agent].word))
 
 

@@ -1,4 +1,4 @@
-"""Predicts in which clock each agent of a shared table acts, and which writes hold it."""
+"""Predicts in which clock each agent acts when all share a table, and which writes delay it."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from qstep.spec.config import Config
 __all__ = ["Order", "Reach", "Slot", "distances"]
 
 _LEFT = 2
-"""Turns of all agents that still end after a stop: the current one and the next."""
+"""Rounds (one turn of each agent) that still complete after a stop: the current round and the next."""
 
 _STOP_CLOCKS = 3
-"""Clocks from a stop until the number of remaining turns is fixed."""
+"""Clocks from a stop until the number of remaining rounds is fixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Reach:
     slots : int
         Slots in one rotation.
     row, entry : int
-        Number of preceding slots whose writes may be in flight when a slot reads a row, or Q[state,
-        action].
+        Number of preceding slots whose writes may be in flight when a slot reads a row and Q[state,
+        action], respectively.
     """
 
     slots: int
@@ -42,12 +42,12 @@ class Slot:
     turn : bool
         Whether it is the agent's turn.
     row, entry : tuple of int
-        Distances, in slots, to the preceding slots that write the row or entry that it reads, up to one
-        slot beyond the reach.
+        Distances, in slots, to the preceding slots that write the row and the entry, respectively, that
+        this slot reads; up to one slot beyond the reach.
     held_by : (bool, bool)
-        Whether it waits for a write to the row, and for a write to its entry.
+        Whether it waits for a write to the row and for a write to its entry, respectively.
     second : bool
-        Whether the truncated step of the agent whose turn it is still needs its second slot.
+        Whether the agent in turn has made a truncated step that still needs its second slot.
     """
 
     agent: int
@@ -64,10 +64,10 @@ class Slot:
 
 
 def distances(reach: Reach, agents: int) -> dict[str, list[int]]:
-    """Return all distances at which an earlier slot can hold a slot, and the first that is too far."""
+    """Return all distances at which an earlier slot can hold a later one, and the first one beyond."""
 
     def met(most: int) -> list[int]:
-        """Return the distances that occur to agents of the same turn or of the previous turn."""
+        """Return the distances that occur between slots in the same round or in successive rounds."""
         return [d for d in range(1, most + 1) if d < agents or d > reach.slots - agents]
 
     return {"row": met(reach.row + 1), "entry": met(reach.entry + 1)}
@@ -81,9 +81,9 @@ class Order:
     turn : int
         The agent whose turn it is.
     holds : int
-        Number of slots held in their turn since reset.
+        Number of slots that were held in their turn since the last reset.
     ends : deque of int
-        The clock edges at which the latest turns of all agents ended.
+        The clock edges at which the latest rounds of turns ended.
     """
 
     def __init__(self, config: Config, reach: Reach) -> None:
@@ -121,7 +121,7 @@ class Order:
         self._pending = None
 
     def stopped(self, edge: int) -> bool:
-        """Return whether no more turns than permitted ended after a stop at `edge`."""
+        """Return whether no more rounds than permitted ended after a stop at `edge`."""
         return len(self.ends) <= _LEFT or self.ends[0] <= edge + _STOP_CLOCKS
 
     @property

@@ -11,13 +11,13 @@ _STAGE = 10
 """The stage in which slots are observed."""
 
 _FOUND = 2
-"""The stage in which a slot has found work to do."""
+"""The stage in which it is known whether a slot has work to do."""
 
 _PASS = 43
-"""Clocks from a run or a stop until it is known whether unassigned steps remain."""
+"""Clocks from the start of a run, or from a stop, until it is known whether unassigned steps remain."""
 
 _MORE_TURNS = 7
-"""Rotations to pass all stages, after a sweep of all counters that takes one rotation per slot."""
+"""Rotations for passing all stages after the sweep of all counters, which takes a rotation per slot."""
 
 
 class Rest:
@@ -41,7 +41,7 @@ class Rest:
         self._phase = agent + _STAGE - edge
 
     def compare(self, look: Look) -> None:
-        """Check when the lane became idle after a run."""
+        """Check the edge at which the lane became idle after a run."""
         known = [edge + _PASS for edge in (look.began, look.stopped) if edge is not None]
         self._check(look.name, max(self._last, *known), look.edge)
 

@@ -33,13 +33,13 @@ OWNING = [
 """Runs with separate tables, covering each algorithm and each rounding mode."""
 
 SHARING = [
-    # With this many states, slots act in succession at every distance at which a write matters.
+    # With this many states, slots act at every distance at which an earlier write matters.
     _run(16, 0, 0, 48, 3, 10, SharedTable=1, Starts=32),
     _run(5, 1, 1, 6, 3, 8, SharedTable=1),
     _run(3, 2, 2, 6, 3, 8, SharedTable=1),
     _run(4, 3, 2, 5, 2, 16, SharedTable=1),
 ]
-"""Runs with a shared table, covering the same."""
+"""Runs with a shared table, also covering each algorithm and each rounding mode."""
 
 ACTING = [*OWNING, *SHARING]
 """All runs, each of which must hit every bin of its coverage."""

@@ -1,4 +1,4 @@
-"""The scoreboard of the interleaved lane, which compares every step and its clock with a model."""
+"""The scoreboard of the interleaved lane, which checks every step and its clock against a model."""
 
 from collections import deque
 from dataclasses import astuple, replace
@@ -32,7 +32,7 @@ __all__ = ["ActingScoreboard"]
 
 
 class ActingScoreboard(EdgeScoreboard):
-    """Compares each world request, each step, and the state of all agents after each run.
+    """Checks each world request, each step, and the agents' state after each run against the model.
 
     With a shared table, agents must also act exactly in the clocks that :class:`Order` predicts.
     """
@@ -144,7 +144,7 @@ class ActingScoreboard(EdgeScoreboard):
                 model.begin(agent)
 
     def _let(self, agent: int, edge: int, x: int, entry: tuple[int, int], acts: bool) -> bool:
-        """Return whether a slot acts, after checking this against the order."""
+        """Return whether a slot acts, after checking this against the predicted order."""
         if self._order:
             slot = self._order.slot(edge, agent, x, entry)
             assert acts == slot.acts, (

@@ -1,4 +1,4 @@
-"""Stimuli of the interleaved lane: agents, runs, stops and a late world."""
+"""Stimuli for the interleaved lane: agents, runs, stops and a late world."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ _EPSILONS = (
     Epsilon(0.0),
 )
 _MANY = 0xA53C_69F0_C396
-"""Steps of a stopped run; with the complement, every bit is 0 once and 1 once."""
+"""Number of steps of a stopped run; in this value and its complement, each bit is 0 once and 1 once."""
 
 _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 
@@ -32,7 +32,7 @@ _RATES = ((0.5, 0.9), (1.0, 1.0), (0.25, 0.0), (0.0, 0.0), (0.1, 0.5))
 def setup(
     rng: np.random.Generator, config: Config, turn: int, epsilon: Epsilon | None = None
 ) -> Setup:
-    """Return agents with random tables; their schedules and rates depend on `turn`."""
+    """Return a setup with random tables; the agents' schedules and rates depend on `turn`."""
     acting = config.acting
     assert acting is not None
     number = config.format
@@ -83,7 +83,7 @@ class Jobs(ItemSequence):
             if acting.shared_table:
                 yield Job("a stop within a turn before a setup", 1 << 40, late=230, stop_after=300)
         if acting.shared_table:
-            # Roaming agents rarely hold one another, so many slots act in succession.
+            # Agents that roam rarely hold one another, so many slots act in succession.
             yield setup(rng, config, turns, Epsilon(1.0))
             yield Job("a walk at random", 120)
         if not epsilon:

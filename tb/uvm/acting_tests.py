@@ -29,7 +29,7 @@ _LIMIT = 12
 
 @pyuvm.test()
 class ActingSuite(SuiteTest):
-    """Runs that must hit every coverage bin, with everything compared and correct."""
+    """Every step and every state matches the model, and every coverage bin is hit."""
 
     types: tuple[tuple[type, type], ...] = (
         (Driver, ActingDriver),
@@ -41,7 +41,7 @@ class ActingSuite(SuiteTest):
 
     def handles(self) -> dict[str, Any]:
         bfm = ActingBfm(cocotb.top, _LIMIT)
-        # Reach of slots if agents share a table, as given by the bench.
+        # If agents share a table, the bench provides the reach of slots.
         names = ("Slots", "RowReach", "EntryReach") if bfm.shares else ()
         reach = [int(getattr(bfm.dut, name).value) for name in names]
         return {
@@ -58,7 +58,7 @@ class ActingSuite(SuiteTest):
 
 @pyuvm.test()
 class NoExploration(ActingSuite):
-    """Fails because some bins stay empty."""
+    """Fails because agents never explore, so that some bins stay empty."""
 
     types = (*ActingSuite.types, (ItemSequence, GreedyJobs))
 

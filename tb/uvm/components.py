@@ -1,4 +1,4 @@
-"""Common parts of the pyuvm environments of lane, agents and device.
+"""Common parts of the pyuvm environments for the lane, the agents and the device.
 
 A test selects the components of its environment by type overrides. A BFM drives and samples the pins of
 a bench. It queues the host's actions in ``events``, and the activity at the pins in ``seen``.
@@ -55,7 +55,7 @@ class ItemSequence(uvm_sequence):
 
 
 class Driver(uvm_driver):
-    """Executes each item through the BFM, in :meth:`drive`."""
+    """Passes each item to :meth:`drive`, which executes it through the BFM."""
 
     def build_phase(self) -> None:
         self.bfm = self.cdb_get("BFM")
@@ -100,7 +100,7 @@ class PinMonitor(Monitor):
 
 
 class ClockMonitor(PinMonitor):
-    """Publishes all clocks, in chunks, and fails if one is missing."""
+    """Publishes the records of all clocks in chunks, and fails if one is missing."""
 
     _next: int | None = None
 
@@ -148,7 +148,7 @@ class Scoreboard(uvm_scoreboard):
 
 
 class EdgeScoreboard(Scoreboard):
-    """Merges clocks, in chunks of any size, and the host's events by the number of the clock edge.
+    """Merges clocks, which arrive in chunks of any size, with the host's events by clock-edge number.
 
     The results therefore do not depend on the order in which the bench's processes run. A subclass
     stores clocks in :meth:`add`. It checks the clocks up to an event's edge in :meth:`check_until`,
@@ -167,7 +167,7 @@ class EdgeScoreboard(Scoreboard):
         assert self.events.is_empty(), "the monitor ended before the driver"
 
     def _settle(self) -> None:
-        """Check all events whose clocks are complete."""
+        """Check all events whose preceding clocks have all arrived."""
         while not self.events.is_empty() and self.events.try_peek()[1].edge <= self._last:
             event = self.events.try_get()[1]
             self.check_until(event.edge)

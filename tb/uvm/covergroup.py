@@ -1,4 +1,4 @@
-"""Functional coverage: named points with bins that must all be hit."""
+"""Functional coverage: named coverage points with bins that must all be hit."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ class Covergroup:
             self.hits.setdefault(point, dict.fromkeys(bins, 0))
 
     def hit(self, point: str, which: Hashable, count: int = 1) -> None:
-        """Count hits of a bin; an unlisted bin is an error of the bench (KeyError)."""
+        """Count hits of a bin; raise KeyError for an unlisted bin, which is a bug in the bench."""
         self.hits[point][which] += int(count)
 
     def holes(self) -> list[str]:
@@ -40,14 +40,14 @@ class Covergroup:
         ]
 
     def summary(self) -> dict[str, tuple[int, int]]:
-        """Return, for each point, the number of bins that were hit and the number of all bins."""
+        """Return, for each point, the number of bins that were hit and the total number of bins."""
         return {
             point: (sum(count > 0 for count in bins.values()), len(bins))
             for point, bins in self.hits.items()
         }
 
     def report(self) -> dict[str, Any]:
-        """Return summary, holes and the hits of each bin, as plain values for a file."""
+        """Return the summary, the holes and the hits of each bin as plain values that can be stored."""
         hits = {
             point: {_text(which): count for which, count in bins.items()}
             for point, bins in self.hits.items()

@@ -1,4 +1,4 @@
-"""BFM and driver of the device: bytes in with idle clocks, and bytes out with stalls."""
+"""BFM and driver of the device, which send bytes with idle clocks and receive bytes with stalls."""
 
 import random
 from collections import deque
@@ -34,7 +34,7 @@ class DeviceBfm:
     seen : Queue of Taken, Given or Reset
         Frames and resets at the pins.
     stall : float
-        Probability that an answer's byte is not taken in a clock.
+        Probability that a byte of an answer is not accepted in a given clock.
     """
 
     def __init__(self, dut: Any, seed: int) -> None:
@@ -72,7 +72,7 @@ class DeviceBfm:
                 self.dut.tx_ready_i.value = ready
 
     async def send(self, data: bytes, idle: float) -> None:
-        """Send bytes, with idle clocks before each; every idle clock has the probability `idle`."""
+        """Send bytes; before each one, every further idle clock has the probability `idle`."""
         clock, rx = self.clock, self.dut.rx_i
         for byte in data:
             while idle and self.random.random() < idle:
@@ -151,7 +151,7 @@ class DeviceDriver(Driver):
 
     async def drive(self, item: Bytes) -> None:
         self.bfm.stall = item.stall
-        # An encoded request is longer than in the buffer, so this never exceeds the credit.
+        # A request is longer when encoded than in the buffer, so this never exceeds the credit.
         await self._wait_for(0 if item.alone else max(0, self._credit - len(item.data)))
         await self.bfm.send(item.data, item.idle)
         self._outstanding.extend([len(item.data)] * item.answers)

@@ -29,12 +29,12 @@ _REPEATABLE = ("READ", "STATUS", "COUNTERS")
 
 
 def _holds_often(config: Config) -> bool:
-    """Return whether records arrive faster than the loop accepts them, even without a backlog."""
+    """Return whether records arrive faster than the update loop accepts them, even without a backlog."""
     return config.loop_depth > RecordLayout.coded(config).size(full=False)
 
 
 def device_bins(config: Config) -> dict[str, list[Hashable]]:
-    """Return the bins: every request with every possible status, and events of the line and the lane."""
+    """Return the bins: every request with every possible status, and events on the line and lane."""
     sequenced = [name for name in _KNOWN.values() if name != "HELLO"]
     common = ("OK", "DUPLICATE", "GAP", "STALE_EPOCH", "BAD_LENGTH", "halted")
     unknown = ("BAD_TYPE", "DUPLICATE", "GAP", "STALE_EPOCH", "halted")
@@ -44,7 +44,7 @@ def device_bins(config: Config) -> dict[str, list[Hashable]]:
         *product(["HELLO"], ["OK", "BAD_LENGTH"]),
         *product(["unknown"], unknown),
     ]
-    # A duplicate of these is answered OK if it is the latest request, and DUPLICATE otherwise.
+    # A duplicate of one of these is answered OK if it is the latest request, else DUPLICATE.
     answers += [(name, "OK again") for name in _REPEATABLE]
     return {
         "answer": answers,

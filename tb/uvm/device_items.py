@@ -16,13 +16,14 @@ class Bytes(uvm_sequence_item):
         Description of the bytes.
     data : bytes
     idle : float
-        Probability of a clock without a byte before each byte, 0..1.
+        Probability of each idle clock before a byte, 0..1.
     stall : float
-        Probability that an answer's byte is not taken in a clock, 0..1; applies until the next item.
+        Probability that a byte of an answer is not accepted in a given clock, 0..1; applies until the
+        next item.
     answers : int
-        Number of frames among them that the device answers.
+        Number of frames in `data` that the device answers.
     alone : bool
-        Wait for all answers before and after, so that no count depends on timing.
+        Wait for all answers both before and after the bytes, so that no count depends on timing.
     reset : bool
         Reset the device after the last byte.
     """
@@ -48,7 +49,7 @@ class Bytes(uvm_sequence_item):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A frame that the device has received, with its delimiter; `idle` if a clock in it had no byte."""
+    """A frame that the device has received, with its delimiter; `idle` if it contained an idle clock."""
 
     data: bytes
     idle: bool
@@ -64,7 +65,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A reset, after which the device sends a delimiter; `inside` if it was receiving a frame."""
+    """A reset, after which the device sends a delimiter; `inside` if a frame was being received."""
 
     inside: bool
 
@@ -76,7 +77,8 @@ class Answered:
     Attributes
     ----------
     seen, right : bytes
-        The device's and the reference's answers; counts that depend on the lane's clocks may differ.
+        The answers of the device and the reference, respectively; counts that depend on the lane's
+        timing may differ.
     outstanding : int
         Number of requests that were waiting for an answer.
     dropped : int

@@ -1,4 +1,4 @@
-"""The simulations that verify the whole device, whose configurations are generated on demand."""
+"""The simulations that verify the whole device, generated for each configuration on demand."""
 
 import hashlib
 from dataclasses import replace
@@ -17,7 +17,7 @@ CONFIGS = [
     Config(states=25, actions=3, format=QFormat(10, 10), loop_depth=3, link=Link(buffer_bytes=512)),
     Config(states=4, actions=3, loop_depth=3),
 ]
-"""In the last one, records are so short and the loop so deep that the lane holds transitions back."""
+"""The last configuration has such short records and such a deep loop that the lane holds transitions."""
 
 
 def config_id(config: Config) -> str:
@@ -40,7 +40,7 @@ AGENTS = [
         lanes=3,
     ),
 ]
-"""Devices with agents: a farm of three lanes."""
+"""Configurations with agents: one farm of three lanes."""
 
 _AGENTS_WAIVERS = ("-Wno-VARHIDDEN",)
 """Needed because generated islands reuse names of the surrounding device."""

@@ -1,4 +1,4 @@
-"""The scoreboard of the device: its output must equal the reference device's answers."""
+"""The scoreboard of the device, which checks its answers against those of the reference device."""
 
 from collections import deque
 
@@ -15,15 +15,16 @@ __all__ = ["DeviceScoreboard"]
 _FRAME_END = b"\0"
 _BUILD = bytes.fromhex("0123456789abcdef")  # as in qs_device_bench.sv
 _LEAST_CLOCKS = 2
-"""Minimum clocks between offers, even of records that waited for register reads."""
+"""Minimum number of clocks between offers, even of records that waited for register reads."""
 
 
 class DeviceScoreboard(Scoreboard):
-    """Passes every frame that the device receives to the reference, and compares the answers.
+    """Passes every frame that the device receives to the reference, and compares the two answers.
 
-    Three counts of COUNTERS depend on the timing of the bench: the clocks offered, the clocks held back,
-    and the results forwarded. These are only checked for plausibility, and must occur where they can.
-    Everything else is compared byte for byte.
+    Three counts in the answer to COUNTERS depend on the timing of the bench: clocks with an offer,
+    clocks with a held offer, and forwarded results. These counts are only checked for plausibility, and
+    the coverage requires holds and forwarding where they are possible. Everything else is compared byte
+    for byte.
     """
 
     def build_phase(self) -> None:
@@ -89,7 +90,7 @@ class DeviceScoreboard(Scoreboard):
 
 
 def _without_clocks(data: bytes) -> tuple[object, ...]:
-    """Return the parts of an answer, without the counts that depend on the lane's clocks."""
+    """Return the parts of an answer without the counts that depend on the lane's timing."""
     frame = decode_frame(data[:-1])
     if frame is None:
         return ("damaged", data)

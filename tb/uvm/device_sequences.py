@@ -1,4 +1,4 @@
-"""Stimuli of the device: a host that sends every legal request, and many illegal ones."""
+"""Stimuli for the device: a host that sends every legal request, and many illegal ones."""
 
 import random
 import struct
@@ -27,7 +27,7 @@ class Host:
     config : Config
         The device's configuration.
     rng : random.Random
-        Source of every choice.
+        Source of all random choices.
     """
 
     def __init__(self, config: Config, rng: random.Random) -> None:
@@ -36,7 +36,7 @@ class Host:
         self.maker = RequestMaker(config, rng)
         self.idle = self.stall = 0.0
         self.status, self.expected = StatusCode.OK, 0
-        """Predicted status and expected number in the latest answer."""
+        """Status and expected sequence number in the latest predicted answer."""
         self._device = ReferenceDevice(config)
 
     @property
@@ -69,7 +69,7 @@ class Host:
         return self.item(f"type {kind}", frame, alone=kind == Request.COUNTERS)
 
     def out_of_sequence(self, kind: int, payload: bytes, ahead: int) -> Bytes:
-        """Return a request whose number is `ahead` of the expected one, or behind it if negative."""
+        """Return a request whose number exceeds the expected one by `ahead`, which may be negative."""
         frame = encode_frame(kind, (self.expected + ahead) % 65536, self.epoch, payload)
         return self.item(f"type {kind}, {ahead} ahead", frame)
 
@@ -78,7 +78,7 @@ class Host:
         return self.item(f"type {kind}, stale", frame)
 
     def reset(self, before: bytes) -> Bytes:
-        """Return a reset after some bytes of a frame."""
+        """Return a reset that follows the first bytes of a frame."""
         return self.item("reset", before, alone=True, reset=True)
 
     # Sequences
@@ -95,7 +95,7 @@ class Host:
         yield self.ask(Request.CONFIGURE, struct.pack("<HHB", 16384, 14746, 2))
 
     def every_answer(self) -> Iterator[Bytes]:
-        """Send each request in such ways that it gets every possible status."""
+        """Send each request in several ways, so that it is answered with every possible status."""
         right, short, outside = self._payloads()
         for kind in [*right, *_UNKNOWN]:
             payload = right.get(kind, b"")
@@ -117,14 +117,14 @@ class Host:
         yield self.item("HELLO too long", encode_frame(Request.HELLO, 0, 0, b"12345"))
 
     def after_a_refusal(self, kind: int, payload: bytes) -> Iterator[Bytes]:
-        """Send a repeated, the next and a later request to a halted session, then open another one."""
+        """Send a halted session a repeated, the next and a later request, then open another session."""
         assert self.halted
         for ahead in (-1, 0, 5):
             yield self.out_of_sequence(kind, payload, ahead)
         yield self.hello()
 
     def _payloads(self) -> tuple[dict[int, bytes], ...]:
-        """Return payloads by request type: valid ones, some of wrong length, and some out of range."""
+        """Return three sets of payloads by request type: valid, of wrong length, and out of range."""
         config = self.config
         value = self.rng.randbytes(config.value_bytes)
         steps = {coded: self.maker.record(coded=coded, continuing=False) for coded in (True, False)}
@@ -193,7 +193,8 @@ class Host:
     def drops_while_totals_wait(self) -> Iterator[Bytes]:
         """Cause more dropped frames than a counter's low byte can count, while no answer is accepted."""
         self.stall = 1.0
-        # In a buffer of 512 bytes, ten answers of 44 bytes leave too little space for the totals.
+        # In a buffer of 512 bytes, ten answers of 44 bytes leave too little space for the answer to
+        # COUNTERS.
         for _ in range(10):
             yield self.ask(Request.READ, struct.pack("<HBH", 0, 0, 18 // self.config.value_bytes))
         yield self.out_of_sequence(Request.COUNTERS, b"", 0)
@@ -213,7 +214,7 @@ class Host:
 
 
 class Everything(ItemSequence):
-    """Every request with every answer, random requests on a bad line, and resets.
+    """Every request with every possible answer, random requests on a bad line, and resets.
 
     The plusarg ``+requests=N`` sets the length of the random part.
     """

@@ -22,7 +22,7 @@ _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 
 @pyuvm.test()
 class DeviceSuite(SuiteTest):
-    """Every request with every answer, random requests on a bad line, and resets; must hit all bins."""
+    """Every answer matches the reference, on a bad line and after resets too, and every bin is hit."""
 
     types = (
         (Agent, DeviceAgent),

@@ -24,7 +24,7 @@ __all__ = ["LaneBfm", "LaneDriver"]
 
 _CHUNK = 4096
 _DRAIN_CLOCKS = 64
-"""Maximum clocks without an offer until all accepted transitions have left the lane."""
+"""Maximum number of clocks from the last offer until all accepted transitions have left the lane."""
 
 
 class LaneBfm:
@@ -102,11 +102,11 @@ class LaneBfm:
         self.events.put_nowait(Setting(self.edge, batch.get_name(), hyper, batch.table))
 
     async def offer(self, batch: Batch) -> None:
-        """Offer each transition of a batch, after its gap, until it is accepted."""
+        """After its gap, offer each transition of a batch until it is accepted."""
         clock, offer, refused = self.clock, self.dut.offer_i, self.dut.refused_o
         for word, gap in zip(offer_words(batch.transitions), batch.gaps.tolist(), strict=True):
             for _ in range(gap):
-                # Without valid, the other wires may have any values.
+                # While valid is 0, the other wires may have any values.
                 offer.value = self.random.getrandbits(72) & IDLE_MASK
                 await clock
             offer.value = word
@@ -134,9 +134,9 @@ class LaneBfm:
         raise AssertionError(f"batch {name}: busy {_DRAIN_CLOCKS} clocks after the last offer")
 
     async def read_back(self) -> None:
-        """Read the noise, and the table through the host port.
+        """Read the noise registers, and read the table through the host port.
 
-        Each clock writes one address, and its data follows two clocks later.
+        One address is written in each clock, and its data follows two clocks later.
         """
         config, dut = self.config, self.dut
         values = []
@@ -155,7 +155,7 @@ class LaneBfm:
 
 
 class LaneDriver(Driver):
-    """Offers the transitions of a batch, then reads the table back."""
+    """Offers the transitions of a batch, then reads the table back if the batch requests it."""
 
     async def drive(self, item: Batch) -> None:
         bfm = self.bfm

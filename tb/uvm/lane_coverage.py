@@ -25,9 +25,9 @@ _RELATIONS = ("same pair", "other action", "next row", "self loop")
 def lane_bins(config: Config) -> dict[str, list[Hashable]]:
     """Return the bins of a configuration.
 
-    The distance of a hazard is the number of clocks between the two issues. Below `loop_depth`, no
-    hazard can occur, because the lane holds; the bins count held clocks instead. Another action of the
-    same state is not a hazard.
+    The distance of a hazard is the number of clocks between the issues of its two transitions. No hazard
+    can occur at a distance below `loop_depth`, because the lane holds the second transition; instead,
+    there are bins for held clocks. Another action of the same state is not a hazard.
     """
     modes = [mode.value for mode in Rounding]
     distances = range(1, write_stage(config) + 2)

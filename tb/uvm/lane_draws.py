@@ -1,9 +1,9 @@
-"""Lane stimuli whose results depend on every bit of the noise: stochastic rounding at the edge.
+"""Lane stimuli for stochastic rounding at the edge, whose results depend on every bit of the noise.
 
-Random transitions do not expose the low bits of a draw: the lowest bit changes one result in 2^15 or
-more. Here, each sum of products is chosen so that the draw just makes it carry or just does not, and
-every bit of the sum matters. The first draw of a batch depends on all bits of both registers in the same
-way, because the bits of their sum below the draw are all 0 or all 1.
+Random transitions do not expose the low bits of a draw: the lowest bit changes at most one result in
+2^15. Here, each sum of products is chosen so that adding the draw either just causes a carry or just
+fails to; every bit of the sum then matters. The first draw of a batch depends equally on all bits of
+both noise registers, because the bits of their sum below the draw are all 0 or all 1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _Row = tuple[int, int, int, int]
 
 
 def _unmixed(word: int) -> int:
-    """Return the word that ``qstep.spec.random`` mixes into this one."""
+    """Return the word from which the mixing in ``qstep.spec.random`` computes this one."""
     word ^= word >> 31 ^ word >> 62
     word = word * pow(MIX_B, -1, 1 << 64) & _MASK64
     word ^= word >> 27 ^ word >> 54
@@ -39,7 +39,7 @@ def _unmixed(word: int) -> int:
 
 
 def _seed(rng: np.random.Generator, bits: int, *, ones: bool) -> int:
-    """Return a seed for which the bits of x + w below a draw of `bits` are all 1, or all 0."""
+    """Return a seed for which the bits of x + w below a draw of `bits` bits are all 1, or all 0."""
     below = (1 << 32 - bits) - 1 if ones else 0
     x = int(rng.integers(1, 1 << 32))
     w = ((int(rng.integers(1 << bits)) << 32 - bits | below) - x) % (1 << 32)
@@ -58,7 +58,8 @@ def _at_the_edge(
 ) -> _Row | None:
     """Return state, action, next state and reward for which the sum of products is one of the totals.
 
-    Recently written entries and rows are preferred. Return None if no reward in range gives a total.
+    Recently written entries and rows are preferred. Return None if no reward in range gives any of
+    the totals.
     """
     # The axes are total, state, action and next state.
     wanted = np.array(totals)[:, np.newaxis, np.newaxis, np.newaxis]
@@ -137,7 +138,7 @@ def _batch(
         terminated=np.zeros(_LENGTH, np.bool_),
     )
     gaps = rng.integers(0, 5, _LENGTH) * (rng.random(_LENGTH) < 0.2)
-    gaps[1] = rng.choice([0, config.loop_depth])  # needs a near result or a far one
+    gaps[1] = rng.choice([0, config.loop_depth])  # depends on a near result or a far one
     return Batch("draws", transitions, hyper=hyper, gaps=gaps)
 
 

@@ -13,7 +13,7 @@ __all__ = ["Batch", "Checked", "Readback", "Setting"]
 
 
 class Batch(uvm_sequence_item):
-    """Transitions offered as one batch, from an idle lane to an idle lane.
+    """Transitions offered as one batch; the lane is idle before and after it.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Batch(uvm_sequence_item):
     table : ndarray of int32, shape (S, A), optional
         Table to write through the host port before the transitions; None keeps the previous one.
     gaps : ndarray of int, optional
-        Idle clocks before each transition; None for none.
+        Idle clocks before each transition; None means no gaps.
     reset_after : int, optional
         Reset the lane this many clocks after the first offer, and drop transitions not yet accepted.
     read_back : bool
@@ -78,17 +78,17 @@ class Checked:
     Attributes
     ----------
     hyper : Hyperparameters
-        Settings with which they were applied.
+        Settings with which the transitions were applied.
     offers : ndarray of CLOCK
-        The clocks in which they were accepted.
+        The clocks in which the transitions were accepted.
     issue : ndarray of int
         The edge at which each left the issue register; later than ``edge + 1`` if it was held.
     ties : list of int
-        One bit for each action that attains the maximum of the next row.
+        For each transition, a mask of the actions that attain the maximum of the next row.
     rounded : ndarray of int
-        The rounded sum before saturation; `surplus` has the bits that rounding removed.
+        The rounded sum before saturation; `surplus` contains the bits that rounding removed.
     reset : bool
-        Whether a reset came while the lane was busy.
+        Whether a reset occurred while the lane was busy.
     """
 
     hyper: Hyperparameters

@@ -21,7 +21,7 @@ CLOCK = np.dtype(
         ("maximum", "<i4"),
     ]
 )
-"""One clock of the lane, in the layout of ``seen_o``; ``flags`` has the bits named in `FLAGS`."""
+"""One clock of the lane, with the layout of ``seen_o``; ``flags`` has the bits named in `FLAGS`."""
 
 FLAGS = ("valid", "ready", "terminated", "busy", "hold", "forwarded", "saturated", "res_valid")
 

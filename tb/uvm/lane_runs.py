@@ -1,4 +1,4 @@
-"""The simulations that verify the lane, in a single list for pytest and `make sim`."""
+"""The simulations that verify the lane, in lists that pytest and `make sim` share."""
 
 from tb.bench import Run
 
@@ -14,7 +14,7 @@ def lane_run(
     transitions: int = 0,
     **more: int,
 ) -> Run:
-    """Return the run of one test of ``tb.uvm.lane_tests`` on one geometry."""
+    """Return the run of one test in ``tb.uvm.lane_tests`` for one geometry."""
     return Run(
         top="qs_lane_bench",
         module="tb.uvm.lane_tests",
@@ -44,7 +44,7 @@ SUITES = [
     *(lane_run("LaneSuite", *geometry, 20_000) for geometry in _GEOMETRIES),
     lane_run("LaneSuite", 12, 3, 16, 2, 20_000, CoeffFraction=22),
 ]
-"""Runs with directed and random stimuli, which must each hit every bin of their coverage."""
+"""Runs with directed and random stimuli, each of which must hit every coverage bin."""
 
 EXACT = [
     lane_run("LaneRandom", 16, 4, 16, 1, 270_000),
@@ -57,7 +57,7 @@ EXACT = [
     lane_run("LaneRandom", 65536, 2, 8, 1, 20_000),
     lane_run("LaneRandom", 7, 3, 32, 3, 100_000, CoeffFraction=24),
 ]
-"""A million random transitions in total, with most actions and fewest states at each loop depth."""
+"""More than a million random transitions in total, including 64 actions with only 2 or 3 states."""
 
 THROUGHPUT = [
     lane_run("LaneThroughput", *geometry)

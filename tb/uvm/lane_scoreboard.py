@@ -1,4 +1,4 @@
-"""The lane's scoreboard, which checks each clock by the contract and each result by the model."""
+"""The lane's scoreboard, which checks each clock's timing and checks each result against the model."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _NOISE_AFTER_RESET = NoiseState(1, 0)
 
 @dataclass(frozen=True, slots=True)
 class BatchFigures:
-    """Event counts of one batch, taken from signals."""
+    """Event counts of one batch, derived from the sampled signals."""
 
     name: str
     accepted: int

@@ -1,4 +1,4 @@
-"""Stimuli of the lane: batches that are all drawn from one seeded generator."""
+"""Stimuli for the lane: batches that are all drawn from one seeded generator."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ __all__ = [
 Generator = np.random.Generator
 
 _SMALL = 512
-"""Largest table that is loaded and read back for every batch, as each entry costs a clock."""
+"""Entries of the largest table that is loaded and read back in every batch; each costs a clock."""
 
 
 def is_small(config: Config) -> bool:
@@ -52,7 +52,7 @@ def _alpha(config: Config, share: float) -> float:
 
 
 def random_hyper(rng: Generator, config: Config, mode: Rounding | None = None) -> Hyperparameters:
-    """Draw coefficients, often at the ends of their ranges, a rounding mode and a seed."""
+    """Draw a rounding mode, a seed, and coefficients that are often at the ends of their ranges."""
     most = greatest_coefficient(config.coefficient_bits)
     alpha = rng.choice([0, 1, -(-most // 2), most, int(rng.integers(most))])
     gamma = rng.choice([0.0, 1.0, rng.random()])
@@ -96,7 +96,7 @@ def random_table(rng: Generator, config: Config) -> NDArray[np.int32]:
 def random_batches(
     rng: Generator, config: Config, transitions: int, length: int = 5000
 ) -> Iterator[Batch]:
-    """Yield random batches with few or many states and actions, of `transitions` in total."""
+    """Yield random batches with few or many states and actions, for a total of `transitions`."""
     while transitions > 0:
         n = min(length, transitions)
         transitions -= n
@@ -119,14 +119,14 @@ def random_batches(
                 terminated=rng.random(n) < rng.choice([0.0, 0.1, 0.9]),
             ),
             hyper=random_hyper(rng, config),
-            # A new table costs a clock per entry, so it is loaded only if this is cheap for the batch.
+            # A new table costs a clock per entry, so it is loaded only if the batch is long enough.
             table=random_table(rng, config) if 4 * config.states * config.actions <= n else None,
             gaps=gaps,
         )
 
 
 def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[Batch]:
-    """Yield pairs of transitions at every distance that share an entry, a row, or only a state.
+    """Yield, for every distance, pairs of transitions that share an entry, a row, or only a state.
 
     Each pair is followed by idle clocks, so that nothing else is in flight.
     """
@@ -165,15 +165,16 @@ def hazard_batches(rng: Generator, config: Config, rounds: int = 2) -> Iterator[
 def tie_batches(
     rng: Generator, config: Config, densities: Iterable[float] = (0.1, 0.5, 0.9, 1.0), low: int = 0
 ) -> Iterator[Batch]:
-    """Yield reads of rows with every kind of tie, and ties between the table and results in flight.
+    """Yield reads of rows with every kind of tie, including ties between table and results in flight.
 
-    Entries are `low`, except that a share given by `densities` is 1 higher.
+    In most rows, each entry is `low`, or `low` + 1 with a probability from `densities`.
     """
     shape = (min(config.states, 256), config.actions)
     for density in densities:
         table = np.zeros((config.states, config.actions), np.int32)
         table[: shape[0]] = rng.random(shape) < density
-        # With any number of actions, all entries tie, only the first and last, or two.
+        # For any number of actions, three rows have ties of all entries, of only the first and the last,
+        # and of only the first two.
         table[:3] = 0
         table[1, [0, -1]] = 1
         table[2, :2] = 1
@@ -195,7 +196,7 @@ def tie_batches(
 
 
 def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
-    """Yield every coefficient corner in every mode on values at the ends of the format."""
+    """Yield every corner of the coefficients in every rounding mode, with corner values as rewards."""
     low, high = config.format.minimum, config.format.maximum
     corners = [low, low + 1, -2, -1, 0, 1, 2, high - 1, high]
     for mode in Rounding:
@@ -221,7 +222,7 @@ def corner_batches(rng: Generator, config: Config) -> Iterator[Batch]:
 
 
 def _half_batch(rng: Generator, config: Config, mode: Rounding) -> Batch:
-    """Return updates from 0 to +1.5 or -1.5, which small alphas almost never produce."""
+    """Return updates from 0 to +1.5 or -1.5 raw units: ties that small alphas almost never produce."""
     state, action = (x.ravel() for x in np.indices((min(config.states, 4), config.actions)))
     alpha = 1 << (COEFFICIENT_WIDTH - 1)  # times 2^-f
     reward = 3 << (config.coefficient_bits - COEFFICIENT_WIDTH)
@@ -241,9 +242,9 @@ def _half_batch(rng: Generator, config: Config, mode: Rounding) -> Batch:
 
 
 def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
-    """Yield updates that overflow the format at either end, in every mode.
+    """Yield updates that overflow the format at either end, in every rounding mode.
 
-    A maximum at the lower end needs a whole row of such values, which random draws almost never give.
+    A maximum at the lower end needs a whole row of such values, which random draws almost never produce.
     """
     few = min(config.states, 4)
     state, action = (x.ravel() for x in np.indices((few, config.actions)))
@@ -273,7 +274,7 @@ def saturation_batches(rng: Generator, config: Config) -> Iterator[Batch]:
 
 
 def every_pair_batch(rng: Generator, config: Config) -> Batch:
-    """Return one transition for every pair of a small table, or for its corners, in random order."""
+    """Return, in random order, a transition for each entry of a small table or corner of a large one."""
     if is_small(config):
         state, action = (x.ravel() for x in np.indices((config.states, config.actions)))
     else:
@@ -296,9 +297,10 @@ def every_pair_batch(rng: Generator, config: Config) -> Batch:
 
 
 def walker_batch(rng: Generator, config: Config, n: int) -> Batch:
-    """Return one random walker on a square grid: each next state is the next transition's state.
+    """Return a random walk on a square grid: each next state is the next transition's state.
 
-    With fewer than four states, the grid is a corridor.
+    From the goal, the walker jumps to a random state. With fewer than four states, the grid is a
+    corridor.
     """
     rows = min(8, int(config.states**0.5))
     columns = rows if rows > 1 else config.states
@@ -349,7 +351,7 @@ def independent_batch(rng: Generator, config: Config, n: int) -> Batch:
 
 
 def reset_batches(rng: Generator, config: Config) -> Iterator[Batch]:
-    """Yield resets at every clock of an operation, from the first offer until the pipeline is full."""
+    """Yield a reset at each clock of an operation, from the first offer until the pipeline is full."""
     few = min(config.states, 4)
     for clocks in range(2 * write_stage(config)):
         n = clocks + 2

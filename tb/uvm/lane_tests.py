@@ -30,7 +30,7 @@ from qstep import Config, QFormat
 
 _SEED = int(os.environ["COCOTB_RANDOM_SEED"])
 _READ_EVERY = 16
-"""Number of batches after which a large table is read back."""
+"""Number of batches between readbacks of a large table."""
 
 
 def _config() -> Config:
@@ -98,7 +98,7 @@ class MeasuredBatches(Batches):
     Attributes
     ----------
     predicted : dict of str to int
-        Predicted clocks of each batch.
+        Predicted number of clocks for each batch.
     """
 
     def batches(self) -> Iterator[Batch]:
@@ -119,7 +119,7 @@ class MeasuredBatches(Batches):
 
 @pyuvm.test()
 class LaneSuite(SuiteTest):
-    """Everything is exact, and every bin of the coverage is hit."""
+    """Every result is exact, and every coverage bin is hit."""
 
     types: tuple[tuple[type, type], ...] = (
         (Driver, LaneDriver),
@@ -157,7 +157,7 @@ class LaneSuite(SuiteTest):
 
 @pyuvm.test()
 class LaneRandom(LaneSuite):
-    """A random run whose length is given in transitions."""
+    """Every result of a random run with a given number of transitions is exact."""
 
     types = (*LaneSuite.types, (ItemSequence, RandomBatches))
     needs_every_bin = False
@@ -165,7 +165,7 @@ class LaneRandom(LaneSuite):
 
 @pyuvm.test()
 class LaneThroughput(LaneSuite):
-    """Measures updates per offered clock from the handshake: 1 if nothing has to wait."""
+    """Measures, at the handshake, the updates per offered clock: 1 if no transition has to wait."""
 
     types = (*LaneSuite.types, (ItemSequence, MeasuredBatches))
     needs_every_bin = False

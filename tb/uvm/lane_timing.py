@@ -1,4 +1,4 @@
-"""The required timing of the lane: issue edges, hazards between transitions, and minimum holding."""
+"""The required timing of the lane: issue edges, hazards between transitions, and minimum hold times."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,18 @@ def issue_edges(clocks: NDArray[np.void], offers: NDArray[np.void]) -> NDArray[n
     """Return the edge at which each offer left the issue register: the first one without a hold."""
     free = clocks["edge"][~flag(clocks, "hold")].astype(np.int64)
     after = np.searchsorted(free, offers["edge"], side="right")
-    # An offer still inside at the last clock (a reset) has not left.
+    # An offer that is still in the register at the last clock (a reset) has not left it.
     return np.append(free, np.iinfo(np.int64).max)[after]
 
 
 def same_entry(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
-    """Return whether each transition from `lag` on updates the same entry as the one `lag` earlier."""
+    """Return, from index `lag` on, whether each update has the same entry as the one `lag` earlier."""
     now, before = offers[lag:], offers[:-lag]
     return np.array((now["state"] == before["state"]) & (now["action"] == before["action"]))
 
 
 def same_row(offers: NDArray[np.void], lag: int) -> NDArray[np.bool_]:
-    """Return whether each transition from `lag` on has a next row updated by the one `lag` earlier."""
+    """Return, from index `lag` on, whether each next row is updated by the transition `lag` earlier."""
     return np.array(offers["next_state"][lag:] == offers["state"][:-lag])
 
 

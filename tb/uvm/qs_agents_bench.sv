@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Testbench top with qs_agents and a world from tables that can answer late. World requests and answers are packed
-// into words, so that a Python bench samples every clock but reads only once in 16 clocks.
+// Top-level testbench module with qs_agents and a table-based world that can answer late. World requests and answers
+// are packed into words, so that a Python bench can record every clock while reading only once in 16 clocks.
 //
 // Function    The world is late with probability late_i / 256. Item 0 of seen_o describes the latest clock: its
 //             number, the world request and answer of the slot in stage 10, the slot's task, and whether it acts.
-//             The fields are those of CLOCK in uvm/acting_items.py. steps_o is the number of steps not yet
-//             assigned to agents with separate tables, valid just after a run or a stop; it is then shifted as
-//             the steps are counted. steps_known_o is 0 with a shared table, which has no such steps, and in a
-//             netlist, where they are not visible.
+//             The fields are those of CLOCK in uvm/acting_items.py. With separate tables, steps_o is the number
+//             of steps not yet assigned to agents. It is valid just after the start of a run or after a stop;
+//             then it is shifted as the steps are counted. steps_known_o is 0 with a shared table, which has no
+//             such steps, and in a netlist, where their number is not visible.
 // Timing      seen_o: one clock. Drive at the falling edge.
 // Reset       as qs_agents; clocks in reset are numbered too.
 
@@ -49,8 +49,8 @@ module qs_agents_bench
 );
 
   localparam int unsigned OrderStage = 10;
-  // Number of preceding slots that a slot of a shared table may have to wait for, before it reads a row and
-  // before it reads its entry.
+  // Number of preceding slots that a slot of a shared table may have to wait for before it reads a row (RowReach) or
+  // its entry (EntryReach).
   localparam int unsigned RowReach = write_stage(Actions, Algorithm) - RowStage;
   localparam int unsigned EntryReach = write_stage(
       Actions, Algorithm
@@ -101,7 +101,7 @@ module qs_agents_bench
       .Algorithm    (Algorithm),
       .Rounding     (Rounding),
       .SharedTable  (SharedTable)
-  ) u_agents (  // not .*, as a netlist has the signals that the bench watches as extra outputs
+  ) u_agents (  // not .*, as a netlist has extra outputs for the signals that the bench watches
       .clk_i,
       .rst_i,
       .bus_valid_i,

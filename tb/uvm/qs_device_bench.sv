@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Testbench top with the whole device, and the state of its byte streams at the last rising edge in one word.
+// Top-level testbench module with the whole device. One word contains the state of the device's byte streams at the
+// last rising edge.
 //
 // Function    rx_i is {valid, data}; seen_o is {edge:8, tx_data:8, 0:3, reset, tx_ready, tx_valid, rx_ready,
 //             rx_valid, rx_data:8}. The edge number lets a reader of every clock detect a missed one.

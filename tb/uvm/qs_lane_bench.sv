@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Testbench top with qs_lane, whose signals are packed into two words, so that a Python bench needs only one
-// write and one read per clock.
+// Top-level testbench module with qs_lane, whose signals are packed into two words, so that a Python bench needs
+// only one write and one read per clock.
 //
-// Function    offer_i is the transition offered to the lane. seen_o has the lane's signals at the last rising
+// Function    offer_i is the transition offered to the lane. seen_o contains the lane's signals at the last rising
 //             edge and the number of that edge, so that a reader can detect a missed one. It consists of
 //             32-bit words, so that NumPy can unpack it (uvm/lane_pins.py).
 // Timing      seen_o: one clock. offer_i: combinational. Drive and read at the falling edge.

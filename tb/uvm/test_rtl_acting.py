@@ -1,4 +1,4 @@
-"""The interleaved lane equals the plain model, in the pyuvm environment."""
+"""In the pyuvm environment, the interleaved lane matches the plain model step by step."""
 
 from dataclasses import replace
 

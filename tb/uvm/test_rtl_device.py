@@ -1,4 +1,4 @@
-"""The whole device matches the reference device, clock by clock, in the pyuvm environment."""
+"""In the pyuvm environment, the whole device gives the same answers as the reference device."""
 
 from dataclasses import replace
 

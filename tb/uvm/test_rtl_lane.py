@@ -1,4 +1,4 @@
-"""The lane equals the golden model, in the pyuvm environment."""
+"""In the pyuvm environment, the lane matches the golden model bit for bit."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ def _name(this: Run) -> str:
 
 
 OFTEN = {"s64-a4-w16-d1", "s25-a4-w16-d2", "s64-a4-w16-d3"}
-"""Geometries that cover each loop depth; the others run in ``make slow``."""
+"""Geometries that cover each loop depth; the others run only in ``make slow``."""
 
 
 def _often(runs: list[Run]) -> list[Any]:

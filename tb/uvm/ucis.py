@@ -1,4 +1,4 @@
-"""Functional coverage in the UCIS interchange format, which coverage tools read.
+"""Functional coverage in the UCIS interchange format, which coverage tools can read.
 
 Reference: Accellera, Unified Coverage Interoperability Standard 1.0, chapter 9 (XML).
 """
@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 __all__ = ["Bins", "as_ucis", "from_ucis"]
 
 Bins = Mapping[str, Mapping[str, int]]
-"""Number of hits by point and bin."""
+"""Number of hits of each bin, by coverage point and bin."""
 
 _PLACE = {"file": "1", "line": "1", "inlineCount": "1"}
 """Placeholder position: UCIS requires a source line, but bins have none."""
@@ -26,7 +26,7 @@ def as_ucis(suites: Mapping[str, Bins], seed: int) -> bytes:
     Parameters
     ----------
     suites : mapping of str to Bins
-        The hits of each run, by its name.
+        The hits of each run, by the run's name.
     seed : int
         The seed of all runs.
     """
@@ -78,7 +78,7 @@ def _add_point(group: Element, name: str, counts: Mapping[str, int]) -> None:
 
 
 def from_ucis(document: bytes) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the suites from a document of :func:`as_ucis`."""
+    """Return the suites in a document written by :func:`as_ucis`."""
     return {
         instance.attrib["name"]: {
             point.attrib["name"]: {

@@ -1,1 +1,1 @@
-"""Generators of the reference pages in docs/, in Markdown from the source: one module per page."""
+"""Modules that each generate one Markdown reference page in docs/ from the source."""

@@ -1,4 +1,4 @@
-"""docs/cli.md: every command of ``qstep``, from its click definition."""
+"""Generates docs/cli.md, which documents every command of ``qstep``, from its click definition."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""docs/python.md: the public names of QStep, from their docstrings.
+"""Generates docs/python.md, which documents the public names of QStep, from their docstrings.
 
-The website shows the same names with Sphinx, from the directives of docs/templates/python.md. Here, each
+The website shows the same names with Sphinx, from the directives in docs/templates/python.md. Here, each
 directive becomes a section in plain Markdown, for readers of the repository.
 """
 
@@ -77,7 +77,7 @@ def _section(name: str, what: Any, members: bool, inherited: bool) -> Iterator[s
 
 
 def _members(what: type, inherited: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that have a docstring, in the order of the source."""
+    """Yield the public methods and properties that have a docstring, in source order."""
     seen = set()
     for owner in what.__mro__ if inherited else (what,):
         for name, value in vars(owner).items():
@@ -142,7 +142,7 @@ def _entry(name: str, kind: str, lines: list[str]) -> str:
 
 
 def _text(lines: list[str] | str) -> str:
-    """Return reStructuredText of docstrings as Markdown: roles, literals, code blocks and doctests."""
+    """Convert reStructuredText in docstrings (roles, literals, code blocks, doctests) to Markdown."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
     parts = []
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):

@@ -1,4 +1,4 @@
-"""docs/registers.md: the registers of a device on a bus, from their SystemRDL descriptions."""
+"""Generates docs/registers.md, which documents a bus device's registers, from SystemRDL descriptions."""
 
 from __future__ import annotations
 

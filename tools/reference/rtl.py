@@ -1,4 +1,4 @@
-"""docs/rtl.md: the headers of SystemVerilog files.
+"""Generates docs/rtl.md from the headers of SystemVerilog files.
 
 The section of each file consists of the first paragraph of its header, the entries (Function, Timing,
 ...), and the declaration of the module with its parameters and ports. Names of other modules and pages
@@ -91,7 +91,7 @@ def parsed(path: Path) -> Header:
     Raises
     ------
     HeaderError
-        The file has no module or package of its name, no summary, or a module lacks an entry.
+        The file has no summary or no module or package of the same name, or its module lacks an entry.
     """
     text = path.read_text(encoding="utf-8")
     declaration = re.search(
@@ -129,7 +129,7 @@ def _paragraphs(comment: str) -> list[str]:
 
 
 def _prose(paragraph: str) -> str:
-    """Return a paragraph on one line; if it is indented further, keep its lines after a line break."""
+    """Join a paragraph into one line; if it is indented further, keep its lines after a line break."""
     lines = paragraph.splitlines()
     if all(line.startswith(" " * (_COLUMN + 1)) for line in lines):
         return "\n" + "\n".join(line[_COLUMN:] for line in lines)
@@ -137,7 +137,7 @@ def _prose(paragraph: str) -> str:
 
 
 def files(folder: str) -> list[Path]:
-    """Return the files of a folder that the page describes."""
+    """Return the files in a folder that the page describes."""
     return sorted((_ROOT / folder).glob("*.sv"))
 
 
