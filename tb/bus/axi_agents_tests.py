@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_axi_agents``: agents on AXI match the model, with the test as their world.
+"""cocotb tests of ``qs_axi_agents``: agents on AXI match the model; the test acts as their world.
 
 Plusarg: ``+report=PATH`` writes the coverage to that file as JSON.
 """
@@ -33,7 +33,7 @@ _AGENTS, _STATES, _ACTIONS = AXI_AGENTS.lane_agents, AXI_AGENTS.states, AXI_AGEN
 ACTION = struct.Struct("<IIII")
 _ANSWER = struct.Struct("<IIiHH")
 _LATENCY = (22, 37)
-"""Clocks from the last beat of an answer to the first beat of the same agent's next action."""
+"""Minimum and maximum clocks from an answer's last beat to the first beat of its agent's next action."""
 
 
 _LEAST, _GREATEST = AXI_AGENTS.format.minimum, AXI_AGENTS.format.maximum
@@ -75,7 +75,7 @@ class AgentsPort(AxiPort):
 
     @classmethod
     async def started(cls, dut: Any) -> Self:
-        """Return the ports after a reset, with every memory written."""
+        """Return the ports of a device that has been reset and whose memories have all been written."""
         port = cls(dut)
         await port.start()
         await port.idle()
@@ -83,7 +83,7 @@ class AgentsPort(AxiPort):
         return port
 
     async def begin_anew(self) -> None:
-        """Reset every agent to before its first step, with an all-zero table."""
+        """Return every agent to its state before the first step, and clear all tables."""
         words = [registers.limit_write(0)]
         for number, own in enumerate(self.settings):
             words += registers.settings_writes(self.config, number, own)
@@ -93,7 +93,7 @@ class AgentsPort(AxiPort):
         await self.store(words)
 
     def indexes(self) -> list[int]:
-        """Return the indexes of all values, in the order of the model's table."""
+        """Return the indexes of all table values, in the order of the model's table."""
         config = self.config
         shape = (self.agents, config.planes, config.states, config.actions)
         return [registers.table_index(*place) for place in np.ndindex(shape)]
@@ -114,7 +114,7 @@ class AgentsPort(AxiPort):
         return FastActingModel(config, world.table(config), self.settings)
 
     async def store(self, words: Iterable[Access]) -> None:
-        """Write words of the memories; the index increments by itself."""
+        """Write words to the memories; the index register increments by itself."""
         place = (-1, -1)
         for region, index, word in words:
             if place != (region, index):
@@ -134,13 +134,13 @@ class AgentsPort(AxiPort):
         return found
 
     async def fetch(self, region: int, index: int) -> int:
-        """Return a word of the memories."""
+        """Return one memory word."""
         await self.write("word_region", value=region)
         await self.write("word_index", value=index)
         return await self.read("word")
 
     def state(self, agent: int, read: registers.Read) -> AgentState:
-        """Return an agent's state from its words."""
+        """Decode an agent's state from its memory words."""
         return registers.state_from(agent, read)
 
     async def check(self, model: FastActingModel | LiveModel) -> None:
@@ -158,7 +158,7 @@ class AgentsPort(AxiPort):
             assert read(Region.TABLE, index) & mask == int(value) & mask, place
 
     async def idle(self) -> None:
-        """Wait until no job is running; this also takes a while after a reset."""
+        """Wait until no job is running; after a reset, the device is also busy for a while."""
         while await self.field("status", "busy"):
             pass
 
@@ -213,7 +213,7 @@ class AgentsPort(AxiPort):
         return _ANSWER.pack(agent, to, reward, 0, ends)
 
     async def world(self) -> None:
-        """Answer every action late, in random order."""
+        """Answer all actions after random delays and in random order."""
         waiting: list[tuple[int, int, int]] = []
         while True:
             if not waiting or not self.sink.empty():
@@ -224,7 +224,7 @@ class AgentsPort(AxiPort):
                 await self.answer(*waiting.pop(random.randrange(len(waiting))))
 
     async def jobs_with_stalls(self) -> AsyncIterator[int]:
-        """Run jobs with stalls on every channel, yielding each job's steps; then compare the counts."""
+        """Run jobs with stalls on every channel, yielding each job's steps; then check the counters."""
         cocotb.start_soon(self.world())
         made = 0
         for steps, stalls, wait in ((40, 0, 0), (30, 0.5, 9), (1, 0.8, 40), (2, 0.2, 3)):
@@ -285,7 +285,7 @@ async def agents_learn_what_the_model_does_with_stalls_on_every_channel(dut: Any
 async def episodes_start_where_the_register_says(dut: Any) -> None:
     port = await AgentsPort.started(dut)
     cocotb.start_soon(port.world())
-    # A state that does not exist stands for 0.
+    # A nonexistent start state is replaced by state 0.
     for value, start in ((1, 1), (_STATES - 2, _STATES - 2), (_STATES, 0), (0xFFFF, 0)):
         await port.write("start_state", value=value)
         await port.begin_anew()

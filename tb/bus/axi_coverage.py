@@ -1,4 +1,4 @@
-"""Coverage bins of the buses: what a top's tests must exercise at its AXI ports, taken together."""
+"""Bus coverage bins: what the tests of a top-level module must jointly exercise at its AXI ports."""
 
 import json
 from collections.abc import Hashable
@@ -20,14 +20,14 @@ _CHANNELS = {name: f"s_axil_{name}" for name in ("aw", "w", "b", "ar", "r")} | {
     "in": "s_axis_t",
     "out": "m_axis_t",
 }
-"""Signal-name prefix of each channel, by its name in the bins."""
+"""Signal-name prefix of each channel, by the channel's name in the bins."""
 
 _HOW = ("at once", "valid waited", "ready waited")
 _REFUSED = ("not readable", "not writable", "read outside", "written outside", "half a word")
 _ORDERS = ("address first", "data first", "together")
 _WHOLE = 0b1111
 _STROBES = (*(0b0001 << n for n in range(4)), *(0b0011 << n for n in range(3)), 0b0111, 0b1110)
-"""The bytes that one access of 1, 2 or 3 bytes can write."""
+"""Byte strobes of all writes of 1, 2 or 3 bytes."""
 
 
 def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
@@ -80,7 +80,7 @@ def bus_bins(block: str, beats: int) -> dict[str, list[Hashable]]:
 
 
 class BusCoverage:
-    """Collects coverage at the ports of a top, in every test.
+    """Collects coverage at the ports of a top-level module in every test.
 
     Parameters
     ----------
@@ -170,12 +170,12 @@ class BusCoverage:
 
 @cache
 def coverage_of(block: str, beats: int) -> BusCoverage:
-    """Return the coverage of a block, shared by all tests of a simulation."""
+    """Return the coverage collector of a block, which all tests of a simulation share."""
     return BusCoverage(block, beats)
 
 
 def report(group: Covergroup) -> None:
-    """Write the hit bins to the file of plusarg ``report``; fail if a bin was not hit."""
+    """Write the hit bins to the file given by plusarg ``report``; fail if any bin was not hit."""
     holes = group.holes()
     if "report" in cocotb.plusargs:
         Path(cocotb.plusargs["report"]).write_text(json.dumps(group.report()), encoding="utf-8")

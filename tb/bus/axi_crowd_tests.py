@@ -1,4 +1,4 @@
-"""cocotb test of ``qs_axi_agents`` with sixteen agents, all waiting for the world."""
+"""cocotb test of ``qs_axi_agents`` with sixteen agents that all wait for the world."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_axi_agents``: answers in every clock around a job's end and the next job's start.
+"""cocotb tests of ``qs_axi_agents``: answers arrive in all clocks around a job's end and the next start.
 
 A job may end before every action has been answered. The world then drops the unanswered actions, and the
 next job repeats them. The phase of the agents' slots and the agent answered late are random.
@@ -25,7 +25,7 @@ _NEXT = 60
 """Clocks within which an answer leads to the agent's next action, if there is one."""
 
 _REACH = 20
-"""Number of clocks before and after an event in each of which an answer is tried."""
+"""An answer is tried in each of this many clocks before and after an event."""
 
 _BEGINS = 12
 """Clocks at the start of a job before the first action appears."""
@@ -70,7 +70,7 @@ class EdgePort(AgentsPort):
         return self.last["answer"] - self.last[event]
 
     async def words(self, region: Region, first: int, count: int) -> list[int]:
-        """Return consecutive words."""
+        """Return consecutive words of a memory region."""
         await self.write("word_region", value=region)
         await self.write("word_index", value=first)
         return [await self.read("word") for _ in range(count)]
@@ -89,7 +89,7 @@ class EdgePort(AgentsPort):
         return registers.state_from(agent, read), registers.counters_from(agent, read)
 
     async def follow(self) -> list[int]:
-        """Drop actions, compare each agent with its model, and return each agent's new steps."""
+        """Drop actions, compare agents with their models, and return the new steps of each agent."""
         while not self.sink.empty():
             self.sink.recv_nowait()
         made = []
@@ -101,7 +101,7 @@ class EdgePort(AgentsPort):
         return made
 
     async def ends(self, refused: int) -> None:
-        """Compare the tables and the counts of answers."""
+        """Compare the tables with the models', and check the counts of accepted and refused answers."""
         mask = (1 << self.format.width) - 1
         for agent, model in enumerate(self.models):
             for state, row in enumerate(model.table[agent].tolist()):

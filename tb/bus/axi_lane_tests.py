@@ -144,8 +144,7 @@ async def accesses_between_transitions_leave_the_results_alone(dut: Any) -> None
 @cocotb.test()
 async def results_that_nobody_takes_hold_the_lane_and_none_is_lost(dut: Any) -> None:
     port, model, _ = await _configured(dut, rounding="stochastic", seed=9)
-    # Each transition depends on the previous one, so the lane itself also stalls if its loop is
-    # deep.
+    # Each transition depends on the previous one, so a lane with a deep loop also stalls by itself.
     transitions = [drawn(port.config, 1)[0]._replace(state=0, action=0, next_state=0)] * 100
     port.sink.pause = True
     await port.source.send(packed(transitions))
@@ -159,7 +158,8 @@ async def results_that_nobody_takes_hold_the_lane_and_none_is_lost(dut: Any) -> 
 async def one_beat_a_clock_and_the_latency_that_the_header_says(dut: Any) -> None:
     port = await LanePort.started(dut)
     count, beats = 100, 16 // int(dut.StreamBytes.value)
-    # Transitions within the window are independent, so nothing stalls at any loop depth.
+    # Transitions in flight at the same time are independent, so the lane never stalls at any loop
+    # depth.
     states = port.config.states
     step = write_stage(port.config) + 2
     assert states > step, "too few states for independent transitions"

@@ -1,4 +1,4 @@
-"""cocotb tests of ``qs_axi_agents`` with several planes, with the test as the agents' world."""
+"""cocotb tests of ``qs_axi_agents`` with several planes; the test acts as the agents' world."""
 
 import random
 import struct
@@ -21,7 +21,7 @@ from qstep_rtl.bus.registers import AGENTS
 Rows = tuple[int, ...]
 
 _LATENCY = {2: (22, 37), 10: (24, 41), 16: (24, 41)}
-"""By planes: minimum and maximum clocks from an answer's last beat to its agent's next action."""
+"""Minimum and maximum clocks from an answer's last beat to its agent's next action, by plane count."""
 
 
 class Answer(NamedTuple):
@@ -86,7 +86,7 @@ class PlanesPort(AgentsPort):
         return int(agent)
 
     def packed(self, answer: Answer, padding: int = 0) -> bytes:
-        """Return the bytes of an answer, with `padding` as the last two."""
+        """Return the bytes of an answer, with `padding` as the last two bytes."""
         agent, (row, *others), reward, reserved, terminated = answer
         head = struct.pack("<IIiHH", agent, row, reward, reserved, terminated)
         rest = struct.pack(f"<{len(others)}H", *others)
@@ -147,7 +147,7 @@ class PlanesPort(AgentsPort):
         return min(said), max(said)
 
     async def drop(self, good: Answer, bad: list[Answer]) -> None:
-        """Send answers that must be refused and parts of a good one, and compare with the model."""
+        """Send invalid answers and parts of a good one; check that the agents still match the model."""
         await self.begin_with_model()
         await self.begin(20)
         waiting = [await self.acted() for _ in range(self.agents)]

@@ -1,4 +1,4 @@
-"""AXI ports of a device in a cocotb test: register access by name, and packets of the lane's streams."""
+"""AXI ports of a device in a cocotb test: register access by name, and packets on the lane's streams."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SATURATED, FORWARDED, REFUSED = 1, 2, 4
 
 _TRANSITION = struct.Struct("<IIiHH")
 _PARTS = [(first, size) for size in (1, 2, 3) for first in range(5 - size)]
-"""First byte and size of every access to less than a word."""
+"""First byte and size of every access to part of a word."""
 
 _RESULT = struct.Struct("<iiII")
 
@@ -128,7 +128,7 @@ def _hold(channel: Any, share: float) -> None:
 
 
 class AxiPort:
-    """The two streams and the registers of a top."""
+    """The two streams and the registers of a top-level module."""
 
     def __init__(self, dut: Any, block: str) -> None:
         self.dut = dut
@@ -137,7 +137,7 @@ class AxiPort:
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.aclk, **reset)
         for log in (self.master.write_if.log, self.master.read_if.log):
-            log.setLevel(logging.WARNING)  # otherwise two lines for each access
+            log.setLevel(logging.WARNING)  # otherwise, each access logs two lines
         for log in (self.source.log, self.sink.log):
             log.setLevel(logging.WARNING)
         self.registers = registers(block)
@@ -161,9 +161,9 @@ class AxiPort:
         await ClockCycles(self.dut.aclk, 2)
 
     def stall(self, share: float) -> None:
-        """Stall each of the seven channels that the test drives for a share of the clocks.
+        """Stall each of the seven channels driven by the test, for a share of the clocks.
 
-        The protection bits, which the registers ignore, are redrawn each time.
+        Each call also drives new random protection bits, which the registers ignore.
         """
         for name in ("s_axil_awprot", "s_axil_arprot"):
             getattr(self.dut, name).value = random.getrandbits(3)
@@ -181,7 +181,7 @@ class AxiPort:
         return int.from_bytes(answer.data, "little")
 
     async def reads_parts_of(self, name: str) -> None:
-        """Check reads of less than a word of a register, starting at each byte."""
+        """Check partial-word reads of a register, starting at each byte."""
         whole = (await self.read(name)).to_bytes(4, "little")
         for first, size in _PARTS:
             answer = await self.master.read(self.registers[name].address + first, size)
@@ -244,7 +244,7 @@ class AxiPort:
         self.stall(0)
 
     async def clocks(self, count: int = 1) -> None:
-        """Wait for a number of rising edges."""
+        """Wait for a number of rising clock edges."""
         for _ in range(count):
             await RisingEdge(self.dut.aclk)
 

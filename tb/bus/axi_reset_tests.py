@@ -9,7 +9,7 @@ from qstep.device import registers
 from qstep.spec.memory_map import PLACE, Region
 
 _CLOCKS = 48
-"""Number of consecutive clocks of a run in each of which a reset is tried; at least two rotations."""
+"""A reset is tried in each of this many consecutive clocks of a run, at least two rotations."""
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")

@@ -42,11 +42,11 @@ MORE_AXI_LANES = [
 """Parameters of ``qs_axi_lane`` in the release run only."""
 
 MOST_ACTIONS = {**MORE_AXI_LANES[1], "States": 18}
-"""Parameters for coverage only, with as few states as the tests can run with."""
+"""Parameters used only for coverage, with the fewest states that the tests can run with."""
 
 
 AXI_BEATS = [8]
-"""Bytes per beat of agents in ``make sim``; the release run adds the other sizes."""
+"""Bytes per beat of the agents' streams in ``make sim``; the release run adds the other sizes."""
 
 
 @cache
@@ -67,7 +67,7 @@ def register_block(block: str) -> tuple[Path, ...]:
 
 
 def axi_run(parameters: dict[str, int], rtl: Path = RTL, seed: int = 1, packets: int = 6) -> Run:
-    """Return the run of all tests of the wrapper; `packets` is the length of the random test."""
+    """Return the run of all tests of the wrapper; `packets` sets the length of the random test."""
     return Run(
         "qs_axi_lane",
         "tb.bus.axi_lane_tests",
@@ -92,11 +92,11 @@ AXI_SHARED = [
     replace(AXI_AGENTS, acting=Acting(agents=16, shared_table=True, algorithm=algorithm))
     for algorithm in (Algorithm.Q_LEARNING, Algorithm.EXPECTED_SARSA)
 ]
-"""Sixteen agents taking turns on one table, with the world on chip, for two rotation lengths."""
+"""Sixteen agents that take turns on one table, with the world on chip; one entry per rotation length."""
 
 
 def axi_planes(planes: int) -> Config:
-    """Return agents with several planes, a row count that is no power of two, and the test as world."""
+    """Return agents with several planes, a row count not a power of two, and the test as their world."""
     acting = Acting(agents=2, world="pins", deadline=100_000)
     return Config(5, 3, acting=acting, planes=planes)
 
@@ -108,7 +108,7 @@ AXI_SENSORS = Config(
     acting=Acting(agents=2, world="pins", deadline=100_000, tiles=_TILES),
     planes=_TILES.planes,
 )
-"""Agents that see two numbers through tile coding, with the test as their world."""
+"""Agents that observe two tile-coded numbers, with the test as their world."""
 
 
 @cache
@@ -140,7 +140,7 @@ def axi_agents_run(
     stream_bytes: int | None = None,
     seed: int = 1,
 ) -> Run:
-    """Return the run of a test module of agents on AXI; `config` replaces the module's agents."""
+    """Return the run of a test module for agents on AXI; `config` replaces its configuration."""
     usual, size = _AGENT_TESTS[tests]
     config = config or usual
     acting = config.acting

@@ -1,4 +1,4 @@
-"""Runs the first transaction in C of ``qstep generate --bus axi`` against a simulated device."""
+"""Runs the C program from ``qstep generate --bus axi``, a first transaction, on a simulated device."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Bus(ctypes.Structure):
 
 
 async def first_in_c(port: AxiPort, config: Config, block: str, **changes: int) -> str | None:
-    """Compile and run the C program; return its error or None. `changes` replace constants."""
+    """Compile and run the C program; return its error or None. `changes` replaces constants."""
     digest = await port.read("digest")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

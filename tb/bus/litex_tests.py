@@ -1,4 +1,4 @@
-"""cocotb test of the SoC in ``examples/litex_soc.py``: its processor sends the model's table."""
+"""cocotb test of the SoC in ``examples/litex_soc.py``: its processor learns the model's table."""
 
 import cocotb
 from cocotb.clock import Clock

@@ -78,7 +78,7 @@ def test_the_design_is_whole_and_the_manifest_says_what_it_is(folder: Path) -> N
 
 
 def test_header_and_page_name_each_register(folder: Path) -> None:
-    """The C compiler and the test bench agree on every offset."""
+    """The C compiler and the testbench agree on every register offset."""
     offsets = "".join(
         f'_Static_assert(offsetof({LANE}_t, {name}) == {register.address}, "{name}");\n'
         for name, register in registers(LANE).items()

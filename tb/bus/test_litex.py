@@ -1,4 +1,4 @@
-"""The processor in the SoC of ``examples/litex_soc.py`` learns with the lane, in simulation."""
+"""In simulation, the processor in the SoC of ``examples/litex_soc.py`` learns with the lane."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.flows
 def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
     tmp_path: Path,
 ) -> None:
-    from examples.litex_soc import write  # LiteX waits for two seconds wherever it is imported
+    from examples.litex_soc import write  # LiteX waits for two seconds when it is imported
 
-    # `Run` adds the package by itself. The Verilog of LiteX and of the processor causes warnings.
+    # `Run` adds the package itself. The Verilog from LiteX and for the processor causes warnings.
     sources = tuple(path for path in write(tmp_path) if path.name != "qs_pkg.sv")
     this = Run("soc", "tb.bus.litex_tests", sources=sources, build_args=("-Wno-fatal",))
     assert run(this).tests == 1

@@ -1,11 +1,11 @@
-"""Measure the code coverage of the hardware, over all benches, and compare it with the waivers.
+"""Measure the hardware's code coverage over all benches, and compare it with the waivers.
 
     python -m tb.coverage [--jobs N] [--json FILE]
 
-Writes the source of each point that is not covered to ``build/coverage/report.txt``. The run fails if a
-point is neither covered nor waived, if a waiver is not needed, or if yosys cannot confirm that a bit
-waived as a constant is one. The counts of each simulation are cached until hardware, bench or model
-change, so an interrupted run resumes.
+Writes the source line of each uncovered point to ``build/coverage/report.txt``. The run fails if a point
+is neither covered nor waived, if a waiver is not needed, or if yosys cannot confirm that a bit waived as
+constant really is constant. The counts of each simulation are cached until the hardware, bench or model
+changes, so an interrupted run resumes.
 """
 
 import json

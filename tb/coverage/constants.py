@@ -38,9 +38,9 @@ def constants(runs: Iterable[Run], jobs: int) -> Callable[[Point], bool]:
     Parameters
     ----------
     runs : iterable of Run
-        The simulations; each one's hardware is elaborated with its own parameters.
+        The simulations; the hardware of each is elaborated with its own parameters.
     jobs : int
-        Processes at a time.
+        Number of parallel processes.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _hardware(this: Run) -> tuple[object, ...]:
 
 
 def _chosen(values: str, lowest: int, indices: Sequence[int]) -> str:
-    """Return the value of a bit, empty if this geometry lacks it; for an array, all values."""
+    """Return a bit's value (empty if this geometry lacks the bit); for an array, return all values."""
     if len(indices) > 1:
         return values
     at = indices[0] - lowest if indices else 0

@@ -13,7 +13,7 @@ __all__ = ["KINDS", "ROOT", "Point", "counted", "merged"]
 ROOT = TB.parent
 
 KINDS = ("line", "branch", "expr", "toggle")
-"""Blocks; branches of each decision; rows of each condition's truth table; both edges of each bit."""
+"""Blocks, branches of decisions, rows of conditions' truth tables, and edges of bits, respectively."""
 
 _BITS = re.compile(r"\[\d+(:\d+)?\]")
 """Bit ranges in a condition, which depend on the geometry."""
@@ -57,7 +57,7 @@ class Point:
 
 
 def counted(data: Path, root: Path = ROOT) -> Counter[Point]:
-    """Return how often each point of the hardware was hit, from a ``coverage.dat`` of Verilator.
+    """Return how often each point of the hardware was hit, as read from Verilator's ``coverage.dat``.
 
     All instances of a source are counted together. Benches and generated files are excluded. Within the
     hardware, assertions, code hidden from synthesis, signals read only by linters and memory words are

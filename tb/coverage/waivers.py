@@ -25,7 +25,8 @@ class Waiver:
     kind : str
         One of :data:`tb.coverage.points.KINDS`.
     what : str
-        A regular expression that matches the whole text of a point, for a toggle without the edge.
+        A regular expression that matches the whole text of a point; for a toggle, the text without the
+        edge.
     reason : str
         Why these points cannot be reached.
     constant : bool
@@ -62,12 +63,13 @@ class Verdict:
     covered : list of Point
     waived : dict of Point to Waiver
     missed : list of Point
-        Neither covered nor waived.
+        Points that are neither covered nor waived.
     unneeded : list of str
-        Waivers that match no point, or a covered point, which is named too. A constant bit may have one
-        edge, at the start of simulation; it counts as covered only with both edges.
+        Waivers that match no point, and waivers that match a covered point, together with that point. A
+        constant bit may have one edge at the start of simulation, so a bit counts as covered only with
+        both edges.
     unproved : list of Point
-        Waived as constant bits, but not confirmed by yosys.
+        Points waived as constant bits that yosys cannot confirm to be constant.
     """
 
     covered: list[Point]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table access moves exactly the values that a REWARDS, LOAD, READ or CLEAR request names, once each, in order.
+// The table access moves exactly the values named by a REWARDS, LOAD, READ or CLEAR request, each once and in order.
 //
 // Function    The verdict of a check follows docs/link.md; the reference computes it directly, without walking the
 //             table. LOAD and REWARDS write each value to its own entry, and nothing else. CLEAR writes 0 to every
@@ -7,10 +7,10 @@
 //             writes nothing. The access is busy from a request until the request is complete. It waits only for an
 //             input byte or for space for an output byte. A check of n values takes n + 3 clocks.
 // Assumed     The commands behave as proved in commands_lane_proof: a check or a move starts while the access is
-//             idle, and its arguments are stable while it is busy. A move has the arguments of the last check, whose
-//             verdict was OK. It gets the announced number of bytes, starting at least two clocks after its start.
-//             The table returns an entry two clocks after its address. Power-up is a reset; another reset may come at
-//             any time.
+//             idle, and its arguments are stable while it is busy. A move has the same arguments as the last check,
+//             whose verdict was OK. The move gets the announced number of bytes, the first of them at least two
+//             clocks after the move starts. The table returns an entry two clocks after its address. Power-up is a
+//             reset; another reset may come at any time.
 
 module access_proof #(
     parameter int unsigned States  = 12,
@@ -66,7 +66,7 @@ module access_proof #(
   } doing_e;
   doing_e doing_q = Rests;
   asked_t asked, asked_q, checked_q;
-  logic [15:0] bytes_q;  // of all values
+  logic [15:0] bytes_q;  // number of bytes of all values
   logic past_q = 1'b0, first_q, reset_q, good_q;
   logic [10:0] age_q;
   assign asked = '{

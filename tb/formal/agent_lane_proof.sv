@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The theorem: for each agent, qs_agents equals a lone agent that finishes each step before starting the next.
+// The theorem: qs_agents runs each agent exactly like a lone agent that finishes each step before the next.
 //
 // Function    The reference models one arbitrary agent. In the clock in which a slot of this agent may write, the
 //             reference computes the step of qstep.golden.agents on the table with the writes of all earlier slots.
-//             Requests to the world, draws, actions, rows, episodes, writes and inputs of the counters are equal. The
-//             proof covers steps that read one arbitrary row and write one arbitrary entry in each table or plane
+//             Both give the same requests to the world, draws, actions, rows, episodes, writes and counter inputs.
+//             The proof covers steps that read one arbitrary row and write one arbitrary entry in each table or plane
 //             (any/qs_agent_rows.sv).
 // Assumed     Power-up is the only reset. The reference starts with the random state and step count that the memories
 //             contain at power-up, before any episode has begun. The host writes settings only while the flags are
-//             being cleared. The two copies of an entry, in row and entry, agree at power-up. Runs may start, end and
+//             being cleared. If the entry lies in the row, its two copies agree at power-up. Runs may start, end and
 //             be stopped at any time.
 
 module agent_lane_proof
@@ -79,7 +79,7 @@ module agent_lane_proof
     entry_action <= entry_action;
   end
 
-  // `mine`: a slot of the agent may write now. `clearing`: slots still do nothing after power-up.
+  // `mine`: a slot of the agent may write now. `clearing`: after power-up, slots do nothing yet.
   logic past_q = 1'b0;
   logic [6:0] age_q = '0;
   logic mine, clearing;
@@ -314,7 +314,7 @@ module agent_lane_proof
         steps_q <= ends ? '0 : steps_q + EpisodeBits'(u_agents.u_episode.gen_limit.limits_q);
       if (goes_on) begin
         state_q <= x;
-        // For other rows this proof follows the hardware; another choice of the row covers them.
+        // For other rows, the reference copies the hardware's action; another choice of the row covers them.
         action_q <= explores || row_known ? next_action : went_on_with;
         explored_q <= explores;
       end
@@ -380,7 +380,7 @@ module agent_lane_proof
       assert ($onehot0(
           plan
       ) && (!plan.start || !begun_q) && plan.finish == pending_q && (!plan.asks || begun_q));
-      // Every slot of an agent with steps left is used; the slot after a refresh makes a step.
+      // An agent with steps left uses each of its slots, and makes a step in the slot after a refresh.
       Goes_A :
       assert ((plan != '0) == (flags.more || pending_q) &&
               plan.refresh == (plan != '0 && begun_q && !pending_q && !flags.fresh));

@@ -4,9 +4,9 @@
 // Function    2^f * entry + alpha * (reward - entry) + kappa * target + bias, rounded down to the format and
 //             saturated; keep omits the alpha term, and zero omits the target. With several planes, the increment is
 //             computed from the sum of their entries and added to the entry of each plane.
-// Assumed     With one plane, nothing; in use, alpha is at most 1 and kappa at most alpha, so the sum does not
-//             overflow. With several planes, alpha is at most 1, kappa is at most alpha, and the target is within the
-//             range of a sum, so no sum overflows.
+// Assumed     With one plane, nothing is assumed; in use, alpha is at most 1 and kappa is at most alpha, so the sum
+//             does not overflow. With several planes, it is assumed that alpha is at most 1, that kappa is at most
+//             alpha, and that the target is within the range of a sum, so no sum overflows.
 
 module agent_update_proof #(
     parameter  int unsigned Width         = 16,

@@ -4,7 +4,7 @@
 // Function    The proof counts slots independently. Every write to a table, by a step or by the host, occurs in the
 //             slot of an existing agent and goes to that agent's rows. An agent reads only its own rows, and its
 //             requests to the world carry its own number.
-// Assumed     Nothing about the bus, runs and the world. Power-up is a reset, from which slots are counted.
+// Assumed     Nothing about the bus, the runs or the world. Power-up is a reset, from which slots are counted.
 
 module agents_proof #(
     parameter  int unsigned States     = 8,

@@ -1,8 +1,8 @@
 """Converts a circuit from yosys' BTOR2 into Bitwuzla terms, clock by clock.
 
-sby and its unroller, yosys-smtbmc, do the same through SMT-LIB. With terms, a single line replaces a
-multiplier by an uninterpreted function of its operands, and a property can be assumed as soon as it is
-proved.
+sby and its unroller, yosys-smtbmc, do the same through SMT-LIB. With terms, a single line of code
+replaces a multiplier with an uninterpreted function of its operands, and a property can be assumed as
+soon as it is proved.
 """
 
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ _OTHERS = {"input", "ite", "one", "ones", "slice", "state", "zero"}
 
 @dataclass
 class Clock:
-    """All values in one clock: of registers and memories, of inputs, and of every line.
+    """All values in one clock: those of registers and memories, of inputs, and of every line.
 
     Two clocks can share `inputs`, to compare two circuits or two states of one circuit.
     """
@@ -73,15 +73,15 @@ class Circuit:
     text : str
         The circuit in BTOR2.
     products : dict of int to Term, optional
-        If given, multipliers of equal width become the same uninterpreted function, stored here by width
-        so that other circuits can share it. If None, multipliers multiply.
+        If given, all multipliers of the same width become one uninterpreted function, stored here by
+        width so that other circuits can share it. If None, products are exact.
 
     Attributes
     ----------
     properties : list of (str, int)
         Name and line of each value that must never be 1.
     assumptions : list of int
-        Lines that are assumed to be 1 always.
+        Lines that are assumed to be always 1.
     outputs : list of int
         Lines that are outputs.
     names : dict of int to str

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RUN of n makes n steps: the steps granted by qs_agent_budget add up to n.
+// In a RUN of n steps, every agent makes exactly n: the steps granted by qs_agent_budget add up to n.
 //
-// Function    For each agent, from its first turn in a run on, the steps made, its credit and the steps left add up
-//             to n in every clock. So the agent makes at most n steps. It stops when no steps are left and its credit
-//             is 0, and it has made n steps by then.
+// Function    For each agent, from its first turn in a run on, its steps made, its credit and the steps not yet
+//             granted add up to n in every clock. So the agent makes at most n steps. It stops when no steps are left
+//             to grant and its credit is 0; by then, it has made n steps.
 // Assumed     An agent makes a step only in its slot, and only if its last slot reported more steps. Power-up is the
-//             only reset. Slots is 16, and there are few enough agents for each to be in stage 11 in the turn of its
-//             number.
+//             only reset. Slots is 16, and there are so few agents that each reaches stage 11 before its rotation
+//             ends.
 
 module budget_proof
   import qs_agents_pkg::*;
@@ -47,7 +47,7 @@ module budget_proof
       .*
   );
 
-  // The run: n, and the number of its blocks of 32 steps that are left.
+  // The run: n, and the number of blocks of 32 steps that are left to grant.
   logic [47:0] steps_q;
   logic [42:0] left_q, rotated, pass;
   logic past_q = 1'b0;
@@ -69,7 +69,7 @@ module budget_proof
     end
   end
 
-  // A pass rotates the register once; bits below place are done.
+  // A pass rotates the register once; the bits below `place_q` are done.
   assign pass = 43'(u_budget.borrow_q) << u_budget.place_q;
   assign rotated = (u_budget.remaining_q << u_budget.place_q) |
       (u_budget.remaining_q >> (6'd43 - u_budget.place_q));

@@ -31,11 +31,11 @@ def circuits(
     files : sequence of Path
         SystemVerilog, packages first.
     parameters : mapping of str to int
-        Parameters of the top.
+        Parameters of the top-level module.
     folder : Path
         Working folder.
     memories : bool
-        Keep memories, so that a table of any size is one term.
+        Whether to keep memories, so that a table of any size is one term.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of each frame that commands_proof and commands_lane_proof share, independent of the request.
+// Properties of every frame, whatever its request; shared by commands_proof and commands_lane_proof.
 //
 // Function    The properties follow frames by their headers alone. By the time the answer starts, every byte of its
 //             frame has been consumed, and no byte of the next frame has. The answer has the type and number of the
@@ -20,10 +20,10 @@ module commands_frames
     input logic clk_i,
     input logic rst_i,
 
-    input doing_e doing_i,  // present phase of the commands
+    input doing_e doing_i,  // current phase of the commands
     input needs_t needs_i,  // format of requests of type kind_o
     input logic waits_i,  // the commands wait for the device
-    input logic [3:0] work_bound_i,  // most clocks without progress during Work
+    input logic [3:0] work_bound_i,  // maximum clocks without progress during Work
 
     output logic past_o,
     output logic takes_o,
@@ -194,7 +194,8 @@ module commands_frames
   logic [10:0] values;
   assign values = 11'(needs_i.least) - 11'(size);
 
-  // Masks of arguments: correct in the handler's fields, already received, and expected for the type.
+  // Masks of the arguments that are correct in the handler's fields, already received, and expected for the type,
+  // respectively.
   logic [MostArguments-1:0] same, given, whole_arguments;
   always_comb begin
     for (int unsigned n = 0; n < MostArguments; n++) begin

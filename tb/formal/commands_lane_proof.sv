@@ -2,11 +2,11 @@
 // The commands of a device with a lane answer each good frame once, and execute only requests that pass all checks.
 //
 // Function    The properties of commands_frames hold for each frame. Every byte of an APPLY goes to the record
-//             decoder once, every value of a REWARDS or LOAD goes to the table access once, and no other bytes do.
-//             APPLY is answered when the decoder is empty, with the decoder's verdict on the records. REWARDS, LOAD
-//             and READ are checked first, with the arguments of the frame, and move values only if the verdict is OK;
-//             READ does so after its answer has started. CONFIGURE and NOISE change the lane's settings only before
-//             the answer, and only if all values are in range. A refused request moves and sets nothing.
+//             decoder once, and every value of a REWARDS or LOAD goes to the table access once; no other bytes reach
+//             them. APPLY is answered when the decoder is empty, with the decoder's verdict on the records. REWARDS,
+//             LOAD and READ are checked first, with the arguments of the frame, and move values only if the verdict
+//             is OK; READ moves them after its answer has started. CONFIGURE and NOISE change the lane's settings
+//             only before the answer, and only if all values are in range. A refused request moves and sets nothing.
 // Assumed     The assumptions of commands_frames. The record decoder (records_proof) is empty until it receives a
 //             byte, and its verdict is stable while it is empty and receives none. The table access (access_proof) is
 //             busy from the clock after a check or move, keeps the verdict of the last completed check, and accepts
@@ -97,7 +97,7 @@ module commands_lane_proof
     endcase
   end
 
-  // {known, open, applies, size, least}
+  // The fields of `needs`: {known, open, applies, size, least}
   always_comb begin
     needs = '0;
     case (kind)
@@ -149,7 +149,7 @@ module commands_lane_proof
   logic
       judged_q,
       moved_q,
-      read_q;  // this request: has been checked, has been moved; a READ has been answered
+      read_q;  // this request has been checked, has been moved, and, if a READ, answered
   logic [1:0] task_q, task_of_kind;
   logic [39:0] place_q;  // arguments of the task
   logic same_place;
@@ -223,7 +223,7 @@ module commands_lane_proof
     end
   end
 
-  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
+  // Clocks since power-up. Each cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 

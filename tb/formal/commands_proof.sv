@@ -56,7 +56,7 @@ module commands_proof
   assign doing = doing_e'(u_commands.fsm_state);
   assign waits = (agents__access && !agents__done) || (data__valid && !data__ready);
 
-  // {known, open, applies, size, least}
+  // The fields of `needs`: {known, open, applies, size, least}
   always_comb begin
     needs = '0;
     case (kind)
@@ -106,7 +106,7 @@ module commands_proof
     endcase
   end
 
-  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
+  // Clocks since power-up. Each cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 

@@ -2,8 +2,9 @@
 // qs_agent_counters accumulates each agent's inputs exactly, and a read returns sums of a single instant.
 //
 // Function    The agent is any of 16. The reference accumulates immediately: steps, terminations, truncations,
-//             returns and saturations. In every clock, its sums equal the agent's words at their last sweep plus the
-//             small counts since then. A copy contains all 16 words of one sweep, and a write sets only its own word.
+//             returns and saturations. In every clock, each of its sums is the agent's word at the last sweep plus
+//             the small count since then. A copy contains all 16 words of one sweep, and a write sets only its own
+//             word.
 // Assumed     A request is held until it is done, selects its word one clock before it starts, and is followed by one
 //             idle clock. A word is written only while it has no pending counts, because the device refuses writes
 //             with BUSY while agents step. Power-up is the only reset. Slots rotate (`slots`).
@@ -29,7 +30,7 @@ module counters_proof
 
   localparam int unsigned Slots = 16;
   localparam int unsigned Stage = 13;
-  localparam int unsigned Late = 5;  // the stage of saturations, of the next rotation
+  localparam int unsigned Late = 5;  // stage in which saturations arrive, one rotation later
 
   typedef struct packed {
     logic [47:0] saturations;
@@ -188,7 +189,7 @@ module counters_proof
   assign added.returns = after_q.returns - before_q.returns;
   assign added.saturations = after_q.saturations - before_q.saturations;
 
-  // The carry into each word: the words below it have decreased.
+  // The carry into each word is 1 if the value of the words below it has wrapped around.
   logic [15:0] carry;
   for (genvar n = 0; n < 16; n++) begin : gen_carry
     localparam int First = n < 3 ? 0 : n < 6 ? 3 : n < 9 ? 6 : n < 13 ? 9 : 13;

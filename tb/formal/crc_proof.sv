@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link's CRC equals bitwise CRC-32, and a frame followed by its own CRC matches.
+// The link's CRC is the same as a bitwise CRC-32, and `matches` is 1 after a frame followed by its own CRC.
 //
 // Assumed     Power-up is a reset.
 

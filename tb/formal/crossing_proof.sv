@@ -2,11 +2,11 @@
 // The crossing between the link's and the lanes' clocks transfers each command once, whatever the clocks are.
 //
 // Function    The clocks tick at arbitrary times, possibly together, so a bit that changes while it is sampled is
-//             read before or after its change. Each command of the host reaches the agents exactly once, with its
-//             data, and the agents receive no other commands. An access is done only after the agents have completed
-//             it, and returns the word that they read. Busy is 1 from a run until the agents have finished it. Data
-//             that the other clock may sample is stable. After a reset of the link, no command is sent before the
-//             lanes have been reset, and no earlier command reaches lanes that have been reset.
+//             read with either its old or its new value. Each command of the host reaches the agents exactly once,
+//             with its data, and the agents receive no other commands. An access is done only after the agents have
+//             completed it, and returns the word that they read. Busy is 1 from a run until the agents have finished
+//             it. Data that the other clock may sample is stable. After a reset of the link, no command is sent
+//             before the lanes have been reset, and no earlier command reaches lanes that have been reset.
 // Assumed     An access is held until it is done, and a run starts only when nothing else is in progress
 //             (AgentsSignature). The agents complete only requested accesses.
 
@@ -31,7 +31,7 @@ module crossing_proof (
 
   localparam logic [1:0] ACCESS = 2'd0, RUN = 2'd1, STOP = 2'd2;
 
-  // place: word, index, region, write, lane
+  // The fields of `place`: word, index, region, write, lane
   logic host__done, host__busy, host__silent, reset, agents__access, agents__run, agents__stop;
   logic [31:0] host__read;
   logic [ 3:0] host__silent_agent;
@@ -142,7 +142,7 @@ module crossing_proof (
   end
 
   // --- For the induction --------------------------------------------------------------------------------
-  // Along a chain and back, a bit differs from the previous one in at most one place.
+  // Along a synchronizer chain and back, adjacent bits differ in at most one place.
   logic [8:0] way;
   logic [7:0] loops;
   logic [3:0] ending;

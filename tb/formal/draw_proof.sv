@@ -2,8 +2,8 @@
 // qs_draw produces each agent's draws from its own word, as defined in qstep.spec.random.
 //
 // Function    The proof watches one arbitrary agent. Once both halves of its word have been loaded, its slot reads
-//             the word's xorshift sequence, whatever other slots do, and its draws are five rounds of Simon on the
-//             word.
+//             the word's xorshift sequence, whatever other slots do, and its draws are the result of five rounds of
+//             Simon on the word.
 // Assumed     A slot returns to stage 1 only after stage 3. A word advances only after it has been loaded, and is
 //             never loaded with 0.
 

@@ -2,10 +2,10 @@
 // The link's COBS encoder sends a legal encoding of exactly its input bytes.
 //
 // Function    Each row of the ring has a meaning: a byte, a zero, the split of a full block, or the end or start of a
-//             frame. The meanings of the rows, in order, equal the input. By the rules of COBS, a decoder interprets
-//             every fetched row according to its meaning, provided that it did so for the previous code or delimiter;
-//             it does for the first row. The line receives exactly the fetched rows. The proof watches two arbitrary
-//             rows: one with a code or a delimiter, and a later one.
+//             frame. Taken in order, the meanings of the rows spell out the input. By the rules of COBS, a decoder
+//             interprets every fetched row according to its meaning, provided that it interpreted the previous code
+//             or delimiter correctly; for the first row, no such condition applies. The line receives exactly the
+//             fetched rows. The proof watches two arbitrary rows: one with a code or a delimiter, and a later one.
 // Assumed     Power-up is a reset; another may come at any time.
 
 module encoder_proof (
@@ -57,8 +57,8 @@ module encoder_proof (
   meaning_e p_meaning_q, w_meaning_q;
   logic [7:0] w_byte_q;
 
-  // A decoder of the fetched rows. follows_p_q: the last row that it interpreted as a code or a delimiter was p, and
-  // correctly so.
+  // A decoder of the fetched rows. follows_p_q: p is the last row that it interpreted as a code or a delimiter, and
+  // the interpretation was correct.
   logic fetches, inside_q = 1'b0, fresh_q = 1'b1, offered_q = 1'b0, follows_p_q = 1'b0;
   logic [7:0] fetched, left_q = '0, code_q, offer_q;
   assign fetches = u_encoder.reader.more && (!line__valid || line__ready);

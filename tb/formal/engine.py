@@ -30,14 +30,14 @@ class Solver:
     Parameters
     ----------
     free_products : bool
-        Multipliers of equal width are replaced by the same uninterpreted function.
+        Whether all multipliers of the same width are replaced with one uninterpreted function.
     limit_s : float
         Time limit of each query in seconds.
     say : callable
         Function that is called with the proof's progress.
     apart : bool
-        Each query runs in a separate solver, which can simplify the known facts with the queried
-        property.
+        Whether each query runs in a separate solver, which can use the queried property to simplify the
+        known facts.
     trace : Path, optional
         VCD file to which the clocks of a violation are written.
     """
@@ -50,7 +50,7 @@ class Solver:
 
 
 class _Clocks:
-    """A circuit unrolled clock by clock, and the facts that the solver knows about these clocks."""
+    """A circuit unrolled clock by clock, and the facts about these clocks that the solver assumes."""
 
     def __init__(self, text: str, solver: Solver) -> None:
         self._manager, self._options = TermManager(), Options()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_epsilon follows the model's schedule for each agent, whatever the other agents do.
 //
-// Function    The agent is any of 16. The reference finishes each step before the next. It increments the count at
-//             the end of a unit (a step or an episode). At the end of a period, it resets the count to 0 and sets
-//             epsilon to max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Each slot of the agent reads
-//             the epsilon and count written by its previous slots or by a load.
+// Function    The agent is any of 16. The reference finishes each step before starting the next. It increments the
+//             count at the end of a unit (a step or an episode). At the end of a period, it resets the count to 0 and
+//             sets epsilon to max(end, epsilon - decrement - (shift ? epsilon >> shift : 0)). Each slot of the agent
+//             reads the epsilon and count written by its previous slots or by a load.
 // Assumed     The agent's settings, epsilon and count are loaded before it steps, and it does not step during a load,
 //             because the device refuses loads with BUSY while agents step. Values are in the ranges of
 //             docs/acting.md. Slots rotate (`slots`).
@@ -68,10 +68,10 @@ module epsilon_proof
   logic [EpsilonBits-1:0] end_q, decrement_q, epsilon_q, lowered;
   logic [3:0] shift_q;
   logic [EpisodeBits-1:0] last_q, count_q;
-  logic [EpsilonBits-1:0] kept, kept_q;  // epsilon after a period before the decrement, in the slot
+  logic [EpsilonBits-1:0] kept, kept_q;  // epsilon at a period's end, after the shift
   logic [EpsilonBits:0] left;
   logic [5:1] known_q = '0;  // settings 1 to 3, epsilon and count have been loaded
-  logic fresh_q = 1'b0;  // the slot reads complete settings, unchanged since then
+  logic fresh_q = 1'b0;  // the slot has read complete settings, still unchanged
   logic mine, steps;
   assign mine = access_i.agent == chosen;
   assign steps = stage == 4'd9 && row_stepped_i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_agent_explore explores if the draw is below epsilon's threshold, and then picks action (draw * Actions) >> 16.
+// qs_agent_explore explores if one draw is below epsilon's threshold; another picks action (draw * Actions) >> 16.
 //
 // Function    The reference applies the formula to a delay line of each slot's inputs: the decision to explore is due
 //             four clocks later, the pick six clocks later.

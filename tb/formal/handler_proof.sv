@@ -2,10 +2,10 @@
 // The handler of agents carries out a request exactly as docs/link.md says, or changes nothing.
 //
 // Function    The reference checks each request and steps through its words independently. A refused request makes no
-//             access, and starts or stops no run. A STORE or FETCH of n words makes n accesses, one to each requested
-//             word. A STORE writes the words of the payload, and the answer to a FETCH contains exactly the words
-//             read. A RUN starts one run, and a STOP stops one. The verdict comes within two clocks. After that, the
-//             handler waits only for a payload byte, for an access, or for the answer to be accepted.
+//             access, and neither starts nor stops a run. A STORE or FETCH of n words makes n accesses, one to each
+//             requested word. A STORE writes the words of the payload, and the answer to a FETCH contains exactly the
+//             words read. A RUN starts one run, and a STOP stops one. The verdict comes within two clocks. After
+//             that, the handler waits only for a payload byte, for an access, or for the answer to be accepted.
 // Assumed     The request reader meets the requirements of the handler's signature (qstep_rtl.handler): a request
 //             starts only after the last one has been completed, and its type and arguments are held until the next
 //             request. A STORE has a payload, since the reader refuses a STORE without one, and bytes arrive only
@@ -86,7 +86,7 @@ module handler_proof (
     Rests,
     Compares,
     Judges,
-    Collects,  // bytes of a word of the payload
+    Collects,  // bytes of a payload word
     Stores,
     Fetches,
     Sends      // bytes of an answer

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a farm's chain sends each request as one frame, with one leading zero for each lane to pass.
 //
-// Function    The reference follows the head's output bit by bit. An access to lane k is a frame of k zeros, a one,
-//             and the access, most significant bit first. An access to all lanes, a run or a stop has no leading
-//             zeros and is marked for all lanes. Nothing else is sent. Each access takes one frame, and a read takes
-//             a second frame to the same lane, which shifts out the word. Then the access is done, for one clock. The
-//             word read is the last 32 bits received up to three clocks before nothing was pending. Each run and each
-//             stop is sent. The head waits only until nothing is pending.
+// Function    The reference follows the head's output bit by bit. An access to lane k is sent as k zeros, a one, and
+//             the bits of the access, most significant bit first. An access to all lanes, a run or a stop has no
+//             leading zeros and is marked for all lanes. Nothing else is sent. Each access takes one frame, and a
+//             read takes a second frame to the same lane, which shifts out the word. The done signal is then 1 for
+//             one clock. The word read consists of the last 32 bits received up to three clocks before nothing was
+//             pending. Each run and each stop is sent. The head waits only until nothing is pending.
 // Assumed     The inputs meet the requirements of the agents' signature and of the head's header: an access and all
 //             its fields are held until it is done, and its lane exists. A run starts while the head is idle, and its
 //             steps are held for three clocks. The chain is pending for two clocks after each bit. Power-up is a
@@ -106,7 +106,7 @@ module head_proof #(
     endcase
   end
 
-  // The number of bits of the frame sent before this clock, and including this clock.
+  // The number of frame bits sent before this clock, and the number including this clock.
   logic [6:0] zeros, length, position_q, position;
   assign zeros = to_all ? '0 : 7'(agents__lane);
   assign length = what_q == Ask ? 7'd32 : 7'(FrameBits);
@@ -159,7 +159,7 @@ module head_proof #(
   end
 
   // --- For the induction ------------------------------------------------------------------------------
-  logic moves;  // from idle until all bits have been sent
+  logic moves;  // from the end of idle until all bits have been sent
   assign moves = at.begins || at.address || at.send || at.fetch;
   logic [ 6:0] body;  // bits after the first 1
   logic [34:0] heard_mask;
@@ -169,7 +169,7 @@ module head_proof #(
   assign place = position_q - zeros - 1'b1;
   assign heard_mask = ~(35'h7ffffffff << heard_q);
 
-  // The clock: a cover is tried only in the clock in which it is reached if nothing has to wait.
+  // Clocks since power-up. Each cover is tried only in the clock in which it is reached if nothing has to wait.
   logic [6:0] clock_q = '0;
   always_ff @(posedge clk) clock_q <= clock_q + 1'b1;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The theorem: qs_lane equals a lane that finishes each transition before accepting the next.
+// The theorem: qs_lane behaves exactly like a lane that finishes each transition before accepting the next.
 //
 // Function    The reference queues accepted transitions. In the clock of a transition's result, it computes the
 //             result of the sequential model, from a table that contains all earlier results, so nothing is ever in
-//             flight. The values, maxima, greedy actions, saturation flags, order, number and timing of all results
-//             are equal, and so is the noise. Therefore all writes are equal. The proof covers transitions that read
-//             one arbitrary entry and one arbitrary row (any/qs_table.sv).
+//             flight. Both give the same number of results, in the same order and clocks, with the same values,
+//             maxima, greedy actions and saturation flags. Their noise is also the same, so all writes are the same.
+//             The proof covers transitions that read one arbitrary entry and one arbitrary row (any/qs_table.sv).
 // Assumed     The requirements in the header of qs_lane are met. The table was written after power-up, so its two
 //             copies of each entry agree.
 
@@ -121,7 +121,7 @@ module lane_proof #(
       .kappa_i,
       .entry_i     (entry),
       .reward_i    (now.reward),
-      .max_i       (res_max_o),           // which is the maximum: NoLess_L, Attained_L
+      .max_i       (res_max_o),           // the maximum, by NoLess_L and Attained_L
       .terminated_i(now.terminated),
       .bias_i      (bias_q[WriteStage]),
       .value_o     (value),
@@ -170,7 +170,7 @@ module lane_proof #(
     end
   end
 
-  // The result is at least every value, and is one of them, so it is the maximum.
+  // res_max_o is no less than any value of the row, and is one of them, so it is the maximum.
   for (genvar a = 0; a < Actions; a++) begin : gen_action
     always_comb begin
       if (past_q && res_valid_o && my_row) begin
@@ -212,7 +212,7 @@ module lane_proof #(
               row[u_lane.u_table.entry_action] == entry);
       Noise_A : assert (x_q == noise_x_o && w_q == noise_w_o);
       Busy_A : assert (busy_o == (valid_q != '0) && tr_ready_o == !hold_o);
-      // With Results_A: a result comes at most WriteStage + LoopDepth clocks after its transition was accepted.
+      // With Results_A, a result comes at most WriteStage + LoopDepth clocks after its transition is accepted.
       Commits_A : assert (32'(held_q) + 32'(hold_o) < LoopDepth);
       Value_A : assert (!res_valid_o || !my_row || !my_entry || res_value_o == value);
       Saturated_A : assert (!res_valid_o || !my_row || !my_entry || res_saturated_o == saturated);

@@ -39,7 +39,7 @@ module node_proof
 
   qs_chain_node #(.IndexMask(IndexMask)) u_node (.*);
 
-  // The frame, one clock after its bits. `taken_q`: number of its bits consumed, at most FrameBits.
+  // The frame, delayed by one clock. `taken_q`: number of its bits consumed, at most FrameBits.
   logic past_q = 1'b0;
   logic rst_q, rst_before_q, in_frame_q, mine_q, all_q, first, mine, ends, cut;
   down_t down_q, passed_q;

@@ -5,10 +5,10 @@
 //             and the turns that have written it. A slot that acts reads its row in stage RowStage and its own entry
 //             in stage entry_read_stage. By then, all older turns have written the values it reads, and no younger
 //             turn has. Turns go to agents 0, 1, 2, 0, ..., each agent has at most one turn at a time, and a RUN of n
-//             that is not stopped ends after n rounds. SARSA has the same stages as Q-learning.
+//             steps that is not stopped ends after n rounds. SARSA has the same stages as Q-learning.
 // Assumed     A slot writes its state-action pair in stage write_stage, like qs_agent_write. Power-up is the only
-//             reset. A run starts when no turn is left, and only then do turns restart at agent 0. A slot whose world
-//             is late makes no step.
+//             reset. Runs start, and turns restart at agent 0, only when no turn is pending. A slot whose world is
+//             late makes no step.
 
 module order_proof
   import qs_agents_pkg::*;
@@ -75,7 +75,7 @@ module order_proof
   logic [RowBits-1:0] chosen_row;
   logic [ActionBits-1:0] chosen_action;
   logic row_row, row_pair, act_row_q, act_pair_q, act_over, act_writes;
-  logic [Write+1:11] pending_q;  // its last bit: has written
+  logic [Write+1:11] pending_q;  // last bit: the write is complete
   logic [4:0] due_q, written_q, act_read_q;
   logic [4:0] quiet_q;  // clocks since the last turn ended
 

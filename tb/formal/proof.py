@@ -23,8 +23,8 @@ class Proof:
     says : str
         The statement in one line, for the table.
     files : tuple of str
-        Names of the sources, packages first. A name refers to a generated block, else to a file in
-        `tb/formal`, else to a file in `rtl`. The last file contains the properties.
+        Names of the sources, packages first. A name refers to a generated block, or else to a file in
+        `tb/formal`, or else to a file in `rtl`. The last file contains the properties.
     clocks : int
         Number of clocks of the induction.
     cover_clocks : int
@@ -32,17 +32,17 @@ class Proof:
     parameters : dict of str to int
         Parameters of the module with the properties.
     free_products : bool
-        Multipliers of equal width are replaced by the same uninterpreted function.
+        Whether all multipliers of the same width are replaced with one uninterpreted function.
     memories : bool
-        Memories stay memories instead of becoming registers.
+        Whether memories stay memories instead of becoming registers.
     rtl_assertions : bool
-        The assertions in the RTL are also properties.
+        Whether the assertions in the RTL are also properties.
     apart : bool
-        Each query runs in a separate solver. This affects only the method, not the statement, so it is
-        not part of the proof's `repr`.
+        Whether each query runs in a separate solver. This affects only the method, not the statement, so
+        it is not part of the proof's `repr`.
     faults : tuple of Fault
-        Planted faults, each of which must be found from power-up within the number of clocks in the
-        table of faults.
+        Planted faults, each of which must be found within the number of clocks after power-up that is
+        given in the table of faults.
     """
 
     name: str

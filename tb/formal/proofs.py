@@ -1,4 +1,4 @@
-"""All proofs by name, for the link, the farm, the interleaved lane and the lane."""
+"""All proofs of the link, the farm, the interleaved lane and the lane, by name."""
 
 from dataclasses import replace
 
@@ -12,8 +12,8 @@ def _files(names: str) -> tuple[str, ...]:
     return tuple(name if name.endswith(".v") else f"{name}.sv" for name in names.split())
 
 
-# After the files: clocks of the induction, and clocks from power-up within which all covers are
-# reached
+# The two numbers after the files are the clocks of the induction, and the clocks after power-up
+# within which all covers are reached.
 _LINK = (
     Proof(
         "cobs",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// qs_evaluation_queue equals the queue of the definition: each entry leaves once, in order, with one reward.
+// qs_evaluation_queue behaves exactly as defined: each entry leaves once, in order, with one reward.
 //
 // Function    The reference is a queue that serves each request in the clock in which it is accepted, like
 //             qstep.golden.evaluation_queue, with a list of its evicted entries. Demands and fills find the same
-//             entry, the oldest match. Entries leave in the order of the list with the rewards of the definition,
-//             none twice and none lost, whatever the back-pressure.
+//             entry as in the reference: the oldest match. Entries leave in the order of this list with the rewards
+//             of the definition. Whatever the back-pressure, none is lost and none leaves twice.
 // Assumed     Rewards are constant. Power-up is the only reset.
 
 module queue_proof
@@ -108,7 +108,7 @@ module queue_proof
   end
 
   logic take;
-  // The first entry is kept until its pair is complete.
+  // The first evicted entry completes no pair, so it is taken without a handshake.
   assign take = u_queue.left && (number_q == '0 || learn_ready_i);
 
   always_ff @(posedge clk_i) begin
@@ -231,7 +231,7 @@ module queue_proof
     end
   end
 
-  // A demand waits for earlier requests with its key, so it finds the same entry as the definition.
+  // A demand waits for earlier requests with its key, so it finds the same entry as in the definition.
   function automatic logic searches(int unsigned k);
     return u_queue.request_q[k].search.demand || u_queue.request_q[k].search.fill;
   endfunction

@@ -7,9 +7,9 @@
 //             record, and whether bytes of an incomplete record are left. A reward code means the value last written
 //             for it, or 0. An offered transition is held until it is accepted, and for one more clock. The decoder
 //             waits only for a byte, or for its transition to be accepted.
-// Assumed     The commands behave as proved in commands_lane_proof: a start comes while the decoder is empty and
-//             receives no byte, the record format is held until the next start, and rewards are written only while no
-//             record is inside. Power-up is a reset; another reset may come at any time.
+// Assumed     The commands behave as proved in commands_lane_proof: a start arrives only while the decoder is empty
+//             and receives no byte, the record format is held until the next start, and rewards are written only
+//             while the decoder contains no record. Power-up is a reset; another reset may come at any time.
 
 module records_proof #(
     parameter int unsigned States  = 12,
@@ -32,7 +32,7 @@ module records_proof #(
   localparam int unsigned StateBits = $clog2(States);
   localparam int unsigned ActionBits = $clog2(Actions);
   localparam int unsigned Reward = 2 + ActionBits + StateBits;  // position in a record
-  localparam int unsigned Most = 32;  // most bits of a record
+  localparam int unsigned Most = 32;  // maximum number of bits of a record
 
   typedef struct packed {
     logic [StateBits-1:0]  state;
@@ -84,7 +84,7 @@ module records_proof #(
   endfunction
 
   logic takes, whole, dead_q, first_q, past_q = 1'b0;
-  logic [1:0] bytes_q;  // bytes received of a record
+  logic [1:0] bytes_q;  // bytes of the record received so far
   logic [Most-1:0] bits_q, bits;
   logic [StateBits-1:0] from_q;
   decoded_t new_one;

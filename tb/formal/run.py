@@ -36,7 +36,7 @@ def _kept(proof: Proof, limit_s: float) -> Outcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the proofs named on the command line; return 1 if one is not settled."""
+    """Run the proofs named on the command line; return 1 if any of them is not settled."""
     parser = argparse.ArgumentParser(description="Prove what is true of the hardware.")
     parser.add_argument("name", nargs="*", help="proofs (default: all)")
     parser.add_argument(

@@ -34,7 +34,7 @@ class Outcome:
     ----------
     name, says : str
     how : str
-        The method, as induction over a number of clocks.
+        The method, such as induction over a number of clocks.
     covers : dict of str to int
         The clock in which each cover is reached.
     faults : dict of str to str

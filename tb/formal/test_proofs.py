@@ -69,7 +69,7 @@ def test_hardware_that_is_wrong_is_no_proof_and_leaves_a_waveform(
     assert settle.outcome(replace(proof, files=files)).wrong == (
         f"Copy_L is violated in clock 1; see {trace}"
     )
-    # The property is violated in that clock and in no other; the copy's write was lost before.
+    # The property is violated only in that clock; the write to the copy was lost in an earlier one.
     names, changes = trace.read_text(encoding="utf-8").split("$enddefinitions $end")
     clocks = re.split(r"^#(\d+)$", changes, flags=re.MULTILINE)
     at = dict(zip(map(int, clocks[1::2]), map(str.split, clocks[2::2]), strict=True))

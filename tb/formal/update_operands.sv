@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specified operands of qs_update for the transition whose result is now in value_o.
+// The operands that qs_update should use for the transition whose result is now in value_o.
 //
 // Function    The ports are those of qs_update. The far result is in value_i while a transition is in ProductStage,
 //             and the near result is there one clock later. Each of them may replace the entry or raise the maximum.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // qs_update computes the update's formula on the operands that update_operands.sv describes.
 //
-// Assumed     Coefficients change only while no transition is inside; alpha is at most 1, kappa at most alpha. A
-//             forwarded result belongs to the transition LoopDepth (near) or LoopDepth + 1 (far) clocks ahead.
+// Assumed     Coefficients change only while the block contains no transition. Alpha is at most 1, and kappa is at
+//             most alpha. A forwarded result belongs to the transition LoopDepth (near) or LoopDepth + 1 (far) clocks
+//             ahead.
 
 module update_proof #(
     parameter int unsigned Width         = 16,

@@ -1,4 +1,4 @@
-"""Provides a chip's resources from the committed reports, for tests without tools."""
+"""Provides a chip's resources from the committed reports, for tests that run without the tools."""
 
 from pathlib import Path
 

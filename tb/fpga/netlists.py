@@ -1,4 +1,4 @@
-"""Synthesises modules to netlists of a family's cells, without pins and PLL; provides cell models."""
+"""Synthesises modules to netlists of a family's cells, without pins or PLL; provides cell models."""
 
 import hashlib
 import json
@@ -156,7 +156,8 @@ def device_before_flip_flops(family: str, config: Config, *, power_up: bool = Tr
     """
     then = ["ice40_wrapcarry -unwrap"] if family == "ice40" else []
     then += [] if power_up else ["setattr -unset init w:*"]
-    # As at the end of synthesis, because the cells' behaviour cannot be written with the netlist.
+    # As at the end of synthesis, cells become black boxes, because their behaviour cannot be
+    # written with the netlist.
     then += ["blackbox =A:whitebox"]
     return _device(family, config, "-run begin:map_ffs", *then)
 

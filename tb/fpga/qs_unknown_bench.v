@@ -6,8 +6,8 @@
 // leave any value on tx_data before it is valid.)
 //
 // The device receives the bytes of stimulus.hex, one in every clock in which it accepts one; rx_data is unknown
-// otherwise. Every byte sent by the device is accepted and printed. The simulation ends after Quiet clocks
-// without a byte.
+// otherwise. Every byte sent by the device is accepted and printed. The simulation ends after Quiet clocks without a
+// byte in either direction.
 
 `timescale 1ns / 1ps
 

@@ -1,4 +1,4 @@
-"""The area and clock of the agents' lane are reported for each algorithm, selected by name."""
+"""The area and clock of the agents' lane are reported for each algorithm, which is selected by name."""
 
 import json
 import re
@@ -19,7 +19,7 @@ NAMES = [algorithm.value for algorithm in Algorithm]
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
-    """Replace the tools by stand-ins; return the parameters of each synthesised netlist."""
+    """Replace the tools with stand-ins; return the parameters of each synthesised netlist."""
     sizes: list[dict[str, int]] = []
 
     def synthesise(board: Board, given: dict[str, int]) -> Path:

@@ -53,7 +53,7 @@ _SHORT = (
             "1024 x 4 of Q8.8 does not fit iCEBreaker (iCE40UP5K-SG48). block RAM: needs 31, 1 more "
             "than the 30 there are. There is block RAM for about 512 states",
         ),
-        (Config(2, 64), {"SB_RAM40_4K": 72}, _EACH),  # 7 blocks are the link's
+        (Config(2, 64), {"SB_RAM40_4K": 72}, _EACH),  # the link uses 7 blocks
         (Config(256, 28), {"SB_RAM40_4K": 63}, _EACH),
         (Config(256, 16), {"SB_RAM40_4K": 39}, "about 64 states"),
         (
@@ -151,7 +151,7 @@ def test_too_many_lanes_are_refused_with_the_number_that_fits(
 
 @pytest.fixture
 def placed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Placement]:
-    """Replace the tools by stand-ins that produce the returned placements, and seeds as bitstreams."""
+    """Replace the tools with stand-ins that produce the returned placements, and a seed as bitstream."""
     found: list[Placement] = []
     monkeypatch.setattr(flow, "synthesise", lambda board, config: netlist(tmp_path))
     monkeypatch.setattr(flow, "place_all", lambda *a: [a[3](p) or p for p in found])
@@ -269,7 +269,7 @@ def test_of_two_clocks_both_must_be_met(
     placed += [two_clocks(seed, *pair) for seed, pair in enumerate(clocks, 1)]
     with pytest.raises(BuildError, match=message):
         flow.build(*build)
-    # The lanes' clock decides if the link's clock is met.
+    # Among placements that meet the link's clock, the one with the fastest lanes is chosen.
     placed.append(two_clocks(3, 180.5, 90.5))
     report, bitstream = flow.build(*build)
     assert (report.seed, report.clock_mhz, bitstream.read_text()) == (3, 180.0, "3")

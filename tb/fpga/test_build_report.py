@@ -127,7 +127,7 @@ def test_a_report_names_the_commit_of_a_checkout_alone(
     assert len(commit) >= 7
     assert head.stdout.startswith(commit)
     assert f"{two_seeds.build}, sources of commit {two_seeds.commit}" in shown(two_seeds)
-    for folder in (tmp_path, tmp_path / "broken"):  # no checkout, or one unreadable to git
+    for folder in (tmp_path, tmp_path / "broken"):  # no checkout, or one that git cannot read
         monkeypatch.setattr(report_module, "RTL", folder / "rtl")
         assert report_module._commit() == ""
         (tmp_path / "broken/.git").mkdir(parents=True, exist_ok=True)

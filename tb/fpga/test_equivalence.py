@@ -1,4 +1,4 @@
-"""yosys proves blocks equivalent to their netlists, with its models of each family's cells.
+"""yosys proves blocks equivalent to their netlists, using its models of each family's cells.
 
 Blocks with block RAM or multipliers are compared in simulation only (``test_netlist.py``): yosys lacks
 models of some of these cells, and its solver cannot handle products.
@@ -48,7 +48,7 @@ def prove(folder: Path, family: str, top: str) -> None:
     Raises
     ------
     BuildError
-        Some signal is not proved.
+        A signal is not proved equivalent.
     """
     files = sources.rtl_files(FARM)
     *before, synthesis = FAMILIES[family].synthesis.split("; ")

@@ -68,8 +68,8 @@ lut, flop = partial(cell, "LUT4"), partial(cell, "TRELLIS_FF")
 class Tools:
     """Stand-ins for yosys and nextpnr that record their calls.
 
-    A netlist of S states has S LUTs in the lane, and a LUT and four flip-flops around it. A placement
-    reaches 100 MHz plus the seed and the loop depth in MHz; it fails with the seed `broken`.
+    A netlist for S states has S LUTs in the lane, and a LUT and four flip-flops around it. A placement
+    reaches 100 MHz plus the seed and the loop depth in MHz; it fails for the seed `broken`.
     """
 
     def __init__(self, folder: Path) -> None:

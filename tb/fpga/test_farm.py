@@ -125,7 +125,7 @@ def made(netlist: dict[str, Any]) -> Made:
 
 
 def test_copies_are_as_fast_as_the_lane_alone(made: Made) -> None:
-    """Copies have the lane's BELs and routes, so the same paths; the surrounding logic has space."""
+    """Copies have the lane's BELs and routes, and so its paths; the surrounding logic has space."""
     assert len(made.lanes) == LANES
     assert len(made.farm.lanes) == 2
     assert not made.problems()
@@ -161,7 +161,7 @@ def test_the_bitstream_has_the_ties_of_all_lanes(made: Made, tmp_path: Path) -> 
 
 
 def test_a_lane_has_no_cell_and_no_wire_outside_its_site(made: Made) -> None:
-    """A copy has all its routes inside its site, and lanes share no resource."""
+    """All routes of a copy are inside its site, and lanes share no resources."""
     original = made.lanes[0].original
     assert not list(outside(original.module, original.site))
     module = copy.deepcopy(dict(original.module))

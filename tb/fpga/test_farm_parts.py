@@ -111,7 +111,7 @@ def test_a_farm_that_does_not_fit_says_what_is_short(
 
 
 def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() -> None:
-    """Three lanes share 72 flip-flops and two block RAM rows; each needs 24 and one block RAM."""
+    """Three lanes share 72 flip-flops and two block RAM rows; each gets 24 and one block RAM."""
     found = layout(grid((1, 5, 9)), {"FF": 19, MEMORY: 1}, {}, 9, "a chip")
     assert [len(band.sites) for band in found.bands] == [3, 3, 3]
     halves = [
@@ -120,7 +120,7 @@ def test_a_site_leaves_to_the_next_one_what_that_needs_in_half_of_its_columns() 
     ]
     assert halves == [
         [[0, 1, 2, 3], [0, 1, 2, 3]],
-        [[4, 5], [4, 5, 7, 8, 9]],  # the rest: the row of multipliers, and a block RAM of row 9
+        [[4, 5], [4, 5, 7, 8, 9]],  # leaves the row of multipliers, and a block RAM in row 9
         [[6, 7, 8, 9, 10, 11], [6, 10, 11]],
     ]
 

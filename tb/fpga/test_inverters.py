@@ -38,7 +38,7 @@ def flip_flop(given: int, kept: int, reset_to: str = "RESET") -> Module:
 
 
 def adder() -> Module:
-    """Return a two-bit adder: the kept bit plus another bit, and with the operands swapped."""
+    """Return a two-bit adder: the kept bit plus another bit, and the same with swapped operands."""
     pins: dict[str, list[Any]] = {"A0": [KEPT], "B0": [OTHER], "C0": ["0"], "D0": ["1"]}
     pins |= {"A1": [OTHER], "B1": [KEPT], "C1": ["0"], "D1": ["1"], "CIN": ["0"]}
     return {

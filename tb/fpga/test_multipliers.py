@@ -23,7 +23,7 @@ def flip_flop(d: int, q: int) -> Module:
 
 
 def netlist() -> Module:
-    """Return a multiplier of one bit by two equal bits, with registered operands and result."""
+    """Return a multiplier of a bit by two copies of another, with registered operands and result."""
     inputs = {"A0": [11], "B0": [13], "B1": [13], "CLK0": [CLOCK], "CE0": ["1"], "RST0": ["0"]}
     multiplier = {
         "type": "MULT18X18D",

@@ -1,4 +1,4 @@
-"""The lane's and its table's netlists pass the RTL tests with each family's cells."""
+"""The netlists of the lane and of its table pass the RTL tests with each family's cells."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The netlist of each placed board, simulated through its pins with its chip's cells, is exact."""
+"""Each placed board's netlist, simulated with its chip's cells, matches the model at its pins."""
 
 import random
 from pathlib import Path
@@ -45,7 +45,7 @@ COUNT = 300
 
 
 class FewRead(LinkAgents):
-    """Clears all lanes' tables at once; if `few`, reads only the first and last agent of each lane."""
+    """Clears all tables at once; if `few`, reads only the tables of each lane's first and last agent."""
 
     few = False
 

@@ -1,4 +1,4 @@
-"""The unmodified pyuvm suites of the device and of agents pass on netlists of each family."""
+"""The unmodified pyuvm suites of the device and of agents pass on netlists for each family."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from qstep_fpga.families import FAMILIES
 pytestmark = [pytest.mark.synth, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OFTEN = [("ecp5", CONFIGS[0]), ("gowin", SHARING[2]), ("ecp5", OWNING[1])]
-"""Designs for every CI run; a release runs all of them."""
+"""Designs tested in every CI run; a release run tests all designs."""
 
 TABLE = r"(LUT4 #\(\s+\.INIT\(16'h)([0-9a-f]{4})(?=\)\s+\) \\\S*u_update\.value_)"
 """Pattern of an ECP5 look-up table that computes the new value."""

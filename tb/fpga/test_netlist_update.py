@@ -22,16 +22,16 @@ from qstep_rtl.sources import source
 pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
 SHAPES = {8: 1, 16: 2, 32: 3}
-"""The loop depth of each width."""
+"""The loop depth for each width."""
 
 OFTEN = {"ecp5": 8, "gowin": 16, "ice40": 32}
-"""One width per family for every run; a release runs all widths."""
+"""One width per family for ordinary runs; a release run tests all widths."""
 
 LANES, CLOCKS = 4096, 64
-"""Number of independent sequences of transitions, run one after another, and transitions in each."""
+"""Number of independent transition sequences, run one after another, and of transitions in each."""
 
 RELEASE = -(-10_000_000 // (LANES * CLOCKS))
-"""Number of batches that contain at least 10 million operands."""
+"""Number of batches that together contain at least 10 million operands."""
 
 FLAGS = (
     "terminated",

@@ -18,7 +18,7 @@ from qstep_fpga.placement import Design, Placement, place, place_all
 
 @pytest.fixture
 def placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
-    """Replace place and route by a stand-in with an empty cache; return the seeds of its runs."""
+    """Replace place and route with a stand-in, and use an empty cache; return the seeds of its runs."""
     seeds: list[int] = []
 
     def run(command: list[str], folder: Path) -> None:

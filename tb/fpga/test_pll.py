@@ -1,4 +1,4 @@
-"""A board's clock is exactly the requested one, not the nearest that its PLL can make."""
+"""A board's clock is exactly the requested one, not the nearest one that its PLL can make."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -80,7 +80,8 @@ def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
     message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
     with pytest.raises(BuildError, match=message):
         pll.pll_command(*with_lanes_at("tang-nano-20k", 180_000_000))
-    # The faster clock comes first: the slower one more often divides its multiple.
+    # The faster clock comes first: the PLL runs at a multiple of it, which the slower clock divides
+    # more often.
     words = " ".join(pll.pll_command(board, config))
     assert "--clkout0_name lanes_out -i 25 -o 180 --clkout1_name clock_out --clkout1 90 " in words
 

@@ -55,7 +55,7 @@ sys.argv[1:] = ["build", sys.argv[1], "--seeds", "1", "--out", "built", "--accep
 qstep_command.main()
 """
 
-BOARDS = ["icebreaker", "ulx3s-12f", "tang-nano-9k"]  # one of each family
+BOARDS = ["icebreaker", "ulx3s-12f", "tang-nano-9k"]  # one per family
 
 
 def start(script: str, place: Path, seed: int, *arguments: str) -> subprocess.Popen[bytes]:

@@ -56,7 +56,7 @@ def test_wrong_netlist_that_yosys_only_warns_of_is_refused(
 @pytest.mark.synth
 @pytest.mark.parametrize("at", ["/tmp", "."])
 def test_the_tools_reach_files_in_tmp(at: str) -> None:
-    """The tools bring their own ``/tmp``, but a clone and its files may be in the real one."""
+    """The tools bring their own ``/tmp``, but a clone of QStep and its files may be in the real one."""
     with TemporaryDirectory(dir="/tmp") as name, TemporaryDirectory(dir=at) as folder:
         source = Path(name) / "a b.v"
         source.write_text("module planted; endmodule\n", encoding="utf-8")

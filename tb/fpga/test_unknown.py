@@ -40,7 +40,7 @@ class Judgement:
 
 
 def stimulus() -> bytes:
-    """Return requests that fit within the credit, with answers that do not depend on timing."""
+    """Return requests that fit within the credit, and whose answers do not depend on timing."""
     rng = random.Random(5)
     columns: dict[str, Any] = {
         "state": [rng.randrange(CONFIG.states) for _ in range(24)],
@@ -74,7 +74,7 @@ def judge(netlist: Path, family: str, sent: bytes, folder: Path) -> Judgement:
         text = re.sub(r"module TRELLIS_COMB\(.*?endmodule", "", path.read_text("utf-8"), flags=re.S)
         models.append(folder / path.with_suffix(".v").name)
         models[-1].write_text(text, encoding="utf-8")
-    # It cannot read default values of ports either.
+    # Icarus Verilog 11 cannot read default values of ports either.
     options = ["-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", BENCH.stem]
     options += [f"-P{BENCH.stem}.Count={len(sent)}", "-o", "bench.vvp"]
     processes.run(["iverilog", *options, BENCH, netlist, *models], BuildError, folder)

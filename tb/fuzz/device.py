@@ -27,7 +27,7 @@ __all__ = ["FAULTS", "prepared"]
 CONFIG = Config(states=4, actions=3, format="Q4.4", loop_depth=3, link=Link(buffer_bytes=512))
 
 _MOST_BYTES = 4096
-"""Maximum bytes used of an input; longer inputs would only take more time."""
+"""Maximum number of bytes used from an input; longer inputs would only take more time."""
 
 
 class CountingPort(SimPort):
@@ -63,7 +63,7 @@ class _Device:
         self.counts = np.zeros(self._port.counts().size, np.uint8)
 
     def one_input(self, data: bytes) -> None:
-        """Send a stream to a device after a reset; compare answers, counters and table."""
+        """Send a stream after a reset; compare the answers, counters and table with the reference's."""
         pair = self._pair
         _reset(pair)
         pair.compare(encode_frame(Request.HELLO, 0, 0, b"once"))
@@ -78,7 +78,7 @@ class _Device:
 
 
 def _reset(pair: Pair) -> None:
-    """Reset both devices; an answer before the reset shows that clocks have passed since the last one.
+    """Reset both devices; an answer beforehand shows that clocks have passed since the last reset.
 
     The device counts resets, and two resets without a clock in between would count as one.
     """
@@ -90,7 +90,8 @@ def _reset(pair: Pair) -> None:
 def _send(pair: Pair, data: bytes) -> None:
     """Send the stream that an input encodes, in batches that fit the device's buffer.
 
-    Whether COUNTERS counts a damaged frame after it depends on timing, so COUNTERS ends a batch.
+    Whether COUNTERS includes a damaged frame that follows it depends on timing, so COUNTERS ends a
+    batch.
     """
     sent, seq = b"", pair.expected
     for piece in pieces(Bytes(data)):

@@ -1,6 +1,6 @@
 """Fuzzes the driver: frames between it and a device are lost, damaged, delayed, duplicated or forged.
 
-Without a forged frame, the driver either finishes with results equal to the model's, or raises one of
+Without a forged frame, the driver either finishes with results that match the model's, or raises one of
 QStep's errors after the device has applied a prefix of the transitions. A lying device may report
 anything to the driver, but must not cause any other exception or an endless wait.
 """

@@ -1,7 +1,7 @@
 """The fuzzing targets, each of which is a module.
 
-``prepared()`` returns two things. The first is a function that tries an input and raises any exception
-if a property is violated. The second is an array of counts of what the last input reached in addition to
+``prepared()`` returns two things. The first is a function that tries an input and raises an exception if
+a property is violated. The second is an array of counts of what the last input reached in addition to
 Python branches, or None. ``FAULTS`` maps the description of each fault to a context manager that plants
 it.
 """

@@ -2,11 +2,11 @@
 
     python -m tb.mutate              # all blocks; an interrupted run continues
     python -m tb.mutate tree hazard --mutants 200
-    python -m tb.mutate hazard --cross-check 50  # some that a test kills are compared, too
+    python -m tb.mutate hazard --cross-check 50  # also compares 50 of the killed mutants
 
 Each mutant runs the block's own bench (``tb.mutate.fork_each``) until a test or an assertion fails. A
 solver compares the survivors with the original (``tb.mutate.equivalence``), under the assumptions of the
-bench's contract. Verdicts are cached in ``build/mutate`` until hardware or bench change.
+bench's contract. Verdicts are cached in ``build/mutate`` until the hardware or the bench changes.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Contracts of the benches of the interleaved lane's blocks: assumptions on inputs, compared outputs."""
+"""Contracts for the benches of the interleaved lane's blocks: input assumptions and compared outputs."""
 
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held, in_the_past
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def slots(run: Run) -> tuple[str, ...]:
-    """Return conditions that every stage contains the agent of its slot, from power-up on."""
+    """Return conditions which state that, from power-up on, every stage contains its slot's agent."""
     number, agents = run.parameters["Slots"], run.parameters["Agents"]
 
     def slot(stage: int) -> str:
@@ -33,7 +33,7 @@ def slots(run: Run) -> tuple[str, ...]:
 
 
 def choice(run: Run) -> Contract:
-    """Outputs are compared once the pipeline's contents at power-up have been flushed."""
+    """Outputs are not compared until the pipeline's contents at power-up have been flushed."""
     return Contract(
         declare="reg [4:0] clocks = 0; always @(posedge clk_i) clocks <= clocks + !clocks[4];",
         assume=(f"pick_action_i < {run.parameters['Actions']}", "threshold_i <= 65536"),
@@ -213,6 +213,6 @@ def agents(run: Run) -> Contract:
         seen={
             "bus_data_o": f"raw_bus_done_o && !{writes} ? raw_bus_data_o : 0",
             "seen_o": "raw_seen_o[127:0]",
-            "steps_o": "began ? raw_steps_o : 0",  # then being shifted while counted
+            "steps_o": "began ? raw_steps_o : 0",  # later, it is shifted while counting
         },
     )

@@ -39,7 +39,7 @@ class Block:
     runs : tuple of (Run or Generated, Contract)
         Benches in several geometries, each with separate mutants.
     words : int
-        Arrays of at most this many words are registers, not memories.
+        Arrays of at most this many words become registers, not memories.
     """
 
     name: str

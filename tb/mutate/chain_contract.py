@@ -1,4 +1,4 @@
-"""Contract of the bench of a farm's chain: assumptions on inputs, and compared outputs."""
+"""Contract for the bench of a farm's chain: input assumptions and compared outputs."""
 
 from tb.bench import Run
 from tb.mutate.contracts import Contract, held

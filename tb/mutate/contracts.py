@@ -1,4 +1,4 @@
-"""The class of contracts, and the contracts of the benches of the lane's blocks.
+"""The class of contracts, and the contracts for the benches of the lane's blocks.
 
 The block's neighbours in the product also meet each of these assumptions, which are stated in the header
 of the block's file or next to its ports.
@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Contract:
-    """A bench's assumptions on its inputs and its compared outputs, for proofs of equivalence.
+    """The assumptions on a bench's inputs, and the outputs to compare, for proofs of equivalence.
 
     The texts are Verilog. They may use the ports of the bench's top; ``raw_NAME`` is the hardware's
     value of output ``NAME``.
@@ -59,7 +59,7 @@ def in_the_past(width: int, signal: str) -> str:
 def held(asks: str, done: str, **inputs: int) -> tuple[str, str]:
     """Return a declaration and the condition that inputs are stable from a request until it is done.
 
-    The inputs are given with their widths; ``asks`` is one of them or an expression of them.
+    The inputs are given with their widths; ``asks`` is one of them or an expression in them.
     """
     given = f"{{{', '.join(inputs)}}}"
     declare = (

@@ -2,15 +2,15 @@
 
 Both copies get the same inputs, and in one of them a mutant is switched on. First, the registers that
 can ever differ are collected. The set starts empty. It is extended by every register that can differ
-after a clock in which no output and no register outside the set differs, until it stops growing. All
-other registers are equal as long as no output has differed, which is an invariant. If an output can
-still differ, the same is tried with runs of four clocks. The mutant is equivalent for any number of
+after a clock in which no output and no register outside the set differs, until it stops growing. It is
+then an invariant that, as long as no output has differed, all other registers are equal. If an output
+can still differ, the same is tried with runs of four clocks. The mutant is equivalent for any number of
 clocks if no output can differ after some clocks without a difference, and no output differs in the same
-number of clocks from an equal power-up. Otherwise, a search from power-up looks for a clock in which an
-output differs, and the invariant is refined. The refined facts are that a bit of a register that can
-differ is nevertheless equal, or that a register is nonzero, always or while a small register has a
-certain value. All these facts are assumed from the second clock on, and every fact that a clock can
-violate is dropped, until no clock can violate any.
+number of clocks after power-up, when both copies are equal. Otherwise, a search from power-up looks for
+a clock in which an output differs, and the invariant is refined. The refined facts are that a bit of a
+register that can differ is nevertheless equal, or that a register is nonzero, either always or while a
+small register has a certain value. All these facts are assumed from the second clock on, and every fact
+that a clock can violate is dropped, until no clock can violate any.
 
 With multipliers, the comparison runs twice: first with products replaced by an uninterpreted function,
 which can only prove equivalence, and then with real products.
@@ -28,7 +28,7 @@ SECONDS = 60
 """Time limit of a comparison in seconds."""
 
 _SOON = 16
-"""Number of clocks within which most differing mutants differ."""
+"""Number of clocks within which most differing mutants show a difference."""
 
 _LENGTHS = (1, 4)
 """Lengths in clocks of the runs that determine which registers can differ."""
@@ -66,7 +66,7 @@ def _verdict(pair: Pair, clocks: int) -> str:
             if _inductive(pair, differing, [], 1):
                 how = f"induction over {length} clocks" if differing else "no register differs"
                 return f"equivalent: {how}"
-        with pair.part_of_time():  # the facts take far longer
+        with pair.part_of_time():  # finding the facts takes far longer
             if found := _search(pair, min(_SOON, clocks)):
                 return f"differs: {found}"
         differing = _ever_differing(pair, 1)

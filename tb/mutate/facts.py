@@ -1,4 +1,4 @@
-"""Facts that are true until an output has differed: bits equal in both copies, nonzero registers."""
+"""Facts that are true until an output has differed: bits equal in both copies, and nonzero registers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ _CONTROL_BITS = 3
 """Maximum width of a register whose value can be the condition of a fact."""
 
 _MOST_FACTS = 10_000
-"""Maximum number of facts; beyond it, only a contract's registers serve as conditions, or none."""
+"""Maximum number of facts; beyond it, conditions use only a contract's registers, or none at all."""
 
 _WHOLE = -1
 """Bit number that means all words of a memory."""
@@ -21,10 +21,11 @@ _WHOLE = -1
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact: a register bit or memory is equal in both copies, always or while a register has a value.
+    """The fact that a register bit or memory is equal in both copies, always or for one control value.
 
-    Without a bit, the fact is that the register is nonzero in one of the copies while the control
-    register of the same copy has the value.
+    Without a bit, the fact is that the register is nonzero in one of the copies. With a control
+    register, the fact applies only while that register has the value `value`; a fact without a bit uses
+    the control register of its own copy.
     """
 
     register: int
@@ -44,7 +45,7 @@ class Fact:
 
 
 def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
-    """Return candidate facts that parts of registers that can differ are equal."""
+    """Return candidate facts: parts of registers that can differ are equal in both copies."""
     words = pair.words()
     bits = [
         (number, bit) for number in sorted(registers & words.keys()) for bit in range(words[number])
@@ -53,7 +54,7 @@ def equalities(pair: Pair, registers: set[int]) -> list[Fact]:
 
 
 def counts(pair: Pair) -> list[Fact]:
-    """Return candidate facts that registers are nonzero."""
+    """Return candidate facts: registers are nonzero."""
     facts = _when(pair, [(number, None) for number in pair.words()])
     return facts + [replace(one, mutated=True) for one in facts]
 
@@ -110,7 +111,7 @@ def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list
 
 
 def _when(pair: Pair, subjects: Sequence[tuple[int, int | None]]) -> list[Fact]:
-    """Return facts about registers and their bits, unconditional or while a register has a value."""
+    """Return facts about registers and bits: unconditional ones, and one for each control value."""
     controls = [(n, bits) for n, bits in pair.words().items() if bits <= _CONTROL_BITS]
     values = [(n, value) for n, bits in controls for value in range(1 << bits)]
     if len(subjects) * len(values) > _MOST_FACTS:

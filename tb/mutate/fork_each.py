@@ -6,7 +6,7 @@ any other way (a failed test or assertion, too much CPU time), the mutant is kil
 with the unmutated netlist, which must pass.
 
 Plusargs: ``+mutants=1,5,7`` selects the mutants, ``+verdicts=PATH`` names the file that gets a line for
-each, and ``+jobs=N`` sets the number of parallel processes.
+each mutant, and ``+jobs=N`` sets the number of parallel processes.
 """
 
 import os

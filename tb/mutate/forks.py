@@ -42,10 +42,10 @@ def _end(pid: int, status: int, usage: Any) -> tuple[int, str, float]:
 
 
 def fork_for_each(mutants: Sequence[int], path: Path, jobs: int) -> int | None:
-    """Return the mutant's number in each child process, and None in the parent when all have ended.
+    """Return the mutant's number in each child process, and None in the parent once they have ended.
 
-    The first child gets 0, the unmutated netlist. It must pass, and its CPU time determines the limit of
-    all others, which may take three times as long. Each child's output goes to a separate file.
+    The first child gets 0, the unmutated netlist. It must pass, and its CPU time determines the limit
+    for all others: three times as long, plus a margin. Each child's output goes to a separate file.
 
     Parameters
     ----------

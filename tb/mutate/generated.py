@@ -82,7 +82,7 @@ class Generated:
 
     @cached_property
     def run(self) -> Run:
-        """The block as the top of a netlist."""
+        """The block as the top-level module of a netlist."""
         path = BUILD / "generated" / self.source
         text = verilog.convert(
             self.block,

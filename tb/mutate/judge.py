@@ -1,6 +1,6 @@
 """Judges each mutant of a block with its benches and the solver.
 
-Verdicts are cached by the netlist and by the substance of all Python code that the bench reads.
+Cached verdicts are keyed by the netlist and by the substance of all Python code that the bench reads.
 """
 
 import json
@@ -33,7 +33,7 @@ LEFT = ("differs", "open")
 
 _ASSERTION = "Assertion failed in"
 _CHECK_SECONDS = 10
-"""Time limit for comparing a killed mutant; in large blocks, even a minute seldom gives an answer."""
+"""Time limit for comparing a killed mutant; for large blocks, even a minute is seldom enough."""
 
 _CLOCKS = 64
 _FIRST = "each_mutant_runs_the_bench_in_a_process_of_its_own"
@@ -124,7 +124,7 @@ def judge(
 
 
 def outcomes(bench: Run | Generated, made: Netlist) -> Path:
-    """Return the cache file of a bench's outcomes, keyed by the netlist and the bench's Python code."""
+    """Return the cache file for a bench's outcomes, keyed by the netlist and the bench's Python code."""
     if isinstance(bench, Generated):
         around, chosen = "tb.mutate.generated", repr((bench.chosen, bench.marker))
     else:

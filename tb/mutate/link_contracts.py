@@ -1,4 +1,4 @@
-"""Contracts of the benches of the link's blocks: assumptions on inputs, and compared outputs."""
+"""Contracts for the benches of the link's blocks: input assumptions and compared outputs."""
 
 from collections.abc import Iterable
 
@@ -94,8 +94,8 @@ def commands(config: Config) -> Contract:
         " records <= {records__partial, records__illegal}; asked <= asks; accessing <= access__busy;"
         " checked <= {access__verdict, access__data_bytes}; asked_quiet <= raw_asks_quiet;"
         " rested <= !(accessed || reads || records__busy); end"
-        # A check is in progress; an APPLY is in progress; this request has moved; the last answer
-        # was to a HELLO.
+        # A check is in progress; an APPLY is in progress; this request has moved values; the last
+        # answer accepted a HELLO.
         " reg checks = 0, applies = 0, moves = 0, greeted; always @(posedge clk) begin"
         " checks <= !rst && (raw_access__check || (checks && access__busy));"
         " applies <= !rst && (raw_records__start || (applies && !answered));"

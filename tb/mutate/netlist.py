@@ -136,7 +136,7 @@ def netlist(
         if (match := _LINE.match(line))
         and match[4] not in _CLOCKS
         and (match[3] not in reads or match[4] in {"ADDR", "DATA"})
-        and not (is_verilog(run) and match[4] == "Q")  # it would lose its power-up value
+        and not (is_verilog(run) and match[4] == "Q")  # the register would lose its power-up value
         and _place(match) not in simulated
     ]
     chosen = list(dict.fromkeys(found))[:count]

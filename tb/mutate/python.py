@@ -31,7 +31,7 @@ _ENOUGH = 0.9
 
 
 def _mutmut(*words: str) -> str:
-    """Run mutmut in the folder; return the output of ``results``, and show that of other commands."""
+    """Run mutmut in the folder; return the output of ``results``; other commands print theirs."""
     command = [sys.executable, "-m", "mutmut", *words]
     keep = words[0] == "results"
     answer = subprocess.run(command, cwd=FOLDER, stdout=-1 if keep else None, text=True, check=True)

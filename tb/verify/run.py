@@ -1,12 +1,12 @@
 """Run the commands of docs/verification.md on one clean commit, and write a report.
 
     python -m tb.verify.run          # all rows; an interrupted run continues at the same commit
-    python -m tb.verify.run 5 13     # only these
+    python -m tb.verify.run 5 13     # only these rows
 
 A command that passed at this commit is not run again. Results are kept in ``build/verify/results.json``.
 The report is written to ``index.html`` and ``report.json`` in ``build/verify``, and the commands' output
-to a folder for the commit there. A result from another commit, or from a tree that changed while the
-command ran, does not count.
+to a folder there that is named after the commit. A result from another commit, or from a tree that
+changed while the command ran, does not count.
 """
 
 import json
@@ -29,7 +29,7 @@ from qstep._io.files import make_folder, write_atomically
 
 __all__ = ["TreeError", "verify"]
 
-_TAIL = 40  # lines of a failed command's output
+_TAIL = 40  # lines shown of a failed command's output
 
 
 class TreeError(click.ClickException):
@@ -105,7 +105,7 @@ def verify(root: Path, numbers: Collection[int] = ()) -> bool:
 
 
 def _add(folder: Path, commit: str, new: dict[str, Any]) -> Results:
-    """Add results of a commit to the results stored in this folder, and return all."""
+    """Add results of a commit to the results stored in this folder, and return all results."""
     make_folder(folder / commit)
     path = folder / "results.json"
     results: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

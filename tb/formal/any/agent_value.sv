@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the formula of the interleaved lane by an arbitrary function of a slot's operands (products are free).
+// Replaces the interleaved lane's formula with an arbitrary function of a slot's operands; used with free_products.
 
 module agent_value #(
     parameter  int unsigned Width         = 16,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the rounds of the random generator by an arbitrary function of its word (products are free).
+// Replaces the rounds of the random generator with an arbitrary function of its word; used with free_products.
 
 module drawn #(
     parameter int unsigned CoeffFraction = 15

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces policy and target by arbitrary functions of a row, except for picked actions (products are free).
+// Replaces policy and target with arbitrary functions of a row, except for picked actions; used with free_products.
 
 module policy
   import qs_agents_pkg::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces qs_agent_choice: the same stages, with arbitrary functions as policy and target.
+// Replaces qs_agent_choice: the same stages, but with arbitrary functions as policy and target.
 //
 // Function    `choice_proof.sv` proves that qs_agent_choice behaves like this with the functions of each algorithm.
 

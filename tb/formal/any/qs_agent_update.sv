@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces qs_agent_update: the same stages, with an arbitrary function as arithmetic.
+// Replaces qs_agent_update: the same stages, but with an arbitrary function instead of the arithmetic.
 //
 // Function    `agent_update_proof.sv` proves that qs_agent_update behaves like this with its formula, in which all
 //             planes share one increment. Entries with both `keep` and `zero` set stay unchanged.
@@ -22,7 +22,7 @@ module qs_agent_update #(
     input logic again_zero_i,
     input logic signed [Width-1:0] again_value_i,
     input logic [CoeffFraction-1:0] again_bias_i,
-    input logic [Planes-1:0][Width-1:0] increment_weights_i,  // several planes
+    input logic [Planes-1:0][Width-1:0] increment_weights_i,  // with several planes
 
     output logic [Planes-1:0][Width-1:0] value_o,
     output logic                         saturated_o
@@ -81,7 +81,7 @@ module qs_agent_update #(
       .sum_o  (sum)
   );
 
-  // Entries whose sum differs from the earlier one get arbitrary values.
+  // If the sum of the entries differs from the value read earlier, the new values are arbitrary.
   agent_value #(
       .Width        (Width),
       .CoeffFraction(CoeffFraction),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces qs_draw: handles the agents' words in the same way, with an arbitrary function as rounds.
+// Replaces qs_draw: handles the agents' words in the same way, but with an arbitrary function instead of the rounds.
 //
 // Function    `draw_proof.sv` proves that qs_draw behaves like this with its own rounds.
 

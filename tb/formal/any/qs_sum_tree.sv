@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces qs_sum_tree: the same stages, with an arbitrary function as the sum.
+// Replaces qs_sum_tree: the same stages, but with an arbitrary function instead of the sum.
 //
 // Function    `choice_proof.sv` proves that qs_sum_tree behaves like this with exact sums.
 

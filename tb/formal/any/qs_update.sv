@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces qs_update: handles results in flight in the same way, with an arbitrary function as arithmetic.
+// Replaces qs_update: handles results in flight in the same way, but the arithmetic is an arbitrary function.
 //
 // Function    `update_proof.sv` proves that qs_update behaves like this with its own arithmetic.
 

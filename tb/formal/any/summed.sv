@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces an exact sum by an arbitrary function of the terms (products are free).
+// Replaces an exact sum with an arbitrary function of the terms; used with free_products.
 
 module summed #(
     parameter  int unsigned Terms   = 2,

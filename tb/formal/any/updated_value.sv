@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the update's formula by an arbitrary function of a transition's operands (products are free).
+// Replaces the update's formula with an arbitrary function of a transition's operands; used with free_products.
 
 module updated_value #(
     parameter int unsigned Width         = 16,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells of ECP5 that yosys declares without behaviour, modelled only in the modes that the device uses (Lattice
-// FPGA-TN-02204, memory; FPGA-TN-02205, DSP). A parameter that is missing here, or whose value is refused
-// below, makes the build fail with an instance of a nonexistent module. A port used in any other way ends the
-// simulation.
+// FPGA-TN-02204, memory; FPGA-TN-02205, DSP). A parameter that is missing here makes the build fail. So does a value
+// refused below, because it instantiates a nonexistent module. Any other use of a port ends the simulation.
 
 // Without this, yosys' model file would include pads and flip-flop aliases, which no netlist here uses.
 `define NO_INCLUDES
@@ -120,8 +119,8 @@ module DP16KD #(
 
 endmodule
 
-// Internal registers have no reset; the model supports none, the result register only, or all of them. It has
-// no parameters for other registers or clocks.
+// The model supports no internal registers, only the result register, or all of them, always without reset. It has no
+// parameters for other registers or clocks.
 module MULT18X18D #(
     parameter REG_INPUTA_CLK = "NONE", REG_INPUTA_CE = "CE0", REG_INPUTA_RST = "RST0",
     parameter REG_INPUTB_CLK = "NONE", REG_INPUTB_CE = "CE0", REG_INPUTB_RST = "RST0",

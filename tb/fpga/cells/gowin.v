@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of Gowin that yosys declares without behaviour, modelled only in the modes that the device uses (Gowin
-// UG285, block RAM; UG287, DSP). A parameter that is missing here, or whose value is refused below, makes the
-// build fail with an instance of a nonexistent module. A port used in any other way ends the simulation.
+// Cells of Gowin that yosys declares without behaviour, modelled only in the modes that the device uses (Gowin UG285,
+// block RAM; UG287, DSP). A parameter that is missing here makes the build fail. So does a value refused below,
+// because it instantiates a nonexistent module. Any other use of a port ends the simulation.
 
 // Initial contents of a block RAM: the parameters, and their concatenation.
 `define QS_CONTENTS \
@@ -203,7 +203,7 @@ module SPX9 #(
 
 endmodule
 
-// Without internal registers: the parameters that would add one are missing.
+// A multiplier without internal registers: the parameters that would add one are missing.
 module MULT18X18 (
     input CLK, CE, RESET,
     input [17:0] A, B, SIA, SIB,

@@ -28,7 +28,7 @@ module qs_cell_block_ram #(
 );
 
   localparam LANES = WIDTH_A > 9 ? WIDTH_A / 9 : 1;
-  localparam BITS = WIDTH_A / LANES;  // in a lane
+  localparam BITS = WIDTH_A / LANES;  // in a byte lane
   localparam LOW = $clog2(WIDTH_A - WIDTH_A / 9);  // address bits below the word address
   localparam WORDS = 1 << (14 - LOW);
 
