@@ -51,7 +51,7 @@ module qs_planes
     input logic [CoeffBits-1:0] alpha_i,  // up to 2^CoeffFraction
     input logic [CoeffBits-1:0] kappa_i,  // up to alpha_i
     input logic [16:0] threshold_i,  // a 16-bit draw below it explores; 0..65536
-    input logic [63:0] word_i,  // the generator's word before its first draw, loaded by reset; not 0
+    input logic [63:0] word_i,  // generator word before its first draw; loaded on reset; not 0
 
     input logic choose_valid_i,
     output logic choose_ready_o,
