@@ -1,4 +1,4 @@
-"""Every planted fault still applies, and has a finder."""
+"""Every planted fault can still be applied, and the test or proof that must detect it exists."""
 
 import re
 from fnmatch import filter as matching

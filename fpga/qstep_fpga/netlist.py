@@ -190,7 +190,7 @@ def read(top: str, *files: str, options: str = "", config: Config | None = None)
 
 
 def refinements(family: Family, *, agents: bool) -> tuple[Refinement, ...]:
-    """Return the refinements of a family for a netlist with agents, or without."""
+    """Return a family's refinements for a netlist with or without agents."""
     return family.refinements + (family.agents_refinements if agents else ())
 
 

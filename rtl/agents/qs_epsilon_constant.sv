@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epsilon of each agent without a schedule; replaces qs_epsilon.
+// Constant epsilon of each agent, for devices without schedules; replaces qs_epsilon.
 //
 // Function    Epsilon stays as loaded.
 // Timing      One slot per clock. Epsilon is valid in RequestStage.

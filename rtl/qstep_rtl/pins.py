@@ -7,7 +7,7 @@ Latency     One clock from a request to `action_valid`. An answer is available i
             arrives; tile coding adds CODER_CLOCKS.
 Throughput  One action and one answer per clock.
 Reset       Same as at the start of a job: no action has been sent, and no answer is stored.
-Hazards     none: an agent repeats its request after 16 clocks at the earliest.
+Hazards     none: an agent waits at least 16 clocks before it repeats its request.
 Invariants  none
 """
 

@@ -43,7 +43,7 @@ CODER_CLOCKS = UNIT_CLOCKS + 2
 """Clocks from an observation to its rows."""
 
 _FEW_TILES = 15
-"""Most tiles with a 4-bit index: each bit of its product with a constant is then one LUT."""
+"""Maximum tile count with a 4-bit index; each bit of its product with a constant is then one LUT."""
 
 
 class TileCoder(Component):

@@ -50,7 +50,7 @@ WRITE_CLOCKS = 12
 """Clocks from a write of a state until its agent may send a request."""
 
 _MOST_EDGES = 64
-"""Most tile edges allowed within a number's range of start values; each edge needs a comparator."""
+"""Maximum number of tile edges within a number's range of start values; each edge needs a comparator."""
 
 _AGENTS = 16
 _DRAW_BITS = 16

@@ -24,7 +24,7 @@ LINKS = ("pty", "tcp")
 """The kinds of port that can serve a device."""
 
 _CHUNK = 65536
-"""Most bytes of a client that are buffered here for the device; the system buffers as many again."""
+"""Maximum number of a client's bytes buffered here; the operating system buffers as many again."""
 
 _SILENT_SECONDS = 1.0
 """Less than the time of a driver's first retries, so the next client is served in time."""

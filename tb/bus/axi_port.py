@@ -225,7 +225,7 @@ class AxiPort:
     async def at_once(self, name: str) -> None:
         """Send many writes and reads of a register without waiting for the answers.
 
-        The first response is not accepted for some clocks, so the following addresses have to wait.
+        The first response is held off for several clocks, so the following addresses have to wait.
         """
         address = self.registers[name].address
         for share in (0, 0.5):

@@ -15,7 +15,7 @@ from qstep.spec.settings import AgentSettings, AgentState
 __all__ = ["edges"]
 
 _PATTERN = 0x5A96
-"""A step limit minus 1; in this value and its complement, each bit is 0 once and 1 once."""
+"""A step limit minus 1; between this value and its complement, every bit is tested as both 0 and 1."""
 
 _ONES = tuple(bit for bit in range(16) if _PATTERN >> bit & 1)
 _ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)

@@ -175,7 +175,7 @@ class EdgeScoreboard(Scoreboard):
 
 
 class Coverage(uvm_subscriber):
-    """Counts items confirmed by the scoreboard in the bins of its `group`."""
+    """Counts, in the bins of its `group`, the items that the scoreboard has confirmed."""
 
 
 class Env(uvm_env):

@@ -1,4 +1,4 @@
-"""Parallel work in threads, in processes or on other machines, and calls of external programs.
+"""Parallel work in threads, in processes or on other machines, and calls to external programs.
 
 All classes except :class:`Here` use executors of `concurrent.futures` and return results in any order.
 If a worker dies, its work is repeated; finished results are kept.
@@ -111,7 +111,7 @@ class Workers:
     jobs: int
 
     def _executor(self, module: str, items: int) -> AbstractContextManager[Executor]:
-        """Start an executor for `items` calls of a function of `module`; an error shuts it down."""
+        """Start an executor for `items` calls to a function in `module`; an error shuts it down."""
         raise NotImplementedError
 
     def each(

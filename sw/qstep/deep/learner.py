@@ -195,7 +195,7 @@ class VectorLearner(Learner):
         return Step(next_observation, np.asarray(reward, np.float32), terminated, truncated)
 
     def _explore(self, greedy: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """Replace a share of the actions with random ones, in place; return the actions."""
+        """Replace a fraction of the actions with random ones, in place; return the actions."""
         explore = self.generator.random(len(greedy)) < epsilon
         drawn = self.generator.integers(self.spaces.actions, size=len(greedy))
         np.copyto(greedy, drawn, where=explore)

@@ -48,15 +48,15 @@ class Environment:
     reward_threshold : float or None
         Minimum mean return that counts as solved.
     table : mapping or None
-        Arguments with which its observations are table rows; None if it has no table version.
+        Arguments that make it return table rows as observations; None if it has no table version.
     kernels : str
         Module of the compiled kernels of its table version, or empty; see ``qstep.learn.actor_kernels``.
     success_length : int or None
         Number of steps after which an episode that has not terminated counts as a success; None if the
         length is irrelevant.
     device, host : mapping
-        Default options of ``qstep train`` for tables, when the device or the host acts. Other options
-        keep their usual defaults.
+        Default options of ``qstep train`` for tables, if the device acts and if the host acts. Other
+        options keep their usual defaults.
     networks : mapping
         Its arguments, by the name under which networks learn it with the settings below.
     network_episodes : int or None

@@ -66,7 +66,7 @@ _EXACT, _NEAR = 1e-9, 0.01
 """Tolerated relative loss of the start value, in deterministic and in stochastic worlds."""
 
 _SHORT = 0.05
-"""Tolerated loss of a mean return, as a share of the goal; equally good agents differ by this much."""
+"""Tolerated loss of a mean return, as a fraction of the goal; equally good agents differ this much."""
 
 _PLAYED = 100
 """Minimum number of greedy episodes per agent."""

@@ -40,7 +40,7 @@ NEAR = 0.01
 _EPISODES, _ALL_EPISODES, _FIRST_SEED = 100, 1600, 0
 """Episodes played by one policy of planes, and at most by the policies of all agents together."""
 _FAR = 0.1
-"""Loss, as a share of the optimum, above which a policy counts as not learned."""
+"""Loss, as a fraction of the optimum, above which a policy counts as not learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class AgentsResult(TableResult):
         Parameters
         ----------
         within : float
-            Tolerated loss of the start value, as a share of the optimum.
+            Tolerated loss of the start value, as a fraction of the optimum.
 
         Returns
         -------

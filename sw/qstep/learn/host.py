@@ -3,8 +3,9 @@
 The behaviour policy is epsilon-greedy on the table as last read from the device. After `sync_steps`
 transitions, the batch is streamed to the device and the table is read back. The host therefore acts on
 a table that is at most `sync_steps` transitions old. The model, the simulation and a board receive the
-same stream and end with the same table. `sync_steps` 1 is the textbook algorithm. With a larger number,
-the table is read less often; each read transfers ``states * actions`` values over the link.
+same stream and end with the same table. With `sync_steps` = 1, this is the textbook algorithm. With a
+larger number, the table is read less often; each read transfers ``states * actions`` values over the
+link.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ __all__ = ["CURVES", "SweepResult", "load_sweep"]
 CURVES = ("episodes", "episode_return", "step_reward", "greedy_value")
 
 _TIE = 1e-9
-"""Returns closer than this, as a share of the largest, are equally good."""
+"""Returns closer than this, as a fraction of the largest, are equally good."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +117,7 @@ class SweepResult(Result):
 
     @cached_property
     def loss(self) -> NDArray[np.float64]:
-        """Shortfall of policies' values below the optimum, as a share of it; shape as in history."""
+        """Shortfall of policies' values below the optimum, as a fraction of it; shape as in history."""
         best = np.array([[agent["optimum"] for agent in row] for row in self.by_seed], np.float64)
         value = self.history["evaluations"]["greedy_value"]
         return np.maximum(0.0, best - value) / np.maximum(abs(best), _TIE)

@@ -1,4 +1,4 @@
-"""The page: controls that call the controller, and pictures of the controller's view."""
+"""The page: controls that call the controller, and plots of what the controller shows."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
 
 
 _PRECISION = 0.01
-"""Required accuracy of a value, as a share of the largest value."""
+"""Required accuracy of a value, as a fraction of the largest value."""
 
 _MOST_SWEEPS, _MOST_OUTCOMES = 1 << 14, 1 << 27
 """Maximum number of sweeps, and of outcomes over all sweeps; these take about a second."""

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _WITHIN = 0.01
-"""Tolerance of the learned discount, as a share of 1 - gamma."""
+"""Tolerance of the learned discount, as a fraction of 1 - gamma."""
 
 
 def learned_discount(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) -> float:
