@@ -3,9 +3,7 @@
 It replaces a device in the tests of the driver, and defines the hardware's answers byte for byte.
 It shares the frame codec and the numbers of requests and statuses with the driver, but implements the
 layouts of payloads and records independently, from the document. The arithmetic is the golden model's.
-Where the document does not define the order of checks, this module does: epoch, earlier refusal,
-sequence number, type, length, values. It checks an APPLY record by record, so that the answer reports
-the first error.
+It checks an APPLY record by record, so that the answer reports the first error.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""Estimates area and clock of a single block, with registers at all ports, on a board's chip."""
+"""Estimates the area and clock rate of a single block on a board's chip, with all ports registered."""
 
 from __future__ import annotations
 

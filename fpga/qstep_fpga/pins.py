@@ -14,7 +14,7 @@ from qstep_rtl.pins import pins_of
 __all__ = ["led_bits", "led_names", "led_out", "pins_text", "ports"]
 
 _ONE_AGENT = "action_agent", "answer_agent", "answer_ready"
-"""Ports without pins: the agent is always 0, and the external world waits for an action."""
+"""Ports without pins: with one agent, its number is always 0, and the world answers only actions."""
 
 
 def ports(board: Board) -> list[tuple[str, Pin]]:

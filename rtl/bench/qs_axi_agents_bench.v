@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Testbench of the agents on AXI, in plain Verilog-2005: writes all settings, runs one step of each agent, and checks
+// Testbench for the agents on AXI, in plain Verilog-2005: writes all settings, runs one step of each agent, and checks
 // its entry and counters.
 //
 //   iverilog -g2005 -o bench qstep_axi_bench.v qstep_axi_flat.v && vvp -n bench     (generate with --flat)

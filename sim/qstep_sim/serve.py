@@ -47,7 +47,7 @@ _Clients = Iterator[_Channel]
 
 
 class _Pty:
-    """The master side of a pty. It cannot detect that a client disconnects, so its stream never ends."""
+    """The master side of a pty. It cannot detect when a client disconnects, so its stream never ends."""
 
     def __init__(self, master: int) -> None:
         self._master = master

@@ -21,7 +21,7 @@ from qstep.spec.settings import AgentSettings
 COUNT = 1 << 16
 AGENTS = 16
 UNLIKELY = 5.5
-"""Rejection limit in standard deviations, chosen because a thousand statistics are computed."""
+"""Rejection threshold in standard deviations; it is high because a thousand statistics are tested."""
 
 WIDTHS = (16, 16, 16, 16, 31, 1)
 ACTION = 3

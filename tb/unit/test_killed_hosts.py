@@ -42,7 +42,7 @@ def served(config: Config, link: str, folder: Path) -> Iterator[str]:
 
 
 def killed(url: str, *numbers: int) -> subprocess.CompletedProcess[str]:
-    """Kill hosts from a process without threads, which can be forked safely."""
+    """Kill hosts from a separate single-threaded process, which can fork safely."""
     command = [sys.executable, "-m", "tb.killed_hosts", url, *map(str, numbers)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

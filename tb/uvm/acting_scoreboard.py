@@ -34,7 +34,7 @@ __all__ = ["ActingScoreboard"]
 class ActingScoreboard(EdgeScoreboard):
     """Checks each world request, each step, and the agents' state after each run against the model.
 
-    With a shared table, agents must also act exactly in the clocks that :class:`Order` predicts.
+    With a shared table, agents must also act in exactly the clocks that :class:`Order` predicts.
     """
 
     def build_phase(self) -> None:

@@ -31,9 +31,10 @@ __all__ = ["ALGORITHMS", "Algorithm", "Preset", "Settings", "preset_of"]
 class Settings:
     """Settings for training an algorithm on an environment.
 
-    `config` is an instance of the algorithm's configuration class; its seed is replaced. `num_envs`
-    environments are stepped in parallel, and the network is evaluated every `evaluate_every` training
-    episodes. Plain DQN steps one environment, but makes as many updates per step.
+    `config` is an instance of the algorithm's configuration class; its seed is replaced by the run's.
+    `num_envs` environments are stepped in parallel, and the network is evaluated every
+    `evaluate_every` training episodes. Plain DQN steps one environment, but makes as many updates per
+    step.
     """
 
     config: Any

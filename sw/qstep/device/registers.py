@@ -78,7 +78,7 @@ class Access(NamedTuple):
 
 
 def settings_writes(config: Config, agent: int, settings: AgentSettings) -> list[Access]:
-    """Return the writes that set an agent's settings; its state contains the seed and first epsilon."""
+    """Return the writes for an agent's settings except its seed and initial epsilon, which are state."""
     coefficients, code = settings.coefficients_for(config), settings.epsilon.code
     return [
         _write(RATES, agent, alpha=coefficients.alpha, kappa=coefficients.kappa),

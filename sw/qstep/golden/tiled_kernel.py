@@ -85,9 +85,9 @@ class TileTables(NamedTuple):
     groups, depth, tilings : tuple of int
         Tuples of G, D and T zeros, whose lengths are part of their types.
     hashing : ndarray of bool, shape (G,)
-        True for each group whose numbers are hashed.
+        True for each group whose tile indexes are hashed.
     rows, stride, width : int
-        Number of rows to which numbers are hashed, entries per plane, and entries per row.
+        Number of rows that indexes are hashed into, entries per plane, and entries per row.
     """
 
     low: NDArray[np.int64]

@@ -87,7 +87,7 @@ class TableResult(Result):
 
     @property
     def _optima(self) -> Sequence[float]:
-        """Start value of the optimal policy, by agent; empty if no agent has one."""
+        """Optimal value of the start state for each agent; empty if the optimum is unknown."""
         optima: list[float] = self.report["optimum"]
         return optima
 

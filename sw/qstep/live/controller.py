@@ -85,8 +85,8 @@ class Controller(Closing):
     def step(self, steps: int) -> Done:
         """Run every agent for exactly `steps` steps (1 to 2^48 - 1) at full speed, then pause.
 
-        Steps requested meanwhile are queued. The command is done when its steps have been taken, or when
-        :meth:`play`, :meth:`pause` or :meth:`reset` has ended it early.
+        Steps requested in the meantime are queued. The command is done when its steps have been taken,
+        or when :meth:`play`, :meth:`pause` or :meth:`reset` has ended it early.
         """
         integer("steps", steps, 1, MOST_STEPS, "from 1 to 2^48-1")
 

@@ -16,7 +16,7 @@ __all__ = ["TiledWorld"]
 
 @dataclass(frozen=True, init=False)
 class TiledWorld:
-    """A world whose states are tuples of integers, for one :class:`~qstep.Config`.
+    """A world whose states are tuples of integers, bound to one :class:`~qstep.Config`.
 
     Parameters
     ----------

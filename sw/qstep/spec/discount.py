@@ -78,7 +78,7 @@ def least_bits(alpha: float, gamma: float) -> int | None:
 
 
 def _bits_for(pairs: Iterable[tuple[float, float]]) -> int | None:
-    """Return :func:`least_bits` for all pairs of alpha and gamma with an alpha above 0."""
+    """Return the result of :func:`least_bits` that suffices for all pairs with an alpha above 0."""
 
     def enough(alpha: float, gamma: float, bits: int) -> bool:
         fits = 0.5 <= alpha * (1 << bits) < greatest_coefficient(bits) + 0.5

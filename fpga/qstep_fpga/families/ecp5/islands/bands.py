@@ -205,7 +205,7 @@ class _Growth:
 
 
 def _halves(width: int) -> tuple[range, range]:
-    """Return the columns of both halves; a middle column belongs to the left half."""
+    """Return the columns of the left and right halves; the left half contains any middle column."""
     middle = (width + 1) // 2
     return range(middle), range(middle, width)
 
