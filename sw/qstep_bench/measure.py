@@ -12,7 +12,6 @@ error as the reason. Ratios are computed within a round.
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,13 +40,14 @@ __all__ = [
 
 def number(value: float) -> str:
     """Format a positive value to three significant digits, without an exponent."""
-    return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
+    exponent = int(f"{value:.2e}".partition("e")[2])  # after rounding: 9.999 is 10.0
+    return f"{value:,.{max(0, 2 - exponent)}f}"
 
 
 def short(value: float) -> str:
     """Format a positive value to three significant digits: thousands as k, millions as M."""
     for power, letter in ((1e6, " M"), (1e3, " k")):
-        if value >= power:
+        if float(f"{value:.2e}") >= power:
             return number(value / power) + letter
     return number(value)
 

@@ -55,7 +55,14 @@ def test_the_gpu_of_an_apple_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.07494, "0.0749"), (0.5, "0.500"), (1.0, "1.00"), (38.44, "38.4"), (1234.5, "1,234")],
+    [
+        (0.07494, "0.0749"),
+        (0.5, "0.500"),
+        (1.0, "1.00"),
+        (38.44, "38.4"),
+        (9.999, "10.0"),
+        (1234.5, "1,234"),
+    ],
 )
 def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert number(value) == text
@@ -63,7 +70,13 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.5, "0.500"), (999.0, "999"), (1000.0, "1.00 k"), (43_210.0, "43.2 k"), (2e6, "2.00 M")],
+    [
+        (0.5, "0.500"),
+        (999.0, "999"),
+        (1000.0, "1.00 k"),
+        (43_210.0, "43.2 k"),
+        (999_999.0, "1.00 M"),
+    ],
 )
 def test_rates_are_written_short(value: float, text: str) -> None:
     assert short(value) == text
