@@ -69,9 +69,9 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
 @click.option("--outcomes", default=1, show_default=True)
 @click.option("--starts", default=1, show_default=True)
 @click.option("--shared-table", is_flag=True, help="All agents share one table.")
-@click.option("--schedules/--no-schedules", default=True, help="Build in epsilon's schedules.")
+@click.option("--schedules/--no-schedules", default=True, help="Include epsilon schedules.")
 @click.option(
-    "--step-limit/--no-step-limit", default=True, help="Build in a step limit for episodes."
+    "--step-limit/--no-step-limit", default=True, help="Include a step limit for episodes."
 )
 @click.option(
     "--algorithm",
@@ -82,11 +82,11 @@ def synthesise_acting(board: Board, sizes: dict[str, int]) -> Path:  # pragma: n
     show_default=True,
     help="May be repeated.",
 )
-@click.option("--clock", default=250.0, show_default=True, help="MHz to place for.")
+@click.option("--clock", default=250.0, show_default=True, help="Target clock in MHz.")
 @click.option("--seeds", default=16, show_default=True)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
 @click.option(
-    "--json", "json_path", type=click.Path(path_type=Path), help="Write the figures here."
+    "--json", "json_path", type=click.Path(path_type=Path), help="Write the results to a file."
 )
 def main(
     board_name: str,

@@ -136,7 +136,7 @@ def _checked(board: Board, path: Path) -> dict[str, Pin]:
     if not board.pins.keys() >= set(needed) or (others and not board.link):
         raise ConfigError(
             f"{path}: pins are {', '.join(sorted(board.pins))}; they must be {', '.join(needed)}, and "
-            f"may be {', '.join(_OPTIONAL)}{' and those of the link' * bool(board.link)}"
+            f"may include {', '.join(_OPTIONAL)}{' and the pins of the link' * bool(board.link)}"
         )
     if board.link and not board.link.is_file():
         raise ConfigError(
@@ -167,7 +167,7 @@ def _whole(name: str, folder: Path, on_the_way: tuple[str, ...] = ()) -> dict[st
         return tree
     base, passed = tree.pop("board"), (*on_the_way, name)
     if base in passed:
-        raise ConfigError(f"{path}: board is {base!r}, which takes its own fields from {name!r}")
+        raise ConfigError(f"{path}: board is {base!r}, which itself inherits from {name!r}")
     return _whole(base, folder, passed) | tree
 
 

@@ -38,6 +38,6 @@ def check_crossing(report: dict[str, Any]) -> None:
         taken = sum(step["delay"] for step in path["path"])
         if taken > limit:
             raise BuildError(
-                f"data take {taken:.1f} ns from {ends[0].split()[-1]} to {ends[1].split()[-1]}, and may "
-                f"take {limit:.1f} ns. Try another seed"
+                f"the path from {ends[0].split()[-1]} to {ends[1].split()[-1]} takes {taken:.1f} "
+                f"ns; it must take at most {limit:.1f} ns. Try another seed"
             )

@@ -103,7 +103,7 @@ def check_fit(board: Board, config: Config, netlist: Path) -> None:
     if lacking and config.lanes > 1:
         most = _most_lanes(board, config, need)
         raise _error(
-            board, config, lacking, f"By count, at most {most} of {config.lanes} lanes fit"
+            board, config, lacking, f"By resource count, at most {most} of {config.lanes} lanes fit"
         )
     if lacking:
         raise _error(board, config, lacking, _advice(board, config, lacking))
@@ -126,12 +126,13 @@ def _most_lanes(board: Board, config: Config, need: dict[str, int]) -> int:
 
 def _error(board: Board, config: Config, lacking: list[Shortage], advice: str) -> BuildError:
     words = [
-        f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} there are"
+        f"{short.resource}: needs {short.needed}, {short.over} more than the {short.there} "
+        "available"
         for short in lacking
     ]
     planes = f"{config.planes} planes of " if config.planes > 1 else ""
     return BuildError(
-        f"{planes}{config.states} x {config.actions} of {config.format} does not fit {board.title} "
+        f"{planes}{config.states} x {config.actions} in {config.format} does not fit {board.title} "
         f"({board.part}). {'; '.join(words)}. {advice}"
     )
 
@@ -143,10 +144,10 @@ def _advice(board: Board, config: Config, lacking: list[Shortage]) -> str:
     advice = [_of_memory(board, config, memory)] if memory else []
     if short:
         least = (config.actions, config.format.width) == _LEAST
-        words = ", which are the least already" if least else ""
-        advice.append(f"Logic grows with the actions and their width{words}")
+        words = ", which are already at their minimum" if least else ""
+        advice.append(f"Logic grows with the number of actions and the width{words}")
     if dsp:
-        advice.append("The width alone decides on DSP")
+        advice.append("DSP use depends only on the width")
     return ". ".join(advice)
 
 
@@ -168,5 +169,7 @@ def _of_memory(board: Board, config: Config, short: Shortage) -> str:
             return f"There is block RAM for about {states} states"
     for actions in reversed(range(2, config.actions)):
         if table(2, actions) <= left:
-            return f"There is block RAM for about {actions} actions, as each takes a block at least"
+            return (
+                f"There is block RAM for about {actions} actions, as each takes at least one block"
+            )
     return "The link leaves no block RAM for a table; lower link.buffer_bytes"

@@ -105,7 +105,7 @@ def synthesise_learner(board: Board, config: PlanesConfig) -> Path:  # pragma: n
     default="pythia",
     show_default=True,
 )
-@click.option("--clock", default=150.0, show_default=True, help="MHz to place for.")
+@click.option("--clock", default=150.0, show_default=True, help="Target clock in MHz.")
 @click.option("--seeds", default=3, show_default=True)
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True)
 def main(board_name: str, preset: str, clock: float, seeds: int, jobs: int) -> None:

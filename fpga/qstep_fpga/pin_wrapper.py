@@ -121,7 +121,8 @@ def around_learner(board: Board) -> str:
 def _around_wrapper(board: Board, wrapper: str, sizes: Mapping[str, int]) -> str:
     if missing := [name for name in ("rx", "tx", "button") if name not in board.pins]:
         raise BuildError(
-            f"{board.title} has no pin {', '.join(missing)}; a lane alone needs rx, tx and button"
+            f"{board.title} has no pin {', '.join(missing)}; a standalone lane needs rx, tx and "
+            "button"
         )
     m = Module()
     pins = _ports(board)

@@ -59,8 +59,8 @@ def led_out(board: Board, config: Config) -> Board:
         )
     if len(names) > len(board.header):
         raise BuildError(
-            f"{config.states} x {config.actions} of {config.format} needs {len(names)} pins for its "
-            f"world; {board.title} names {len(board.header)}, in header of its file"
+            f"{config.states} x {config.actions} in {config.format} needs {len(names)} pins for "
+            f"its world; the board file of {board.title} lists {len(board.header)} under header"
         )
     led = {
         name: Pin(at, direction="out") if name.startswith("action") else Pin(at, pull="down")

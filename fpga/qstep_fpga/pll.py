@@ -32,8 +32,8 @@ def pll_command(board: Board, config: Config) -> list[str]:
     rates = {output: clock_hz for output, (_, clock_hz) in _outputs(config).items()}
     if not rates.keys() <= FAMILIES[board.family].pll_rates.keys():
         raise BuildError(
-            f"acting.clock_hz is {config.lane_clock_hz}; the PLL of {board.title} makes one clock, so "
-            "lanes have that of the link: leave it out"
+            f"acting.clock_hz is {config.lane_clock_hz}; the PLL of {board.title} generates one "
+            "clock, so lanes run on the link's clock: leave it out"
         )
     return FAMILIES[board.family].pll(board, rates, PLL)
 
@@ -76,7 +76,7 @@ def check_rates(board: Board, config: Config, written: str) -> None:
     for output, (field, asked) in _outputs(config).items():
         found = re.search(FAMILIES[board.family].pll_rates[output], written)
         if found is None:
-            raise BuildError(f"the tool that writes the PLL of {board.title} does not say its rate")
+            raise BuildError(f"the PLL generator for {board.title} does not report the rate")
         made = float(found[1])
         if abs(round(made * 1e6) - asked) > _ROUNDING_HZ:
             raise BuildError(

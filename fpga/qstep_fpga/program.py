@@ -54,8 +54,8 @@ def _reason(said: str) -> str:
     text = said.lower()
     if "permission" in text or "access" in text or "usb_open() failed" in text:
         return (
-            ": it may not be accessed. On Linux install openFPGALoader's udev rules, or connect it anew "
-            "after they were installed"
+            ": access was denied. On Linux, install openFPGALoader's udev rules; if they are "
+            "already installed, reconnect the board"
         )
     if "unable to open" in text or "not found" in text or "no device" in text:
         return ": it was not found. Is it connected, with a cable that carries data?"

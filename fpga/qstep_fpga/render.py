@@ -57,7 +57,7 @@ def render(report: BuildReport) -> Group:
     return Group(
         Text(f"{report.board} ({report.part})", style="bold"),
         table,
-        Text("Estimates of place and route; nothing was measured on a board."),
+        Text("Place-and-route estimates; nothing was measured on a board."),
     )
 
 

@@ -201,9 +201,9 @@ class BuildReport:
             report = cls(**tree)
             report._check()
             if given and given != report._rates:
-                raise ValueError(f"{', '.join(given)} do not follow from the rest")
+                raise ValueError(f"{', '.join(given)} do not match the other fields")
         except _NO_REPORT as cause:
-            raise FileFormatError(f"{path}: is not a report of a build: {cause}") from cause
+            raise FileFormatError(f"{path}: is not a build report: {cause}") from cause
         return report
 
     def _check(self) -> None:
@@ -218,7 +218,7 @@ class BuildReport:
                 if not clock > 0:
                     raise ValueError(f"a clock is {clock!r}")
             if str(self.seed) not in clocks.fmax_mhz:
-                raise ValueError(f"fmax_mhz has no clock of seed {self.seed!r}")
+                raise ValueError(f"fmax_mhz has no clock for seed {self.seed!r}")
         for name, (used, available) in self.resources.items():
             if not 0 <= used <= available:
                 raise ValueError(f"{used!r} of {available!r} {name} are used")

@@ -125,7 +125,7 @@ def _exchange(device: SimPort, channel: _Channel, next_one: socket.socket | None
 @contextmanager
 def _pty() -> Iterator[tuple[str, _Clients, None]]:
     if os.name != "posix":
-        raise LinkError(f"a pty needs a POSIX system, this one is {os.name!r}; use --link tcp")
+        raise LinkError(f"a pty needs a POSIX system, but this one is {os.name!r}; use --link tcp")
     import pty
     import tty
 
@@ -143,7 +143,7 @@ def _pty() -> Iterator[tuple[str, _Clients, None]]:
 @contextmanager
 def _tcp(port: int) -> Iterator[tuple[str, _Clients, socket.socket]]:
     if not 0 <= port <= 65535:
-        raise ConfigError(f"port is {port}; it must be from 0 (a free one) to 65535")
+        raise ConfigError(f"port is {port}; it must be from 0 (any free port) to 65535")
     try:
         listener = socket.create_server(("127.0.0.1", port))
         listener.setsockopt(

@@ -176,6 +176,6 @@ class WorldSilentError(DeviceError):
     def __init__(self, agent: int, clocks: int) -> None:
         super().__init__(
             f"the world did not answer agent {agent} within {clocks} clocks (acting.deadline), which "
-            "ended the job; the counters say how many steps were made"
+            "ended the job; the counters show how many steps were made"
         )
         self.agent, self.clocks = agent, clocks

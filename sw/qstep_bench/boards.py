@@ -130,7 +130,7 @@ def board_rate(workload: Workload, report: BuildReport) -> BoardRate | Absent:
     if config.states < needed.states or config.actions < needed.actions:
         reason = (
             f"its table is {config.states} x {config.actions}, "
-            f"{needed.states} x {needed.actions} is needed"
+            f"but {needed.states} x {needed.actions} is needed"
         )
         return Absent(report.board, report.part, reason)
     clock = Spread.of(list(report.fmax_mhz.values()))

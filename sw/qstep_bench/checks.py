@@ -96,8 +96,8 @@ def near(reference: Callable[[int], Table], bound: float, name: str) -> Check:
         error = float(np.abs(table - reference(updates)).max())
         if not error <= bound:
             raise WrongTableError(
-                f"the table is {error:.3g} from that of {name} after {updates} updates; "
-                f"at most {bound:.3g} may be"
+                f"the table differs by {error:.3g} from that of {name} after {updates} updates; "
+                f"at most {bound:.3g} is allowed"
             )
         return f"within {error:.2g} of {name}"
 

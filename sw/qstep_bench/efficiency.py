@@ -28,12 +28,13 @@ _BOARD_EUROS = {
 _CORES, _CHIP_WATTS, _CHIP_EUROS = 64, 280, 7890
 
 ASSUMPTIONS = (
-    f"Watts and euros are assumptions. A board: {_USB_WATTS} W, all that a USB 2.0 port gives (500 mA "
-    "at 5 V), an upper bound; about what shops asked for it: "
+    f"Watts and euros are assumptions. A board: {_USB_WATTS} W, the most that a USB 2.0 port "
+    "supplies (500 mA at 5 V), as an upper bound; approximate retail prices: "
     + ", ".join(f"{name} {euros}" for name, euros in _BOARD_EUROS.items())
-    + f" euros. A core: 1/{_CORES} of an AMD EPYC 7763, {_CHIP_WATTS} W and {_CHIP_EUROS} dollars by "
-    "the vendor's list of 2021, a dollar taken as a euro, without memory, mainboard and power supply. "
-    "The rate of the whole chip is that of the cores here times their share, as if it scaled."
+    + f" euros. A core: 1/{_CORES} of an AMD EPYC 7763 ({_CHIP_WATTS} W, and {_CHIP_EUROS} dollars "
+    "in the vendor's 2021 price list, with a dollar counted as a euro), without memory, mainboard "
+    "and power supply. The rate of the whole chip is extrapolated linearly from the cores measured "
+    "here."
 )
 """The assumptions on which the figures are based, as one paragraph."""
 

@@ -145,7 +145,9 @@ def _checked(row: Tensor, expected: Tensor, device: str) -> str:
     bound = 1e-3 * len(expected) ** 0.5
     error = float((row.double() - expected).abs().max())
     if not error <= bound:
-        raise WrongTableError(f"{device} multiplies wrong: off by {error:g}, allowed is {bound:g}")
+        raise WrongTableError(
+            f"{device} multiplies wrongly: the error is {error:g}; at most {bound:g} is allowed"
+        )
     return f"off by {error:.1g}"
 
 

@@ -20,12 +20,12 @@ __all__ = ["render"]
 
 _TIMES = (
     "Median of {rounds} turns in one run, lowest..highest below; building, first runs and compilation "
-    "come before and are not timed. x: times the form below the name, paired round by round; by the "
-    "clock, and in processor time, which other work on the machine disturbs less."
+    "come before and are not timed. x: speed relative to the form below the name, paired round by "
+    "round; by the clock, and in processor time, which other work on the machine disturbs less."
 )
 _KERNEL = (
-    "Kernel: the update loop alone. All else is end to end: from arrays or environment to the table "
-    "read back, with encoding and transfers."
+    "Kernel: the update loop alone. All other rates are end to end: from arrays or environment to "
+    "the table read back, with encoding and transfers."
 )
 _ORDER = (
     "In order of speed: forms end to end. Mbaud: a serial line (8 data bits, no parity, 1 stop bit) at "
@@ -147,7 +147,7 @@ def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType
     rows += [(line.rate, f"{line.baud:,} baud", f"busy {line.busy:.1%}") for line in hardware.lines]
     table = Table(
         title=f"{comparison.system} in order of speed; a transition takes {first.to_device:.3f} bytes "
-        f"on the line to the device and {first.to_host:.3f} on the one back",
+        f"on the line to the device and {first.to_host:.3f} on the line back",
         title_justify="left",
         box=SIMPLE_HEAD,
     )

@@ -330,7 +330,7 @@ def simulated(workload: Workload) -> TableForm:
         offered = lane.offered_clocks - lane_before.offered_clocks
         held = lane.held - lane_before.held
         return (
-            f"{found}; simulated clocks an update: {offered / updates:.3f} in the lane, of which "
+            f"{found}; simulated clocks per update: {offered / updates:.3f} in the lane, of which "
             f"{held / updates:.3f} held, {clocks / updates:.3f} in the device"
         )
 

@@ -55,7 +55,7 @@ def test_a_new_board_is_one_file(tmp_path: Path) -> None:
         (
             'rx = { at = "6", pull = "up" }',
             "",
-            "pins are button, clock, led, tx; they must be clock, rx, tx, and may be led, button",
+            "pins are button, clock, led, tx; they must be clock, rx, tx, and may include led, button",
         ),
         ("states = 64", "states = 1", "states is 1; it must be an integer from 2 to 65536"),
         ('tx = { at = "9" }', 'tx = { ball = "9" }', "unexpected keyword argument 'ball'"),
@@ -99,7 +99,7 @@ def test_a_board_needs_neither_button_nor_led_nor_a_uart(tmp_path: Path) -> None
     for way, pin in (("inout", "usb_dp"), ("input", "sense"), ("output", "pull")):
         assert re.search(rf"wire width 1 {way} \d+ +\\{pin}\n", module)
     with pytest.raises(
-        BuildError, match="no pin rx, tx, button; a lane alone needs rx, tx and but"
+        BuildError, match="no pin rx, tx, button; a standalone lane needs rx, tx and but"
     ):
         around_lane(board, {})
 
@@ -152,8 +152,8 @@ def test_boards_that_differ_in_the_chip_alone_say_the_rest_once() -> None:
         ),
         ('board = "mine"\n[pins]', "pins are ; they must be clock"),
         ('board = "mine"\n[config]\nstates = 8', "actions is missing"),
-        ('board = "other"', "board is 'other', which takes its own fields from 'other'"),
-        ('board = "back"', r"back\.toml: board is 'other', which takes its own fields from 'back'"),
+        ('board = "other"', "board is 'other', which itself inherits from 'other'"),
+        ('board = "back"', r"back\.toml: board is 'other', which itself inherits from 'back'"),
         ('board = "arty"', r"arty\.toml: is not TOML: .*No such file"),
     ],
 )

@@ -35,7 +35,7 @@ def shown(report: BuildReport) -> str:
 )
 def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(FileFormatError, match=r"x\.json: is not a report of a build"):
+    with pytest.raises(FileFormatError, match=r"x\.json: is not a build report"):
         BuildReport.read(tmp_path / "x.json")
 
 
@@ -44,16 +44,16 @@ def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
     [
         ("config", 3, ""),
         ("config", {"states": 1}, ""),
-        ("fmax_mhz", {}, "fmax_mhz has no clock of seed 2"),
+        ("fmax_mhz", {}, "fmax_mhz has no clock for seed 2"),
         ("fmax_mhz", {"1": "fast"}, "'>' not supported"),
-        ("seed", 3, "fmax_mhz has no clock of seed 3"),
+        ("seed", 3, "fmax_mhz has no clock for seed 3"),
         ("clock_mhz", float("nan"), "a clock is nan"),
         ("resources", {"LUT4": [1]}, "not enough values"),
         ("resources", {"LUT4": [3, 2]}, "3 of 2 LUT4 are used"),
         ("tools", {"yosys": 1}, "a version in tools is not text"),
         ("part", 7, "part is not text"),
-        ("agents", 16, "lanes, agents, updates_per_second do not follow from the rest"),
-        ("updates_per_second", {"min": 1}, "do not follow from the rest"),
+        ("agents", 16, "lanes, agents, updates_per_second do not match the other fields"),
+        ("updates_per_second", {"min": 1}, "do not match the other fields"),
     ],
 )
 def test_a_report_with_a_wrong_value_is_refused(
@@ -63,7 +63,9 @@ def test_a_report_with_a_wrong_value_is_refused(
     two_seeds.write(file)
     tree = json.loads(file.read_text())
     file.write_text(json.dumps({**tree, field: value}))
-    with pytest.raises(FileFormatError, match=f"icebreaker.json: is not a report .*{message}"):
+    with pytest.raises(
+        FileFormatError, match=f"icebreaker.json: is not a build report: .*{message}"
+    ):
         BuildReport.read(file)
 
 

@@ -63,7 +63,7 @@ def test_a_damaged_placement_is_made_again_and_said_so(
     changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     first.file.write_bytes(whole[:middle] if damage == "shortened" else changed)
     again = place(design, 1)
-    said = f"qstep: {first.file} is damaged, or others may write it; building it again\n"
+    said = f"qstep: {first.file} is damaged or writable by others; building it again\n"
     assert capsys.readouterr().err == said
     assert placer == [1, 1]
     assert (again.fmax_mhz, again.report) == (first.fmax_mhz, first.report)

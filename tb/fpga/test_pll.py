@@ -77,7 +77,7 @@ def test_a_second_clock_is_the_one_that_was_asked_for() -> None:
     other = r"210 MHz .* acting.clock_hz asks for 180 .* = 210_000_000"
     with pytest.raises(BuildError, match=other):
         pll.check_rates(board, config, TWO_RATES.format(90, 210))
-    message = "acting.clock_hz is 180000000; the PLL of .* makes one clock.*: leave it out"
+    message = "acting.clock_hz is 180000000; the PLL of .* generates one clock.*: leave it out"
     with pytest.raises(BuildError, match=message):
         pll.pll_command(*with_lanes_at("tang-nano-20k", 180_000_000))
     # The faster clock comes first: the PLL runs at a multiple of it, which the slower clock divides
@@ -101,7 +101,7 @@ def test_an_ice40_makes_the_lanes_clock_and_hands_on_its_oscillators(tmp_path: P
 @pytest.mark.parametrize("name", SAID)
 def test_a_tool_that_does_not_say_its_rate_is_not_believed(name: str) -> None:
     board = load(name)
-    with pytest.raises(BuildError, match=r"writes the PLL of .* does not say its rate"):
+    with pytest.raises(BuildError, match=r"PLL generator for .* does not report the rate"):
         pll.check_rates(board, board.config, "module pll;")
 
 

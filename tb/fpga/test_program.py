@@ -55,7 +55,7 @@ def test_absent_loader_is_named_with_how_to_get_it(
     ("said", "explained"),
     [
         ("unable to open ftdi device: -3 (device not found)", "it was not found. Is it connected"),
-        ("JTAG init failed with: Permission denied", "may not be accessed. On Linux install"),
+        ("JTAG init failed with: Permission denied", "access was denied. On Linux, install"),
         ("something else", "was not programmed; openFPGALoader said:\nsomething else"),
     ],
 )

@@ -69,7 +69,7 @@ def test_what_is_no_report_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     printed = CliRunner().invoke(main, [str(tmp_path / "x.json")])
     assert printed.exit_code == 1
-    assert re.match(r"Error: .*x\.json: is not a report of a build", printed.output)
+    assert re.match(r"Error: .*x\.json: is not a build report", printed.output)
 
 
 @pytest.mark.rebuild

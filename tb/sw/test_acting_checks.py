@@ -121,7 +121,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
         (1, {"explored": "no"}, ConfigError,
          "explored of agent 1 is 'no'; it must be true or false"),
         (1, {"episode_steps": LIMIT}, ConfigError,
-         "episode_steps of agent 1 is 20; it must be .*limit of steps"),
+         "episode_steps of agent 1 is 20; it must be .*step limit"),
         (2, {"steps": -1}, ConfigError,
          r"steps of agent 1 is -1; it must be an integer from 0 to 2\^48-1"),
         (2, {"terminations": 1 << 48}, ConfigError,
@@ -169,7 +169,7 @@ def test_no_device_continues_from_an_illegal_part(
         ("schedules", 1, {"epsilon": 5},
          "epsilon of agent 1 is 5; it must be 0 where acting.sched"),
         ("schedules", 1, {"epsilon_count": 3}, "epsilon_count of agent 1 is 3; it must be 0, less"),
-        ("step_limit", 1, {"episode_steps": 7}, "steps of agent 1 is 7; it must be 0, there is no"),
+        ("step_limit", 1, {"episode_steps": 7}, "steps of agent 1 is 7; it must be 0; there is no"),
         ("step_limit", 2, {"truncations": 1},
          "truncations of agent 1 is 1; it must be 0 where act"),
     ],
@@ -209,7 +209,7 @@ def test_no_device_but_a_live_world_continues_within_a_turn_of_a_shared_table(ki
         device.restore(device.table, device.states, counters)
         assert device.counters == counters
         return
-    said = r"steps of agent 1 is 5; it must be that of agent 0, 6, "
+    said = r"steps of agent 1 is 5; it must be 6, as for agent 0, "
     with pytest.raises(ConfigError, match=said):
         device.restore(device.table, device.states, counters)
     device.restore(device.table, device.states, [counters[0]] * 2)

@@ -97,7 +97,7 @@ def test_a_form_that_leaves_a_step_out_is_caught(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ActingYardstick, "run", lambda self, steps: whole(self, steps - 1))
     form, *_ = acting.benchmark("cpu").forms
     form.run(1 << 14)
-    with pytest.raises(WrongTableError, match="c is not equal to the model after 16384 turns"):
+    with pytest.raises(WrongTableError, match="c does not match the model after 16384 turns"):
         form.check()
 
 
@@ -106,5 +106,5 @@ def test_a_compiled_model_that_differs_is_caught(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ActingModel, "run", lambda self, steps: whole(self, steps - 1))
     model = next(form for form in acting.benchmark("cpu").forms if form.name.endswith("-model"))
     model.run(1)
-    with pytest.raises(WrongTableError, match="the model is not the plain one after"):
+    with pytest.raises(WrongTableError, match="the model does not match the plain model after"):
         model.check()

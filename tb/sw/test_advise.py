@@ -146,7 +146,11 @@ def test_a_cell_says_which_format_shows_that_the_policy_was_reached_by_luck() ->
 @pytest.mark.parametrize(
     ("reward", "options", "text"),
     [
-        (1, {"gamma": 1.0}, r"gamma is 1\.0; value iteration needs it from 0 to below 1"),
+        (
+            1,
+            {"gamma": 1.0},
+            r"gamma is 1\.0; it must be at least 0 and below 1 for value iteration",
+        ),
         (1, {"most_width": 7}, "width is 7; it must be an integer from 8 to 32"),
         (1, {"steps": 0}, "steps is 0; it must be an integer from 1 to"),
         (1, {"alpha": 1.5}, "alpha is 1.5"),
@@ -167,7 +171,7 @@ def test_values_out_of_range_are_refused(reward: int, options: dict[str, Any], t
             r"alpha is 1e-09, 1\.25e-10 in each of 8 planes; .* from 1\.52588e-05 to 1$",
         ),
         (CART_POLE, {"gamma": 1.5}, r"gamma is 1\.5"),
-        (CART_POLE.limited(0), {}, "max_episode_steps is 0; greedy episodes need a limit of steps"),
+        (CART_POLE.limited(0), {}, "max_episode_steps is 0; greedy episodes need a step limit"),
     ],
 )
 def test_values_that_tiles_cannot_learn_with_are_refused(

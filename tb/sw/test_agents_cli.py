@@ -39,7 +39,7 @@ def test_it_shows_ten_times_how_it_learns_and_ends_with_value_iteration() -> Non
     result = agents("--updates 200000")
     assert result.exit_code == 0, result.output
     lines = result.stderr.splitlines()
-    assert [line for line in lines if "episodes won, start worth -4.7387" in line]
+    assert [line for line in lines if "episodes won, start value -4.7387" in line]
     assert sum("episodes won" in line for line in lines) == 10
     assert "gridworld, 512 agents on cpu, fast: 200,192 updates" in result.stdout
     assert "greedy action optimal in 8 of the 8 states" in result.stdout

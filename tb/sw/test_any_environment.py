@@ -103,9 +103,9 @@ def test_other_environments_are_learnt_too(
         ("dqn cartpole --buffer-size 2147483648", QStepError,
          "buffer_size is 2147483648; it must be an integer from 1 to 2147483647"),
         ("dqn cartpole --hidden 9999999,9999999", QStepError,
-         "the run does not fit into memory; 32 environments and"),
+         r"the run does not fit into memory; reduce the environments \(32\), the"),
         ("dqn cartpole --gradient-steps 999999999", QStepError,
-         "the run does not fit into memory; .* or the replay or a"),
+         "the run does not fit into memory; .* the replay buffer or the"),
         ("dqn cartpole --hidden 8x4", SystemExit,
          "'8x4' is not a list of integers such as 64,64"),
     ],
@@ -310,7 +310,11 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
     refused(other, CheckpointError, r"env_kwargs\.is_slippery is ")
     refused("train FrozenLake-v1 --env-kwargs slip", SystemExit, "'slip' is not KEY=VALUE")
     for given, error, said in (
-        ({"world": lake, "env_kwargs": {"a": 1}}, ConfigError, "are for a world that is named"),
+        (
+            {"world": lake, "env_kwargs": {"a": 1}},
+            ConfigError,
+            "are only for a world given by name",
+        ),
         ({"env_kwargs": 5}, ConfigError, "env_kwargs is 5; it must be a mapping"),
         ({"world": "a.txt", "env_kwargs": {"a": 1}}, ConfigError, "which takes none"),
     ):

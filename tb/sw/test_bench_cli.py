@@ -18,7 +18,7 @@ ABSENT = r"no device 'abacus' on this machine; it has .*cpu"
         ("--json folder.json", FileFormatError, FOLDER),
         ("--html folder.json", FileFormatError, FOLDER),
         ("--plot a.foo", FileFormatError, "'.foo' is not a picture format; use .png, .svg"),
-        ("--report absent.json", FileFormatError, "absent.json: is not a report of a build"),
+        ("--report absent.json", FileFormatError, "absent.json: is not a build report"),
         ("--system maze", SystemExit, "'maze' is not one of"),
         *(
             (f"--quick --system {system} --torch-device abacus", TorchDeviceError, ABSENT)

@@ -230,8 +230,8 @@ def test_a_board_is_its_median_clock_times_the_updates_of_its_own_lane() -> None
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        (Config(512, 4), "its table is 512 x 4, 1024 x 4 is needed"),
-        (Config(1024, 3), "its table is 1024 x 3, 1024 x 4 is needed"),
+        (Config(512, 4), "its table is 512 x 4, but 1024 x 4 is needed"),
+        (Config(1024, 3), "its table is 1024 x 3, but 1024 x 4 is needed"),
         (Config(1024, 4, acting=Acting()), "its agents act by themselves, without a stream"),
     ],
 )

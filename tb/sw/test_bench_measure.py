@@ -292,7 +292,7 @@ def test_the_graph_says_that_recording_it_is_timed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch_graph, "learn", learn)
     plain, fast, graph = systems.load("torch", "cuda").forms
-    assert graph.what.endswith("recorded anew in every turn")
+    assert graph.what.endswith("recorded again in every turn")
     assert "recorded" not in plain.what + fast.what
     graph.run(graph.least)
     assert graph.check().endswith(

@@ -45,7 +45,7 @@ def test_runs_that_learn_nothing_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     form = form_named("pqn-64")
     form.run(1)
     with pytest.raises(
-        WrongTableError, match=r"last networks of 1 runs score \d+\.\d; whoever has"
+        WrongTableError, match=r"last networks of 1 runs score \d+\.\d; networks that"
     ):
         form.check()
 
@@ -66,7 +66,7 @@ def test_both_programs_learn_in_as_many_steps(monkeypatch: pytest.MonkeyPatch) -
     small(monkeypatch, 20)
     jax, ours = compare(pqn_run.benchmark("cpu"), 1, 0.1, lambda *_: None).forms
     assert jax.turns[0].done == ours.turns[0].done == 20 * ROLLOUT
-    assert "s of processor time a run; JAX " in jax.checked
+    assert "s of processor time per run; JAX " in jax.checked
     assert ours.processor_ratio is not None
 
 

@@ -70,7 +70,7 @@ def checked_device(monkeypatch: pytest.MonkeyPatch, workload: str, kind: Any) ->
 
 def test_a_right_device_passes_with_its_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = (
-        "; simulated clocks an update: 1.250 in the lane, of which 0.250 held, 6.000 in the device"
+        "; simulated clocks per update: 1.250 in the lane, of which 0.250 held, 6.000 in the device"
     )
     found = [checked_device(monkeypatch, name, CountingDevice) for name in WORKLOADS]
     assert found == [f"optimal policy, equal to model{clocks}", f"equal to model{clocks}"]
@@ -124,7 +124,7 @@ def test_a_model_far_from_the_real_numbers_is_caught(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(tables, "fresh_model", shifted)
     with pytest.raises(
-        WrongTableError, match=r"of numba after \d+ updates; at most 0\.0\d+ may be"
+        WrongTableError, match=r"of numba after \d+ updates; at most 0\.0\d+ is allowed"
     ):
         checked(form("stream", "model"))
 
@@ -186,8 +186,8 @@ def test_pytorch_works_where_it_was_asked_to_and_has_ended_when_the_clock_is_rea
 def test_the_simulated_hardware_is_checked_against_the_model() -> None:
     found = checked(form("stream", SIMULATED))
     said = re.fullmatch(
-        r"equal to model; simulated clocks an update: ([\d.]+) in the lane, of which ([\d.]+) held, "
-        r"([\d.]+) in the device",
+        r"equal to model; simulated clocks per update: ([\d.]+) in the lane, of which ([\d.]+) "
+        r"held, ([\d.]+) in the device",
         found,
     )
     assert said, found

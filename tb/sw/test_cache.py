@@ -126,7 +126,7 @@ def test_what_is_no_whole_file_of_ours_is_made_again_and_said_so(
     assert entry.read_bytes() == b"whole"
     assert not entry.is_symlink()
     assert not entry.stat().st_mode & 0o022
-    assert "is damaged, or others may write it; building it again" in capsys.readouterr().err
+    assert "is damaged or writable by others; building it again" in capsys.readouterr().err
     assert cache.fetch("ab", ".so", refuse) == entry
 
 

@@ -160,13 +160,13 @@ MAP = ["S" * 99, "." * 99]
     [
         # Values are printed in full, so that differing parts are never cut off.
         (IDENTITY, {**IDENTITY, "alpha": 0.25, "config": {"states": 4}, "extra": list(range(99))},
-         "alpha is 0.5 in it and 0.25 here; config.states is 3 in it and 4 here; "
-         f"extra is None in it and {list(range(99))} here"),
+         "alpha is 0.5 there and 0.25 here; config.states is 3 there and 4 here; "
+         f"extra is None there and {list(range(99))} here"),
         ({"map": MAP, "agents": [{"alpha": 1}]},
          {"map": [MAP[0], "H" * 99], "agents": [{"alpha": 2}]},
-         f"map.1 is {MAP[1]!r} in it and {'H' * 99!r} here; agents.0.alpha is 1 in it and 2 here"),
+         f"map.1 is {MAP[1]!r} there and {'H' * 99!r} here; agents.0.alpha is 1 there and 2 here"),
         ({}, {f"f{k}": 0 for k in range(8)},
-         "; ".join(f"f{k} is None in it and 0 here" for k in range(5)) + "; 3 more differ"),
+         "; ".join(f"f{k} is None there and 0 here" for k in range(5)) + "; 3 more differ"),
     ],
     ids=["all", "lists", "many"],
 )  # fmt: skip
@@ -199,7 +199,7 @@ def head(**parts: Any) -> Any:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"table": np.zeros(2)}, "not a checkpoint, or one of another version .*'head'"),
+        ({"table": np.zeros(2)}, "not a checkpoint, or a checkpoint of another version .*'head'"),
         ({"head": np.array("{}")}, "not a checkpoint, .*'kind'"),
         ({"head": np.array("[" * 100_000)}, "not a checkpoint, .*RecursionError"),
         ({"head": np.array("9" * 5000)}, "not a checkpoint"),
@@ -246,7 +246,7 @@ def set_array(name: str, value: Any) -> Callable[[Checkpoint], None]:
             set_array("episodes_3", [1.5, 2.5]),
             "episodes_3 of the checkpoint is float64 of shape .* must be int64",
         ),
-        (set_array("pending_0", np.zeros(2, np.int32)), "columns of pending are not equally long"),
+        (set_array("pending_0", np.zeros(2, np.int32)), "columns of pending differ in length"),
     ],
 )
 def test_a_wrong_part_is_refused(spoil: Callable[[Checkpoint], None], message: str) -> None:

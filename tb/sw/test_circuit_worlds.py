@@ -243,7 +243,7 @@ def test_a_turn_that_a_silent_world_ends_is_completed_before_a_restore(port: Sim
     assert others == [first - 1] * 2
     before = Held(device.table, device.states, device.counters)
     with pytest.raises(
-        ConfigError, match=r"agent 1 is .*, where agents share a table; run\(1\) ends"
+        ConfigError, match=r"agent 1 is .*, where agents share a table; run\(1\) completes"
     ):
         device.restore(*before)
     assert differing(device, before) == []

@@ -110,7 +110,7 @@ def test_defaults_are_shown_as_they_are_typed() -> None:
         ("train CliffWalking-v1 --format Q4.4 --out new/run", QStepError, "-100"),
         ("profile no-such-form --out new/run", QStepError, "no-such-form"),
         ("build ulx3s-85f --config wide.toml --out new/run", QStepError, "does not fit"),
-        ("build icebreaker --out taken/run", FileFormatError, "cannot be made"),
+        ("build icebreaker --out taken/run", FileFormatError, "cannot be created"),
         ("generate --states 4 --out new", ConfigError,
          "^without --config, --states and --actions are needed$"),
         ("generate --actions 4 --out new", ConfigError,

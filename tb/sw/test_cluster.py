@@ -151,12 +151,12 @@ def stand_in(
             {"version": lambda _: metadata.PackageNotFoundError()},
             "tcp://b: the worker has qstep none; it must be",
         ),
-        ({"error": KilledWorker("x")}, "t: a piece of work killed every worker that tried it: x"),
+        ({"error": KilledWorker("x")}, "t: a task killed every worker that ran it: x"),
         (
             {"error": ModuleNotFoundError("No module named 'q'")},
-            "t: a worker has No module named 'q'",
+            "t: a worker failed with: No module named 'q'",
         ),
-        ({"error": CancelledError()}, "t: the scheduler was lost"),
+        ({"error": CancelledError()}, "t: the connection to the scheduler was lost"),
     ],
 )
 def test_what_goes_wrong_in_a_cluster_is_told(

@@ -322,7 +322,8 @@ def test_what_is_no_config_is_refused_by_every_user_of_one(config: Any) -> None:
         lambda given: Transitions.from_arrays(given, none, none, none, none, none > 0),
     ):
         with pytest.raises(
-            ConfigError, match=r"configuration is .*; it must be a Config, as Config\.from"
+            ConfigError,
+            match=r"configuration is .*; it must be a Config, as returned by Config\.from",
         ):
             use(config)
     if not isinstance(config, dict):

@@ -135,15 +135,15 @@ def on_another_device(run: NetworkRun) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("identity", "differs"),
     [
-        (lambda run: make(name="snake").identity, "world is 'cartpole' in it and 'snake' here"),
+        (lambda run: make(name="snake").identity, "world is 'cartpole' there and 'snake' here"),
         (lambda run: make(replace(CONFIG, hidden=(16, 8), seed=4)).identity,
-         r"hidden is \[16\] in it and \[16, 8\] here; seed is 0 in it and 4"),
-        (on_another_device, "another run: device is 'cpu' in it and 'cuda' here"),
+         r"hidden is \[16\] there and \[16, 8\] here; seed is 0 there and 4"),
+        (on_another_device, "another run: device is 'cpu' there and 'cuda' here"),
         (lambda run: {**run.identity, "torch": "0.4"},
-         r"another run: torch is '.*' in it and '0\.4' here"),
+         r"another run: torch is '.*' there and '0\.4' here"),
         (lambda run: {"command": "agents", "device": "cpu"},
-         "another run: command is 'dqn' in it and 'agents' here"),
-        (lambda run: {**run.identity, "version": 1}, "another run: version is 3 in it and 1 here"),
+         "another run: command is 'dqn' there and 'agents' here"),
+        (lambda run: {**run.identity, "version": 1}, "another run: version is 3 there and 1 here"),
     ],
     ids=["environment", "configuration", "device", "pytorch", "command", "version"],
 )  # fmt: skip
@@ -202,7 +202,7 @@ def with_other(part: str, name: str, value: Any) -> Callable[[Checkpoint], None]
         (with_other("arrays", "history.returns", np.zeros((5, 3))), True,
          r"history\.returns of the checkpoint is float64 of shape \[n, 3\]; it must be float64 of "
          r"shape \[n, 2\]"),
-        (broken_generator, False, "generator of the checkpoint: "),
+        (broken_generator, False, "the checkpoint's random generator: "),
     ],
 )  # fmt: skip
 def test_part_that_does_not_fit_is_refused_and_changes_nothing(
@@ -231,7 +231,7 @@ def test_part_that_does_not_fit_is_refused_and_changes_nothing(
 def test_episodes_that_cannot_be_repeated_are_refused(episodes: bytes) -> None:
     envs = make_vector("FrozenLake-v1", 1)
     assert isinstance(envs, RepeatableVectorEnv)
-    with pytest.raises(CheckpointError, match=r"^episodes of the checkpoint cannot be repeated \("):
+    with pytest.raises(CheckpointError, match=r"^the checkpoint's episodes cannot be replayed \("):
         envs.restore({"episodes": np.frombuffer(episodes, np.uint8)})
 
 

@@ -108,7 +108,7 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
 ) -> None:
     result = run()
     assert result.exit_code == 0
-    assert "All 100 table entries are equal, bit for bit." in result.output
+    assert "All 100 table entries match bit for bit." in result.output
     assert "this is the best way\nat gamma 0.9." in result.output
     for name in ("result", "map"):
         light, dark = (imread(tmp_path / f"{name}-{theme}.png") for theme in ("light", "dark"))
@@ -119,13 +119,13 @@ def test_equal_tables_and_agents_are_reported_and_the_picture_drawn(
         "320,000 steps in 320,123 clocks of the chip, simulated in 1.5 s of processor time."
         in result.output
     )
-    assert "All 1,600 table entries are the model's, bit for bit." in result.output
+    assert "All 1,600 table entries match the model's bit for bit." in result.output
     assert "16 of 16 agents found the best way." in result.output
     assert (
         "1,600,000 steps in 2,000,123 clocks of the chip, simulated in 2.5 s of processor time."
         in result.output
     )
-    assert "All 20,736 weights are the model's, bit for bit." in result.output
+    assert "All 20,736 weights match the model's bit for bit." in result.output
     assert "11 of 16 agents solve it" in result.output
     assert "keeps the pole up for 477.5." in result.output
     assert "qstep_action" in (tmp_path / "cartpole.h").read_text(encoding="utf-8")

@@ -274,7 +274,9 @@ def test_command_line_says_the_discount_that_is_learned(act: str, tmp_path: Path
     )
     assert result.exit_code == 0, result.output
     assert result.stderr.count(f"warning: {SAID}\n") == 1
-    assert "discount learned: 0.875, not gamma 0.9; the optimum is that of 0.875" in result.stdout
+    assert (
+        "discount learned: 0.875, not gamma 0.9; the optimum is computed for 0.875" in result.stdout
+    )
     report = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert np.unique(report["discount"]).tolist() == [0.875]
     best = best_start_value(World.named("gridworld"), 0.875)

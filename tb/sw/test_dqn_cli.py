@@ -62,7 +62,7 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     assert network(torch.zeros(1, 4)).shape == (1, 2)
     assert "from the first thousand" not in " ".join(_networks._in_words(said, Mock()))
     said["first_and_last"] = {"us_per_step": [3.0, 4.5], "peak_mib": [300, 310]}
-    words = "last: 3.0 to 4.5 us of processor time a step, 300 to 310 MiB"
+    words = "last: 3.0 to 4.5 us of processor time per step, 300 to 310 MiB"
     assert words in " ".join(_networks._in_words(said, Mock()))
 
 
@@ -137,7 +137,7 @@ def test_run_says_how_it_went_and_is_not_replaced_without_a_word(tmp_path: Path)
     result = dqn("cartpole", "--out", tmp_path, *SHORT)
     assert result.exit_code == 0
     assert "cartpole seed 0, dqn: 3008 steps" in result.stdout
-    assert "greedy score of the best network, of step " in result.stdout
+    assert "greedy score of the best network, from step " in result.stdout
     assert "; not solved" in result.stdout
     plain = ("cartpole", "--code", "plain", "--out", tmp_path, *SHORT)
     assert isinstance(dqn(*plain).exception, RunFolderError)

@@ -179,7 +179,7 @@ def test_interval_holds_the_mean_as_often_as_it_says() -> None:
 
 def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
     result = ran("dqn snake --seeds 2 --episodes 300 --evaluate-every 300 --out", tmp_path)
-    assert result.stdout.count("greedy score of the best network, of step ") == 2
+    assert result.stdout.count("greedy score of the best network, from step ") == 2
     assert "2 seeds: mean score" in result.stdout
     assert "(95 % interval)" in result.stdout
     assert (tmp_path / "seed-1" / "network.safetensors").exists()

@@ -41,7 +41,7 @@ def test_the_process_draws_the_same(begun: list[subprocess.Popen[bytes]], tmp_pa
     draw = partial(draw_policy, "two by two", grid, np.arange(16.0).reshape(4, 4))
     there, nowhere = tmp_path / "there.png", tmp_path / "there.png/inside.png"
     with (
-        pytest.raises(FileFormatError, match=r"there\.png: cannot be made"),
+        pytest.raises(FileFormatError, match=r"there\.png: cannot be created"),
         drawing.drawing() as write,
     ):
         write({there: draw, nowhere: draw})
@@ -80,7 +80,7 @@ def test_a_process_that_fails_is_one_line(
 ) -> None:
     (tmp_path / "matplotlib.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    why = r"a\.png cannot be drawn: the process that draws ended with status 1 ModuleNotFoundError: .*"
+    why = r"a\.png cannot be drawn: the drawing process ended with status 1 ModuleNotFoundError: .*"
     with pytest.raises(DrawingError, match=why), drawing.drawing() as write:
         write({tmp_path / "a.png": Figure})
     assert capfd.readouterr() == ("", "")

@@ -224,7 +224,7 @@ def train(**given: Any) -> object:
         (lambda: train(config="x"), ConfigError, "configuration is 'x'; it must be a Config"),
         (lambda: train(config=CONFIG), ConfigError, "acting is None; "),
         (lambda: train(settings=[]), ConfigError,
-         "settings is empty; it must be one AgentSettings or more"),
+         "settings is empty; it must contain at least one AgentSettings"),
         (lambda: train(settings=[1, 2]), ConfigError,
          r"settings\[0\] is 1; it must be an AgentSettings"),
         (lambda: train(settings=Hyperparameters()), ConfigError, "settings is Hyperparameters"),

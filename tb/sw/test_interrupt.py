@@ -93,7 +93,7 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
     [
         ("device", "qstep.mdp.world.World.named", "; the checkpoint is unchanged"),
         ("device", "qstep.learn.agents.open_agents", "; the checkpoint is unchanged"),
-        ("device", "qstep.learn.agents.AgentsRun.__iter__", " after 128 steps of each agent"),
+        ("device", "qstep.learn.agents.AgentsRun.__iter__", " after 128 steps per agent"),
         ("host", "qstep.learn.host.open_device", "; the checkpoint is unchanged"),
         ("host", "qstep.learn.host.HostRun.__iter__", " after episode 3"),
     ],

@@ -250,7 +250,7 @@ def test_gamma_of_1_leaves_a_gap_and_an_error_is_text(shown: tuple[Shown, Contro
     steps = page.source("values", "Line")["steps"]
     assert list(steps) == [128, 256]
     assert list(page.source("returns", "Line")["steps"])[-1] == 512
-    assert page["about"].text == "At gamma 1 policies have no value."
+    assert page["about"].text == "At gamma 1, policies have no discounted value."
     controller.error = OSError("<b>gone</b>")
     page.page.tick()
     assert "&lt;b&gt;gone&lt;/b&gt;</b><span>the device failed" in page["tiles"].text

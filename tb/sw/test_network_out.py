@@ -132,7 +132,7 @@ def test_play_records_the_first_scored_episode(lake: Path, monkeypatch: pytest.M
         ("export table/table.npz --format onnx --out net.onnx", SystemExit,
          "--format onnx exports the network of a run's folder; table/table.npz is a file"),
         ("export lake --format csv --out net.csv", SystemExit,
-         "--format csv exports a table's file; lake is a folder, of which --format onnx exports the"),
+         "--format csv exports a table's file; lake is a folder; export its network with --format onnx"),
         ("export lake --format onnx --agent 1 --out net.onnx", SystemExit, "--agent is for tables"),
     ],
 )  # fmt: skip

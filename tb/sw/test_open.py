@@ -356,7 +356,7 @@ def test_serial_port_that_takes_no_data_or_cannot_be_closed_says_so(monkeypatch)
         port = SerialPort(name, 115200)
         with monkeypatch.context() as patch:
             patch.setattr(port._serial, "write", fails(serial.SerialTimeoutException()))
-            with pytest.raises(DeadlineError, match=f"{name}: took no data for 11 s"):
+            with pytest.raises(DeadlineError, match=f"{name}: accepted no data for 11 s"):
                 port.write(b"x")
             patch.setattr(port._serial, "close", fails(OSError("gone")))
             with pytest.raises(LinkError, match=f"{name}: cannot be closed: gone"):

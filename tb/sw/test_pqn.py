@@ -181,10 +181,10 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     configs = (replace(SMALL, total_timesteps=5120), SMALL)
     run, other = (run_of("cartpole", "pqn", config, evaluate_every=200) for config in configs)
     save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, run.identity)
-    with pytest.raises(CheckpointError, match="total_timesteps is 5120 in it and 2000 here"):
+    with pytest.raises(CheckpointError, match="total_timesteps is 5120 there and 2000 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", other.identity)
     save_checkpoint(tmp_path / "checkpoint.npz", run.checkpoint, {**run.identity, "version": 3})
-    with pytest.raises(CheckpointError, match="another run: version is 3 in it and 4 here"):
+    with pytest.raises(CheckpointError, match="another run: version is 3 there and 4 here"):
         load_checkpoint(tmp_path / "checkpoint.npz", run.identity)
 
 

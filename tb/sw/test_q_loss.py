@@ -178,5 +178,5 @@ def test_stack_gives_its_modules_back() -> None:
 
 
 def test_sizes_that_are_no_network_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"sizes are \(4, 0, 2\); they must be two or more"):
+    with pytest.raises(ConfigError, match=r"sizes are \(4, 0, 2\); there must be two or more"):
         modules((4, 0, 2), seed=0)

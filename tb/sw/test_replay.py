@@ -150,7 +150,7 @@ def test_replay_shows_its_progress_on_a_terminal(folder, monkeypatch, terminal):
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"reward": None}, FileFormatError, r"f\.npz: lacks reward; it must hold state, action"),
+        ({"reward": None}, FileFormatError, r"f\.npz: lacks reward; it must contain state, action"),
         ({"action": np.zeros(9, int)}, TransitionError, r"differ in length \(state 3000, action 9"),
         ({"reward": np.full(3000, np.nan)}, TransitionError, r"reward\[0\] is nan; Q8\.8 holds"),
         ({"state": np.full(3000, 25)}, TransitionError, r"state\[0\] is 25; .* from 0 to 24"),
@@ -234,7 +234,7 @@ def test_error_of_the_device_says_how_many_transitions_were_applied(folder, monk
     monkeypatch.setattr(sys, "argv", ["qstep", *words.split()])
     with pytest.raises(SystemExit, match="1"):
         main()
-    text = r"error: unplugged; (\d),(\d{3}) of 9,000 transitions are known to be applied\n"
+    text = r"error: unplugged; (\d),(\d{3}) of 9,000 transitions are known to have been applied\n"
     said = re.fullmatch(text, capsys.readouterr().err)
     assert said is not None
     assert 3000 < int("".join(said.groups())) <= Unplugged.made[-1].device.applied

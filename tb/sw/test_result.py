@@ -98,7 +98,7 @@ def test_setting_that_an_algorithm_does_not_have_is_named() -> None:
         settings: Any = {name: value}
         with pytest.raises(ConfigError, match=f"{name} is {value}; it must be"):
             qstep.pqn("cartpole", **settings)
-    with pytest.raises(EnvironmentSpaceError, match="of which further copies can be made"):
+    with pytest.raises(EnvironmentSpaceError, match=r"that gymnasium\.make can create again"):
         qstep.dqn(5)  # type: ignore[arg-type]
 
 
@@ -135,7 +135,7 @@ def test_folder_with_a_damaged_report_or_history_is_refused(
     files = result.save(tmp_path)
     report = files["report"].read_bytes()
     for text, said in (
-        ('{"version": 1}', "of a run that it does not name; qstep.load reads those of train, sweep"),
+        ('{"version": 1}', "of an unnamed command; qstep.load reads only reports of train, sweep"),
         ('{"version": 1, "command": "sweep", "world": "x"}',
          r"does not hold a sweep of version 1 \(KeyError: 'points'\); sweep it again"),
     ):  # fmt: skip
@@ -148,7 +148,7 @@ def test_folder_with_a_damaged_report_or_history_is_refused(
         '{"version": 1, "episodes": {"return": [[1], 2]}}',
     ):
         files["history"].write_text(text, encoding="utf-8")
-        with pytest.raises(FileFormatError, match="holds no history"):
+        with pytest.raises(FileFormatError, match="contains no history"):
             qstep.load(tmp_path)
 
 
@@ -238,13 +238,13 @@ def test_what_the_host_cannot_do_is_refused() -> None:
         ({"shared_table": True}, "shared_table is True; it is for runs in which the device acts"),
         (
             {"settings": [qstep.AgentSettings()]},
-            "settings are several; where the host acts there is one agent: call train for each",
+            "settings has several entries; where the host acts, there is only one agent: call",
         ),
         (
             {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},
             "epsilon is linear by steps; where the host acts .* must be constant, or linear by a",
         ),
-        ({"world": qstep.World.named("gridworld")}, "further copies can be made"),
+        ({"world": qstep.World.named("gridworld")}, "gymnasium.make can create again"),
     ):
         with pytest.raises(ConfigError, match=said):
             qstep.train(**{"world": "gridworld", "act": "host", "episodes": 5, **given})  # type: ignore[arg-type]

@@ -61,37 +61,37 @@ COMMANDS = {
     "device": Command(
         "train gridworld --steps 4000 --agents 3",
         "runs/gridworld", TABLE, "qstep.golden.agents_fast.FastActingModel.run",
-        9, "896 steps of each agent",
-        "--alpha 0.25", "settings.alpha is 0.5 in it and 0.25 here", LOST, True,
+        9, "896 steps per agent",
+        "--alpha 0.25", "settings.alpha is 0.5 there and 0.25 here", LOST, True,
     ),
     "host": Command(
         "train gridworld --act host --episodes 80 --evaluate-every 20 --epsilon-share 0.2 "
         "--rounding stochastic",
         "runs/gridworld", TABLE, "qstep.device.model.ModelDevice.apply",
         12, "episode 29",
-        "--gamma 0.5", "gamma is 0.9 in it and 0.5 here", LOST, True,
+        "--gamma 0.5", "gamma is 0.9 there and 0.5 here", LOST, True,
     ),
     "dqn": Command(
         "dqn cartpole --total-timesteps 3000 --evaluate-every 50",
         "runs/dqn-cartpole", NETWORK, "qstep.deep.dqn.Dqn.step", 60, f"{60 * 32} steps",
-        "--variant single", "variant is 'double' in it and 'single' here",
+        "--variant single", "variant is 'double' there and 'single' here",
     ),
     "pqn": Command(
         "pqn cartpole --total-timesteps 6000",
         "runs/pqn-cartpole", NETWORK, "qstep.deep.pqn.Pqn.step", 2, f"{2 * 64 * 32} steps",
-        "--gamma 0.5", "gamma is 0.99 in it and 0.5 here",
+        "--gamma 0.5", "gamma is 0.99 there and 0.5 here",
     ),
     "sac": Command(
         "sac Pendulum-v1 --total-timesteps 400 --learning-starts 100 --batch-size 16 --hidden 8",
         "runs/sac-Pendulum-v1", NETWORK, "qstep.deep.sac.Sac.step", 150, "150 steps",
-        "--no-learn-temperature", "learn_temperature is True in it and False here",
+        "--no-learn-temperature", "learn_temperature is True there and False here",
     ),
     "sweep": Command(
         "sweep gridworld --alpha 0.1,0.5 --gamma 0.9 --steps 500 --seeds 2 --jobs 1",
         "runs/sweep-gridworld",
         "checkpoint.npz heat_map.png history.json learning_curves.png report.json",
         "qstep.learn.sweep.Sweep._keep", 2, "2 of 4 agents",
-        "--steps 501", "steps is 500 in it and 501 here", SchedulerError("workers died"),
+        "--steps 501", "steps is 500 there and 501 here", SchedulerError("workers died"),
     ),
 }  # fmt: skip
 ALREADY = (
@@ -220,7 +220,7 @@ def test_start_that_fails_leaves_nothing(name: str) -> None:
     for options, error, text in (
         ("--resume", CheckpointError, f"{out}/checkpoint.npz: there is no checkpoint to resume"),
         ("--resume --overwrite", RunFolderError, "--resume continues a run and --overwrite"),
-        ("--out file/run", FileFormatError, "file/run: cannot be made"),
+        ("--out file/run", FileFormatError, "file/run: cannot be created"),
     ):
         refused(f"{typed} {options}", error, text)
     assert [path.name for path in Path().iterdir()] == ["file"]

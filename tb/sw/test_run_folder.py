@@ -35,7 +35,7 @@ def test_second_run_in_a_folder_is_refused_with_the_process_that_is_there(tmp_pa
         for choice in ((False, False), (True, False), (False, True)):
             with (
                 pytest.raises(
-                    RunFolderError, match=rf"run: process {number} of .* is working on a run there"
+                    RunFolderError, match=rf"run: process {number} of .* is using this folder"
                 ),
                 run_folder(folder, *choice),
             ):

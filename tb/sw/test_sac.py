@@ -221,10 +221,13 @@ SEEN = Box(-1.0, 1.0, (3,))
     [
         (Discrete(3), r"the action space is Discrete\(3\); SAC needs a Box .* bounds: use DQN$"),
         (Box(0, 9, (2,), np.int64), r"is Box\(0, 9, \(2,\), int64\); SAC needs a Box of floats"),
-        (Box(-np.inf, 1.0, (1,)), r"from \[-inf\] to \[1\.0\]; SAC needs finite bounds, the lower"),
+        (
+            Box(-np.inf, 1.0, (1,)),
+            r"from \[-inf\] to \[1\.0\]; SAC needs finite bounds, with each low",
+        ),
         (
             Box(0.5, 0.5, (1,)),
-            r"from \[0\.5\] to \[0\.5\]; SAC needs finite bounds, the lower below",
+            r"from \[0\.5\] to \[0\.5\]; SAC needs finite bounds, with each low below",
         ),
         (Box(-3e38, 3e38, (1,)), "SAC needs finite bounds"),  # their difference overflows float32
     ],
@@ -243,10 +246,10 @@ def test_values_of_actions_need_a_discrete_space() -> None:
     ("changes", "message"),
     [
         ({"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
-        ({"temperature": np.nan}, "temperature is nan; it must be finite, 0 or more"),
+        ({"temperature": np.nan}, "temperature is nan; it must be finite and at least 0"),
         (
             {"critic_learning_rate": -1.0},
-            "critic_learning_rate is -1.0; it must be finite, 0 or more",
+            "critic_learning_rate is -1.0; it must be finite and at least 0",
         ),
         ({"tau": 1.5}, "tau is 1.5; it must be from 0 to 1"),
         ({"policy_frequency": 0}, "policy_frequency is 0; it must be an integer from 1 to"),

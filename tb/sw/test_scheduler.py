@@ -58,7 +58,7 @@ def test_work_of_a_process_that_died_is_done_again(tmp_path: Path) -> None:
 
 def test_an_item_that_ends_every_process_is_given_up_and_the_others_are_kept() -> None:
     told: list[int] = []
-    said = r"workers died 4 times, with \d of 3 pieces of work left"
+    said = r"workers died 4 times, with \d of 3 tasks left"
     with pytest.raises(SchedulerError, match=said):
         in_parallel(square_or_die, [(n, "") for n in (1, 2, 3)], Processes(1), told.append)
     assert told == [1, 4]

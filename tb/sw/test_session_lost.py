@@ -33,7 +33,9 @@ def test_after_an_error_the_confirmed_are_known_and_nothing_is_sent_until_reconn
 
 def test_no_device_at_all_is_an_error_that_closes_the_port():
     port = Silent(ReferenceDevice(CONFIG), 0)
-    with pytest.raises(DeadlineError, match=r"did not answer HELLO within .* s, sent 5 times"):
+    with pytest.raises(
+        DeadlineError, match=r"did not answer HELLO within .* s; the request was sent 5 times"
+    ):
         LinkDevice(port, CONFIG, PATIENCE)
     assert port.closed
 

@@ -66,8 +66,8 @@ def test_every_request_is_logged(session: Session, caplog: pytest.LogCaptureFixt
     session.send(Request.CLEAR)
     session.send(Request.REWARDS, b"\x00\x01\x02", transitions=5)
     assert caplog.messages == [
-        "CLEAR: 0 bytes, 0 transitions, 1 under way",
-        "REWARDS: 3 bytes, 5 transitions, 2 under way",
+        "CLEAR: 0 bytes, 0 transitions, 1 in flight",
+        "REWARDS: 3 bytes, 5 transitions, 2 in flight",
     ]
 
 
@@ -82,7 +82,9 @@ def test_a_request_may_take_additional_time(
 ) -> None:
     timed_port.lose(1 + RETRIES)
     session.send(Request.CLEAR, **options)  # type: ignore[arg-type]
-    with pytest.raises(DeadlineError, match=f"did not answer CLEAR within {says}, sent 5 times"):
+    with pytest.raises(
+        DeadlineError, match=f"did not answer CLEAR within {says}; the request was sent 5 times"
+    ):
         session.drain()
     _, *sent = timed_port.requests()
     assert (len(sent), len(set(sent))) == (1 + RETRIES, 1)
@@ -103,7 +105,9 @@ def test_an_interrupted_request_is_awaited_no_longer_than_any_other(
         patch.setattr(timed_port, "read", interrupt)
         with pytest.raises(KeyboardInterrupt):
             use(session)
-    with pytest.raises(DeadlineError, match=rf"did not answer {name} within 3\.2 s, sent 5 times"):
+    with pytest.raises(
+        DeadlineError, match=rf"did not answer {name} within 3\.2 s; the request was sent 5 times"
+    ):
         session.drain()
 
 
@@ -142,7 +146,9 @@ def test_a_device_that_always_answers_gap_is_given_up_as_a_silent_one(
     use: Callable[[Session], None], name: str, session: Session, timed_port: TimedPort
 ) -> None:
     timed_port.device.gaps[Request[name]] = 100
-    with pytest.raises(DeadlineError, match=rf"answer {name} within 3\.2 s, sent 9 times"):
+    with pytest.raises(
+        DeadlineError, match=rf"answer {name} within 3\.2 s; the request was sent 9 times"
+    ):
         use(session)
     _, first, *others = timed_port.requests()
     assert 1 + others.count(first) == 1 + RETRIES + RETRIES

@@ -145,7 +145,7 @@ def test_sweep_on_simulated_hardware_equals_the_model() -> None:
     with pytest.raises(ConfigError, match="agents is 4; it must be 3"):
         Sweep(plan, "sim", agents=4)
     shared = replace(config, acting=replace(acting, shared_table=True))
-    said = "a sweep needs agents with worlds from tables and a table each"
+    said = "a sweep needs agents with separate tables, in worlds from tables"
     with pytest.raises(ConfigError, match=said):
         planned(world, config=shared)
 
@@ -196,7 +196,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(part: str, name: str, text:
         ({"alphas": [1e-9]}, ConfigError, "alpha is 1e-09, which is rounded to 0 with 15"),
         ({"world": "CartPole-v1", "alphas": [1e-6]}, ConfigError,
          "alpha is 1e-06, 1.25e-07 in each of 8 planes; .* 0, or from 1.52588e-05 to 1$"),
-        ({"alphas": []}, ConfigError, "alphas is empty; it must have one value or more"),
+        ({"alphas": []}, ConfigError, "alphas is empty; it must have at least one value"),
         ({"alphas": 0.5}, ConfigError, r"alphas is 0\.5; it must be a list of values"),
         ({"gammas": [-1]}, ConfigError, "gamma is -1; it must be from 0 to 1"),
         ({"epsilons": [2]}, ConfigError, "epsilon start is 2; it must be from 0 to 1"),
@@ -209,7 +209,7 @@ def test_a_checkpoint_that_holds_no_sweep_is_refused(part: str, name: str, text:
         ({"rounding": "up"}, ConfigError, "rounding is 'up'; it must be one of"),
         ({"random": 0}, ConfigError, "random is 0; it must be an integer from 1"),
         ({"random": 2, "alphas": [0, 1]}, ConfigError, "alphas must be above 0 and gammas below 1"),
-        ({"random": 2, "gammas": [0.5, 1]}, ConfigError, "gammas to 1; to draw between them"),
+        ({"random": 2, "gammas": [0.5, 1]}, ConfigError, "largest gamma is 1; for random points"),
         ({"seeds": range(2049), "alphas": [n / 512 for n in range(512)]}, ConfigError,
          "points times seeds, is 1049088"),
         ({"world": "snake"}, NoTableError, "snake"),
@@ -386,7 +386,7 @@ def test_arguments_of_the_environment_reach_it(tmp_path: Path) -> None:
     )
     assert report["env_kwargs"] == loaded.env_kwargs == {"is_slippery": False}
     assert loaded.evaluate(episodes=5)["greedy_success"] == 1  # without slipping
-    with pytest.raises(ConfigError, match="they are for a world that is named"):
+    with pytest.raises(ConfigError, match="they are only for a world given by name"):
         qstep.sweep(dry, **given)
 
 
@@ -436,7 +436,7 @@ def test_folder_whose_report_and_history_differ_is_refused(tmp_path: Path) -> No
     curves = history["evaluations"]["greedy_value"]
     history["evaluations"]["greedy_value"] = [points[:1] for points in curves]
     files["history"].write_text(json.dumps(history), encoding="utf-8")
-    said = rf"does not hold a sweep .*the curves are not of shape \({len(curves)}, 2, 2\)"
+    said = rf"does not hold a sweep .*the curves do not have shape \({len(curves)}, 2, 2\)"
     with pytest.raises(FileFormatError, match=said):
         qstep.load(tmp_path)
 

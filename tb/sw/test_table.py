@@ -110,7 +110,7 @@ CONFIGS = ("", "[]", "{}", '{"config": 1}', "[" * 100_000, "9" * 5000, '{"config
          r"t\.npz: holds Q4\.12 values; this configuration has Q8\.8"),
         (lambda path: path.write_bytes(b"not a zip"), FileFormatError,
          r"cannot be read as a \.npz file"),
-        (holding(), FileFormatError, "lacks q, config; it must hold q_raw, q, config"),
+        (holding(), FileFormatError, "lacks q, config; it must contain q_raw, q, config"),
         *((holding(q=TABLE / 256, config=config), FileFormatError,
            "config is not the JSON text of a configuration") for config in CONFIGS),
         *((holding(q=TABLE / 256, config=json.dumps({"config": CONFIG.to_dict(), **settings})),

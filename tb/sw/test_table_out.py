@@ -126,7 +126,7 @@ def old() -> Path:
          "^FrozenLake8x8-v1 has 64 states and 4 actions; run/table.npz is a table of 25 states and 4 "
          "actions$"),
         ("play run/table.npz --agent 2", TableError,
-         "^--agent is 2; run/table.npz has the tables 0 to 1$"),
+         "^--agent is 2; run/table.npz has tables 0 to 1$"),
         ("play old.npz", TableError,
          "^old.npz: names no world; give the one in which it was learned: qstep play old.npz WORLD$"),
         ("play old.npz CliffWalking-v1", EnvironmentSpaceError,

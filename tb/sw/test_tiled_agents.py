@@ -245,7 +245,7 @@ ONE_PLANE = replace(MOUNTAIN_CAR, tiles=car_tiles(tilings=1))
         (lambda: FastTiledModel(CONFIG, tiled(start=lambda draw: (draw, 0, 0, 0)), [AgentSettings()]),
          "world is CartPole-v1, whose functions are not compiled; those of MountainCar-v0 and CartP"),
         (lambda: FastTiledModel(CONFIG, tiled(), [AgentSettings()]).run(1, trace=True),
-         "trace is True; agents in a world seen through tiles leave none"),
+         "trace is True; it must be False in a world seen through tiles"),
         (lambda: restored(5), "state of agent 0 is 5; it must be a tuple of 4 integers"),
         (lambda: restored((0, 0, 0)), r"state of agent 0 is \(0, 0, 0\); it must be a tuple of 4"),
         (lambda: restored((0, 0, 1 << 25, 0)),

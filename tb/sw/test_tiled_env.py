@@ -172,7 +172,7 @@ def test_an_environment_that_does_not_repeat_an_episode_cannot_resume() -> None:
         run.open(None)
         with pytest.raises(
             CheckpointError,
-            match=r"le-v0>> cannot resume: its episode, repeated from its reset and 0 actions, leads to",
+            match=r"le-v0>> cannot resume: its episode, replayed from its reset and 0 actions, ends in",
         ):
             run.restore(run.checkpoint)
 

@@ -214,7 +214,7 @@ COUNTS = ("episodes", "sync_steps", "evaluate_every", "evaluate_episodes")
         (lambda: trained(SHORT, device=Spy(Config(24, 4))), EnvironmentSpaceError,
          r"25 states and 4 actions; .* has 24 and 4"),
         (lambda: trained(replace(SHORT, episodes=2), resume=trained(SHORT).latest),
-         CheckpointError, rf"has {SHORT.episodes} episodes already; .* is 2 and"),
+         CheckpointError, rf"already has {SHORT.episodes} episodes; .* is 2 and"),
     ],
 )  # fmt: skip
 def test_bad_run_is_refused(call: Callable[[], object], error: type[Exception], text: str) -> None:
@@ -303,7 +303,7 @@ def test_longer_run_whose_epsilon_falls_otherwise_is_another_run(tmp_path: Path)
     path = tmp_path / "checkpoint.npz"
     save_checkpoint(path, short.checkpoint, short.identity)
     message = (
-        rf"another run: epsilon_episodes is {SHORT.episodes} in it and {LONGER.episodes} here$"
+        rf"another run: epsilon_episodes is {SHORT.episodes} there and {LONGER.episodes} here$"
     )
     with pytest.raises(CheckpointError, match=message):
         loaded(path, longer)

@@ -289,7 +289,7 @@ def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_leng
     again = train(*run, tmp_path / "a.csv", *then.split(), "--out", tmp_path / "a", "--resume")
     assert "the run was already complete; no steps were taken" in again.stdout
     shorter = train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a", "--resume")
-    assert "of each agent already" in str(shorter.exception)
+    assert "the checkpoint already has " in str(shorter.exception)
 
 
 @pytest.mark.parametrize("words", ["--agents 2 --steps 1000", "--act host --episodes 20"])
@@ -323,7 +323,7 @@ def test_run_without_an_end_has_results(steps: int, river_file: Path, tmp_path: 
     run = ("--steps", str(steps), "--out", tmp_path / "run")
     result = train(river_file, *run, "--trace", tmp_path / "t.npz", "--json", tmp_path / "r.json")
     assert result.exit_code == 0, result.output
-    assert "no episode ended; reward of a step, lately: 0." in result.stdout
+    assert "no episode ended; recent reward per step: 0." in result.stdout
     report = json.loads((tmp_path / "r.json").read_text())
     assert {Path(path).name for path in report["files"].values()} == FILES - {
         "policy.png",
@@ -340,8 +340,8 @@ def test_epsilon_that_refers_to_other_episodes_is_another_run(tmp_path: Path) ->
     words = ("gridworld", "--agents", "2", "--out", tmp_path)
     train(*words, "--episodes", "20")
     error = train(*words, "--episodes", "40", "--epsilon-episodes", "40", "--resume").exception
-    assert "settings.epsilon.over is 10 in it and 20 here; " in str(error)
-    assert "epsilon_horizon.episodes is 20 in it and 40 here" in str(error)
+    assert "settings.epsilon.over is 10 there and 20 here; " in str(error)
+    assert "epsilon_horizon.episodes is 20 there and 40 here" in str(error)
 
 
 def trap(*, ends: bool) -> World:
@@ -587,7 +587,7 @@ def test_bad_call_is_refused(
         call()
 
 
-RIVER = r"no episode can end from state 0 \(states like it: 6\); count the run in steps"
+RIVER = r"no episode can end from state 0 \(number of such states: 6\); count the run in steps"
 
 
 @pytest.mark.parametrize(
@@ -602,7 +602,7 @@ RIVER = r"no episode can end from state 0 \(states like it: 6\); count the run i
         ("snake --act device", NoTableError, "snake: Snake has no transition table"),
         ("gridworld --format Q1.7", QStepError, "reward"),
         ("gridworld --trace t.npz --resume", ConfigError, "--trace and --resume"),
-        ("gridworld --trace t.npz --device sim", ConfigError, "only the model keeps"),
+        ("gridworld --trace t.npz --device sim", ConfigError, "only the model records"),
         ("gridworld --device board", ConfigError, "device is 'board'"),
         ("river.npz", ConfigError, RIVER),
         ("river.npz --episodes 3", ConfigError, RIVER),

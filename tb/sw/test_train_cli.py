@@ -76,7 +76,7 @@ def test_resume_refuses_a_map_that_was_changed(own_folder: Path) -> None:
     assert train("board.txt", *SHORT).exit_code == 0
     Path("board.txt").write_text("SHG\n", encoding="utf-8")
     resume = f"train board.txt --act host {' '.join(SHORT)} --out runs/board --resume"
-    refused(resume, CheckpointError, "map.0 is 'S.G' in it and 'SHG' here")
+    refused(resume, CheckpointError, "map.0 is 'S.G' there and 'SHG' here")
 
 
 def test_environment_without_a_goal_reports_its_return_and_no_success(tmp_path: Path) -> None:
@@ -132,14 +132,14 @@ def test_run_that_goes_on_for_longer_has_the_files_of_that(tmp_path: Path, whole
     for file in FILES - {"report.json"}:  # the report has times
         assert (whole / file).read_bytes() == (tmp_path / file).read_bytes(), file
     refused = train("gridworld", *shorter, "--resume")
-    assert "has 80 episodes already; episodes is 50" in str(refused.exception)
+    assert "already has 80 episodes; episodes is 50" in str(refused.exception)
 
 
 def test_epsilon_of_a_longer_run_goes_on_as_it_was_planned(tmp_path: Path) -> None:
     train("gridworld", "--out", tmp_path, "--episodes", "20")
     words = ("gridworld", "--out", tmp_path, "--episodes", "40", "--resume")
     refused = train(*words, "--epsilon-episodes", "40")
-    assert "epsilon_episodes is 20 in it and 40 here" in str(refused.exception)
+    assert "epsilon_episodes is 20 there and 40 here" in str(refused.exception)
     assert train(*words).exit_code == 0
     history = json.loads((tmp_path / "history.json").read_text(encoding="utf-8"))
     assert history["episodes"]["epsilon"][5] == 1.0 - 0.95 * 5 / 10
@@ -171,8 +171,8 @@ def test_table_is_the_one_that_the_run_learnt(whole: Path) -> None:
         ("gridworld --device serial:/dev/absent", LinkError, "/dev/absent: cannot be opened"),
         ("CliffWalking-v1 --format Q4.4", QStepError, "-100.0; Q4.4 holds"),
         ("gridworld-16x16 --config board.toml", EnvironmentSpaceError,
-         "at least 256 rows and of 4 columns"),
-        ("cartpole --config board.toml", EnvironmentSpaceError, "and the device's has 64 and 4"),
+         "at least 256 rows and exactly 4 columns"),
+        ("cartpole --config board.toml", EnvironmentSpaceError, "but the device's has 64 and 4"),
         ("gridworld --config board.toml --format Q8.8", ConfigError,
          "--config cannot be combined with --format"),
     ],

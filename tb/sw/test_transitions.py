@@ -58,7 +58,7 @@ EMPTY = {name: np.array(values)[:0] for name, values in columns().items()}
         ({"reward": [500.0, 0.0]}, r"reward\[0\] is 500.0; Q8.8 holds -128.0 to 127.99609375"),
         ({"terminated": [0, 1]}, "terminated has dtype int64; it must be bool"),
         ({"action": [0]},
-         r"arrays differ in length \(state 2, action 1, .*they must be equally long"),
+         r"arrays differ in length \(state 2, action 1, .*their lengths must be equal"),
         ({"reward": [[1.0], [2.0, 3.0]]}, "reward is not one-dimensional: .* inhomogeneous shape"),
         ({"terminated": [False, [True]]}, "terminated is not one-dimensional: .* inhomogeneous"),
         ({"state": [[0, 1]]}, r"state has shape \(1, 2\); it must be one-dimensional"),
@@ -140,7 +140,7 @@ def test_slices_are_views_and_strides_are_contiguous() -> None:
 @pytest.mark.parametrize("index", [0, -1, None, (0, 1), np.array([True, False])], ids=repr)
 def test_transitions_are_taken_by_slices(index: Any) -> None:
     batch = Transitions.from_arrays(CONFIG, **columns())
-    with pytest.raises(TransitionError, match="transitions are taken by slices, not by "):
+    with pytest.raises(TransitionError, match="transitions are indexed by slices, not by "):
         batch[index]
 
 
@@ -185,7 +185,7 @@ def test_transitions_of_another_configuration_change_nothing(make: Callable[[Con
     for config, name in OTHERS:
         other = Transitions.from_arrays(config, [1], [3], [1.0], [2], [False])
         message = (
-            f"transitions are for a table of {name}; this one is of 25 states x 4 actions, Q8.8"
+            f"transitions are for a table of {name}; this table is 25 states x 4 actions, Q8.8"
         )
         for part in (other, other[:0]):
             with pytest.raises(TransitionError, match=message):

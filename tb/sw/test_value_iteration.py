@@ -72,14 +72,16 @@ def test_a_large_world_is_solved_only_without_chance() -> None:
     chance = {name: np.append(rows[name], rows[name][:1]) for name in list(rows)[:4]}
     half = {**rows, **chance, "terminated": np.append(rows["terminated"], True)}
     world = World.from_arrays(**half, probability=[0.5, *[1.0] * (2 * states - 1), 0.5])
-    with pytest.raises(ConfigError, match=r"has chance and 4097 states; .* for up to 4096"):
+    with pytest.raises(
+        ConfigError, match=r"is stochastic and has 4097 states; .* up to 4096 states"
+    ):
         solve(world, 0.9)
 
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.0, float("nan")])
 def test_value_iteration_refuses_a_discount_that_does_not_contract(gamma: float) -> None:
     world = World.from_env(GridWorld("S.G"))
-    with pytest.raises(ConfigError, match=f"gamma is {gamma}; .* from 0 to below 1"):
+    with pytest.raises(ConfigError, match=f"gamma is {gamma}; .* at least 0 and below 1"):
         solve(world, gamma)
 
 

@@ -301,7 +301,7 @@ def test_checkpoint_of_other_environments_is_refused(
 
 
 def test_only_compiled_environments_act_many_at_once() -> None:
-    message = "num_envs is 2; it must be 1: only snake and cartpole act many at once, not gridworld"
+    message = "num_envs is 2; it must be 1 for gridworld: only snake and cartpole support more"
     with pytest.raises(ConfigError, match=message):
         Plan("gridworld", num_envs=2)
     assert Plan("snake", num_envs=2).num_envs == 2

@@ -131,9 +131,9 @@ def test_probabilities_become_weights_by_largest_remainder(shares: list[int]) ->
         ({"probability": None}, WorldError,
          "state 0, action 1 has 2 outcomes, but neither probability nor weight was given"),
         ({"weight": [65536] * 5}, WorldError,
-         "weight and probability are given; it must be one of them"),
+         "weight and probability are both given; give one of them"),
         ({"start_weight": [65536], "start_probability": [1.0]}, WorldError,
-         "start_weight and start_probability are given"),
+         "start_weight and start_probability are both given"),
         ({"start_weight": [65535]}, WorldError,
          "the weights of the start states sum to 65535, 1 too little; they must sum to 65536"),
         ({"start_state": []}, WorldError, "start_state is empty; a world needs a state to start in"),
@@ -177,7 +177,7 @@ def test_a_state_that_nobody_gets_to_is_warned_of() -> None:
     with pytest.warns(
         WorldWarning,
         match=r"state 0 cannot be reached from a start state, though it can be left "
-        r"\(states like it: 1\)",
+        r"\(number of such states: 1\)",
     ):
         chain(ends=True, start=1)
 
@@ -228,7 +228,7 @@ def test_a_file_needs_no_limit_of_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"weight": None}, FileFormatError, r"world.npz: lacks weight; it must hold state, action, "),
+        ({"weight": None}, FileFormatError, r"world.npz: lacks weight; it must contain state, action, "),
         ({"weight": [65536, 1, 1, 65536, 65536]}, WorldError, r"world.npz: the weights of state 0, "),
         ({"max_episode_steps": [1, 2]}, WorldError, "max_episode_steps has shape .2,. and dtype int64"),
         ({"max_episode_steps": 0.5}, WorldError, "and dtype float64; it must be one integer"),
@@ -343,11 +343,11 @@ def fickle() -> gym.Env[Any, Any]:
     ("env", "message"),
     [
         (TransformReward(GridWorld("S.G"), lambda reward: 2 * float(reward)),
-         "TransformReward may change what GridWorld does, and its transition table would not"),
-        (Unknown(gym.make("FrozenLake-v1")), "Unknown may change what FrozenLakeEnv does"),
+         "TransformReward may change how GridWorld behaves, which the transition table would not"),
+        (Unknown(gym.make("FrozenLake-v1")), "Unknown may change how FrozenLakeEnv behaves"),
         (TimeAwareObservation(gym.make("FrozenLake-v1")), "TimeAwareObservation may change"),
         (fickle(), "fickle_passenger is true; the passenger then changes the destination, which"),
-        (Windy(), r"Windy replaces step of FrozenLakeEnv, so its .* table may be of another game"),
+        (Windy(), r"Windy replaces step of FrozenLakeEnv, so its .* table may describe another game"),
         (newer(),
          "CliffWalkingEnv was made with gusts, and it is not known whether the transition"),
         (patched(), "FrozenLakeEnv replaces reset of FrozenLakeEnv, so its transition table may"),

@@ -231,17 +231,17 @@ def many(n: int) -> World:
          "acting is None; a world needs a configuration that has it"),
         (lambda: lake(states=15), WorldError, "has 16 states; the configuration has room for 15"),
         (lambda: lake(actions=5), WorldError,
-         "has 4 actions; the configuration has 5 and must have as many"),
+         "has 4 actions; the configuration has 5; the numbers must be equal"),
         (lambda: lake(acting=Acting(outcomes=2)), WorldError,
-         "state 0, action 1 has 3 outcomes; the configuration's acting.outcomes is 2 and must be 4 at "
+         "state 0, action 1 has 3 outcomes; the configuration's acting.outcomes is 2 and must be at "
          "least"),
-        (taxi, WorldError, r"300 start states; .*starts is 256 and must be 512 at"),
+        (taxi, WorldError, r"300 start states; .*starts is 256 and must be at least 512"),
         (lambda: taxi(format="Q4.4", acting=Acting(starts=512)), WorldError,
          r"reward of state 0, action 5 is -10; Q4\.4 holds -8 to 7\.9375"),
         (lambda: World.from_env(gym.make("FrozenLake-v1", max_episode_steps=65536)).table(FITS),
          WorldError, "max_episode_steps is 65536; a device counts up to 65535"),
         (lambda: many(65).acting(), WorldError,
-         "state 0, action 1 has 65 outcomes; a device has room for 64 at most"),
+         "state 0, action 1 has 65 outcomes; a device has room for at most 64"),
     ],
 )  # fmt: skip
 def test_a_world_that_does_not_fit_is_refused(

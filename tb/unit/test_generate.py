@@ -182,7 +182,7 @@ def test_generate_names_no_path_of_this_machine(folder: Path) -> None:
 def test_generate_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "taken"
     path.write_text("")
-    with pytest.raises(FileFormatError, match="taken: cannot be made"):
+    with pytest.raises(FileFormatError, match="taken: cannot be created"):
         generate(CONFIG, path)
 
 

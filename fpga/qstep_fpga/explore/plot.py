@@ -79,8 +79,8 @@ def draw(exploration: Exploration) -> Figure:
     most = max(len(result.fmax_mhz) for result in results)
     bars = f"Bars: lowest to highest clock of {most} placement seeds. " if most > 1 else ""
     figure.supxlabel(
-        f"{bars}Estimates of place and route; nothing was measured on a board. The table has the "
-        "block RAMs and multipliers.",
+        f"{bars}Place-and-route estimates; nothing was measured on a board. The table lists block "
+        "RAMs and multipliers.",
         fontsize="small",
         color="dimgray",
     )

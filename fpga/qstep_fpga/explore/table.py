@@ -12,9 +12,9 @@ from qstep_fpga.explore.result import Exploration, Result
 __all__ = ["render"]
 
 _NOTES = (
-    "clock: highest one, as place and route estimates it; median, and lowest..highest over {seeds} "
-    "placement seeds. Updates a clock and million updates a second, at the median clock: of "
-    "independent transitions, and below of one walker on an 8x8 grid. * no other result is both "
+    "clock: highest clock estimated by place and route; median, and lowest..highest over {seeds} "
+    "placement seeds. Updates per clock and million updates per second, at the median clock: for "
+    "independent transitions, and below for one walker on an 8x8 grid. * no other result is both "
     "smaller and faster. Nothing was measured on a board."
 )
 

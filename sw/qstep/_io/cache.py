@@ -107,7 +107,7 @@ def fetch(key: str, suffix: str, make: Callable[[Path], Path]) -> Kept:
                 tempfile.TemporaryDirectory(dir=place, prefix=f"build-{key}-")
             )
         for entry in damaged:
-            why = "is damaged, or others may write it"
+            why = "is damaged or writable by others"
             print(f"qstep: {entry} {why}; building it again", file=sys.stderr, flush=True)
         made = make(Path(scratch))
         with _failures_named(place):

@@ -102,7 +102,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Any], Checkpoint]:
             f"{path}: damaged, or not a checkpoint; its SHA-256 does not match its {len(data)} bytes"
         )
     # A correct digest does not make the content valid.
-    with whole(f"{path}: not a checkpoint, or one of another version"):
+    with whole(f"{path}: not a checkpoint, or a checkpoint of another version"):
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             # Uncompressed members cannot expand beyond the size of the file.
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
@@ -128,7 +128,7 @@ def check_identity(path: str | Path, there: dict[str, Any], identity: dict[str, 
     """
     here = json.loads(json.dumps(identity))  # tuples become lists, as in the file
     differing = [
-        f"{name} is {old!r} in it and {new!r} here"
+        f"{name} is {old!r} there and {new!r} here"
         for name, old, new in _differences("", there, here)
     ]
     if differing:
@@ -242,7 +242,7 @@ def run_folder(folder: Path, resume: bool, overwrite: bool) -> Iterator[Path]:
                 held.enter_context(locked(folder / "lock"))
             except BlockingIOError as holder:
                 raise RunFolderError(
-                    f"{folder}: {holder} is working on a run there; wait until it ends, or use "
+                    f"{folder}: {holder} is using this folder; wait until it ends, or use "
                     "--out to choose another folder"
                 ) from holder
             except OSError as cause:

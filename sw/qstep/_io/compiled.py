@@ -158,7 +158,7 @@ def _imported(path: Path) -> frozenset[Path]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute here"
+            assert node.level == 0, f"{path}: imports must be absolute"
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
             names.add(str(node.module))
     found: set[Path] = set()

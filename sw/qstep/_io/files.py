@@ -50,7 +50,7 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise FileFormatError(f"{path}: cannot be made: {cause}") from cause
+        raise FileFormatError(f"{path}: cannot be created: {cause}") from cause
 
 
 def make_room(path: Path) -> None:

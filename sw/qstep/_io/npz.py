@@ -52,14 +52,14 @@ def load_arrays(
             missing = [name for name in names if f"{name}.npy" not in members]
             if missing:
                 raise FileFormatError(
-                    f"{path}: lacks {', '.join(missing)}; it must hold {', '.join(names)}"
+                    f"{path}: lacks {', '.join(missing)}; it must contain {', '.join(names)}"
                 )
             there = (name for name in optional if f"{name}.npy" in members)
             wanted = {name: members[f"{name}.npy"] for name in (*names, *there)}
             size = sum(entry.file_size for entry in wanted.values())
             if size > MOST_BYTES:
                 raise FileFormatError(
-                    f"{path}: unpacks to {size} bytes; it must be {MOST_BYTES} at most"
+                    f"{path}: unpacks to {size} bytes; it must be at most {MOST_BYTES}"
                 )
             return {name: decoded(_unpacked(archive, entry)) for name, entry in wanted.items()}
     except FileFormatError:
@@ -88,12 +88,12 @@ def decoded(member: bytes) -> NDArray[Any]:
     file = io.BytesIO(member)
     version = np.lib.format.read_magic(file)
     if version not in _HEADER_READERS:
-        raise ValueError(f"version {version} of the .npy format is not read here")
+        raise ValueError(f"version {version} of the .npy format is not supported")
     shape, fortran_order, dtype = _HEADER_READERS[version](file)
     if dtype.hasobject:
         raise ValueError("an array of objects would have to be unpickled")
     start, size = file.tell(), math.prod(shape) * dtype.itemsize
     if len(member) != start + size:
-        raise ValueError(f"an array of {size} bytes is stored in {len(member) - start}")
+        raise ValueError(f"an array of {size} bytes is stored in {len(member) - start} bytes")
     flat = np.frombuffer(member, dtype, offset=start)
     return flat.reshape(shape, order="F" if fortran_order else "C")

@@ -133,7 +133,7 @@ def drawing() -> Iterator[WritePictures]:
                 drawn = pickle.loads(images)
             else:
                 reason = said.decode(errors="replace").strip().rpartition("\n")[2]
-                why = f"the process that draws ended with status {process.returncode} {reason}"
+                why = f"the drawing process ended with status {process.returncode} {reason}"
                 drawn = [why.rstrip()] * len(jobs)
             write_images(dict(zip(pictures, drawn, strict=True)))
 

@@ -255,12 +255,14 @@ class Cluster(Workers):
                 yield client.get_executor(pure=False)
             except distributed.KilledWorker as cause:
                 raise SchedulerError(
-                    f"{self.address}: a piece of work killed every worker that tried it: {cause}"
+                    f"{self.address}: a task killed every worker that ran it: {cause}"
                 ) from cause
             except ModuleNotFoundError as cause:  # a worker that joined later
-                raise SchedulerError(f"{self.address}: a worker has {cause}") from cause
+                raise SchedulerError(f"{self.address}: a worker failed with: {cause}") from cause
             except CancelledError as cause:
-                raise SchedulerError(f"{self.address}: the scheduler was lost") from cause
+                raise SchedulerError(
+                    f"{self.address}: the connection to the scheduler was lost"
+                ) from cause
 
     def _check(self, client: Any) -> None:
         """Raise an error unless workers exist and all have the same package versions as this machine."""
@@ -305,8 +307,8 @@ def completed(
         deaths += bool(left)
         if deaths > DEATHS:
             raise SchedulerError(
-                f"workers died {deaths} times, with {len(left)} of {len(items)} pieces of work "
-                "left; one of these kills them, or the machine lacks memory"
+                f"workers died {deaths} times, with {len(left)} of {len(items)} tasks left; one of "
+                "these tasks crashes its worker, or the machine lacks memory"
             )
 
 

@@ -162,7 +162,7 @@ class _Life:
             check_identity(file, there, self.run.identity)
         elif options.resume and not finished:
             raise CheckpointError(
-                f"{file}: there is no checkpoint to resume; a command that trains writes one, and "
+                f"{file}: there is no checkpoint to resume; training commands write one, but "
                 "Result.save in Python does not"
             )
         self.metrics, self._label = options.metrics_target, self.run.name

@@ -181,8 +181,8 @@ def _in_words(report: dict[str, Any], _: Result) -> list[str]:
         f"{report['world']} seed {report['seed']}, {report['algorithm']}: {steps} steps, "
         f"{report['episodes']} episodes, {report['updates']} updates in {seconds} s "
         f"({report['processor_s']} s of processor time)",
-        f"greedy score of the best network, of step {report['kept_at']}: mean "
-        f"{report['greedy_score']:.1f} of {GAMES} new episodes, lowest "
+        f"greedy score of the best network, from step {report['kept_at']}: mean "
+        f"{report['greedy_score']:.1f} over {GAMES} new episodes, lowest "
         f"{report['greedy_score_low']:g}, highest {report['greedy_score_high']:g}"
         + _solved_in_words(report),
     ]
@@ -193,7 +193,7 @@ def _in_words(report: dict[str, Any], _: Result) -> list[str]:
         time_us, memory = (report["first_and_last"][what] for what in ("us_per_step", "peak_mib"))
         lines.append(
             f"from the first thousand episodes to the last: {time_us[0]} to {time_us[1]} us of "
-            f"processor time a step, {memory[0]} to {memory[1]} MiB of memory at most"
+            f"processor time per step, {memory[0]} to {memory[1]} MiB of peak memory"
         )
     return lines + files_in_words(report)
 

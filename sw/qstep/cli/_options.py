@@ -276,7 +276,7 @@ def table_of(path: Path, saved: SavedTable, agent: int | None) -> NDArray[np.int
     agent = saved.median_agent if agent is None else agent
     tables = policy_table(saved.config, saved.q_raw)
     if agent >= len(tables):
-        raise TableError(f"--agent is {agent}; {path} has the tables 0 to {len(tables) - 1}")
+        raise TableError(f"--agent is {agent}; {path} has tables 0 to {len(tables) - 1}")
     chosen: NDArray[np.int64] = tables[agent]
     return chosen
 

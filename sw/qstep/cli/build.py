@@ -46,7 +46,7 @@ def command(
     from qstep_fpga.workers import workers
 
     if scheduler is not None:
-        refuse(["jobs"], "is for this computer: --scheduler has workers of its own")
+        refuse(["jobs"], "is for this computer: --scheduler uses its own workers")
     chosen = load(board)
     config = chosen.config if config_file is None else Config.from_toml(config_file)
     who = workers([chosen], jobs, scheduler)

@@ -221,6 +221,6 @@ def _in_words(findings: list[Finding], ready: bool) -> list[Table | str]:
         if finding.found is None:
             names.setdefault(finding.remedy, []).append(finding.name)
     lacking = [f"  {', '.join(named)}: {remedy}" for remedy, named in names.items()]
-    heading = ["\nHow to get the rest:"] if lacking else []
+    heading = ["\nHow to install what is missing:"] if lacking else []
     verdict = "can run here" if ready else "cannot run here yet: see what is missing"
     return [table, *heading, *lacking, f"\nThe simulated accelerator {verdict}."]

@@ -174,7 +174,7 @@ _ONNX = "onnx"
     type=click.Choice((*_TABLE_FORMATS, _ONNX)),
     required=True,
 )
-@option("--out", "The file.", type=NEW_FILE, required=True, metavar="FILE")
+@option("--out", "File to write.", type=NEW_FILE, required=True, metavar="FILE")
 @agent_option
 def command(source: Path, name: str, out: Path, agent: int | None) -> None:
     """Write a learned table as text, with exact raw values, or a network as an ONNX model.
@@ -206,8 +206,8 @@ def command(source: Path, name: str, out: Path, agent: int | None) -> None:
     else:
         if source.is_dir():
             raise click.UsageError(
-                f"--format {name} exports a table's file; {source} is a folder, of which --format "
-                f"{_ONNX} exports the network"
+                f"--format {name} exports a table's file; {source} is a folder; export its "
+                f"network with --format {_ONNX}"
             )
         data, about = _table(source, name, agent)
     with room_for(out):

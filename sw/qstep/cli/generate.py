@@ -144,7 +144,7 @@ def _write_learner(preset: str, folder: Path, flat: bool) -> None:
         click.echo(f"{folder / name}  {what}")
     click.echo(f"{files[-1]}  module {TOP}, the learner {preset}")
     click.echo(f"{folder / TOP}.f  file list for -f")
-    click.echo(f"{folder / BENCH}  a bench, to run beside them")
+    click.echo(f"{folder / BENCH}  a testbench to run with them")
 
 
 def _write_cpp(preset: str, folder: Path) -> None:

@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.argument("board")
 @option(
     "--bitstream",
-    f"The file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
+    f"Bitstream file.  [default: what qstep build wrote to {BITSTREAMS.as_posix()}]",
     "file",
     type=FILE,
 )

@@ -109,7 +109,9 @@ def _apply(device: Device, transitions: Transitions) -> float:
                 device.apply(part)
             except DeviceError as error:
                 known = start + (error.applied or 0)
-                words = f"{known:,} of {len(transitions):,} transitions are known to be applied"
+                words = (
+                    f"{known:,} of {len(transitions):,} transitions are known to have been applied"
+                )
                 raise type(error)(f"{error}; {words}", known) from error
             bar.advance(task, len(part))
         return time.perf_counter() - begun

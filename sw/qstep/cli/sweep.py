@@ -48,7 +48,9 @@ def _axis(flag: str, name: str, metavar: str, help: str, kind: CommaList = _NUMB
 @_axis("--gamma", "gammas", "G", "Discounts, 0..1.  [default: 0.8,0.9,0.95,0.99,0.999]")
 @_axis("--epsilon-start", "start", "E", "Initial epsilons, 0..1.  [default: 1]")
 @_axis("--epsilon-end", "end", "E", "Final epsilons, 0..1.  [default: 0.05]")
-@_axis("--epsilon-share", "share", "S", "Share of the run during which it falls.  [default: 0.5]")
+@_axis(
+    "--epsilon-share", "share", "S", "Share of the run during which epsilon falls.  [default: 0.5]"
+)
 @_axis("--algorithm", "algorithms", "NAME", f"Any of {_ALL}.  [default: q-learning]", _NAMES)
 @_axis("--format", "formats", "Qm.F", "Number formats.  [default: 16 bits that fit]", _NAMES)
 @option("--rounding", "Rounding of an update.", type=ROUNDINGS, default="nearest")

@@ -109,7 +109,7 @@ class TrainOptions(ActingOptions):
 
         if self.trace is not None and not is_model(self.url):
             raise ConfigError(
-                f"--trace was given and device is {self.url!r}; only the model keeps every step"
+                f"--trace was given and device is {self.url!r}; only the model records every step"
             )
         budget = Budget(self.steps, self.episodes)
         horizon = Budget(**there.get(HORIZON, asdict(budget)))
@@ -183,7 +183,7 @@ def _in_words(report: dict[str, Any], result: TableResult) -> list[str]:
     if report["episodes"]:
         outcome = f"{report['episodes']} episodes"
     else:
-        outcome = f"no episode ended; reward of a step, lately: {report['step_reward']:.4g}"
+        outcome = f"no episode ended; recent reward per step: {report['step_reward']:.4g}"
     if report["greedy_return"] is not None:
         several = agents > 1 and not report["shared_table"]
         greedy = f"greedy (median of {agents} agents)" if several else "greedy"

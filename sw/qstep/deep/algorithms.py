@@ -125,7 +125,7 @@ def preset_of(
         if spec is None or env_kwargs is not None:
             raise EnvironmentSpaceError(
                 f"environment is {shown(world)}; it must be a name, or, without env_kwargs, an "
-                "environment from gymnasium.make, of which further copies can be made"
+                "environment that gymnasium.make can create again"
             )
         given = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
         return preset_of(spec.id, given)

@@ -86,14 +86,15 @@ class NetworkConfig:
 def _finite(name: str, value: object) -> float:
     number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if not 0.0 <= number < math.inf:
-        raise ConfigError(f"{name} is {shown(value)}; it must be finite, 0 or more")
+        raise ConfigError(f"{name} is {shown(value)}; it must be finite and at least 0")
     return number
 
 
 def _layers(name: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise ConfigError(
-            f"{name} is {shown(value)}; it must be the units of one layer or more, such as (64, 64)"
+            f"{name} is {shown(value)}; it must list the units of one or more layers, such as (64, "
+            "64)"
         )
     return tuple(integer(f"a layer of {name}", units, 1, _MOST) for units in value)
 

@@ -233,7 +233,7 @@ class VectorLearner(Learner):
         try:
             self.generator.bit_generator.state = head["generator"]
         except (ValueError, TypeError, OverflowError) as cause:
-            raise CheckpointError(f"generator of the checkpoint: {cause}") from cause
+            raise CheckpointError(f"the checkpoint's random generator: {cause}") from cause
         for owner, stored in self._stored().items():
             start = f"{owner}."
             stored.restore(

@@ -76,8 +76,8 @@ class Spaces:
         for space in (observation, action):
             if isinstance(space, Discrete) and space.start != 0:
                 raise EnvironmentSpaceError(
-                    f"a space is {space}; a network needs one that starts at 0, as in every environment "
-                    "of qstep.envs.make_any"
+                    f"a space is {space}; it must start at 0, as in every environment from "
+                    "qstep.envs.make_any"
                 )
         self._both = observation, action
         self._observation, self._is_discrete = observation, isinstance(observation, Discrete)
@@ -186,7 +186,7 @@ class BoxSpaces(Spaces):
         if not len(half) or not (np.isfinite(half) & (half > 0.0)).all():
             raise EnvironmentSpaceError(
                 f"the action space is {action}, from {action.low.tolist()} to {action.high.tolist()}; "
-                "SAC needs finite bounds, the lower below the upper"
+                "SAC needs finite bounds, with each low below its high"
             )
         return len(half)
 
@@ -236,7 +236,7 @@ def modules(
     other random numbers are drawn, so all runs of a comparison start from the same network.
     """
     if len(sizes) < 2 or min(sizes) < 1:
-        raise ConfigError(f"sizes are {tuple(sizes)}; they must be two or more, each 1 or more")
+        raise ConfigError(f"sizes are {tuple(sizes)}; there must be two or more, each at least 1")
     layers: list[nn.Module] = []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -260,7 +260,7 @@ def modules_of(state: Mapping[str, Tensor], squash: bool = False) -> nn.Sequenti
         made = modules(sizes, seed=0, normalise=len(weights) > len(linear), squash=squash)
         made.load_state_dict(dict(state))
     except (IndexError, RuntimeError) as cause:
-        raise ConfigError(f"its tensors are not those of a network of QStep: {cause}") from cause
+        raise ConfigError(f"its tensors do not match a QStep network: {cause}") from cause
     return made
 
 

@@ -152,8 +152,8 @@ class NetworkRun:
             if "memory" not in str(cause) and not isinstance(cause, MemoryError):
                 raise  # PyTorch has no special error for this on a CPU
             raise ConfigError(
-                f"the run does not fit into memory; {num_envs} environments and hidden layers of "
-                f"{config.hidden} are too much, or the replay or a batch is: {config}"
+                f"the run does not fit into memory; reduce the environments ({num_envs}), the "
+                f"hidden layers {config.hidden}, the replay buffer or the batch: {config}"
             ) from cause
         self.network = self.learner.to_modules()
         self._games = preset.make_envs(GAMES)

@@ -40,7 +40,7 @@ AgentsDevice: TypeAlias = "FastActingModel | FastTiledModel | LinkAgents"
 
 _FORMS = "model:, sim:, sim:uart, serial:PORT or serial:PORT?baud=N&build=ID"
 _OPTIONS = {
-    "baud": (re.compile(r"[1-9][0-9]{0,8}"), "from 1 to 999999999 bits a second"),
+    "baud": (re.compile(r"[1-9][0-9]{0,8}"), "from 1 to 999999999 bits per second"),
     "build": (re.compile(r"[0-9a-f]{16}"), "16 lower-case hexadecimal digits"),
 }
 _SERIAL = re.compile(rf"(?P<port>.+?)(?P<options>([?&]({'|'.join(_OPTIONS)})=[^?&]*)*)")
@@ -142,7 +142,8 @@ def _agents_model(
 
     if not isinstance(world, WorldTable):
         raise ConfigError(
-            f"device is {url!r}, which has worlds from tables only; circuits are in sim: and boards"
+            f"device is {url!r}, which supports only worlds from tables; circuits need sim: or a "
+            "board"
         )
     return FastActingModel(config, world, settings)
 

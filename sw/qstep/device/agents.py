@@ -120,9 +120,7 @@ class LinkAgents(Driver, Agents):
             self._check_tiled(self.world)
         elif acting.is_table or acting.is_tiled:
             kind = "a table" if acting.is_table else f"{acting.world!r} seen through tiles"
-            raise ConfigError(
-                f"world is a limit of steps; the device's is {kind}, which must be given"
-            )
+            raise ConfigError(f"world is a step limit; the device's is {kind}, which must be given")
         return [limit_write(self._limit)]
 
     def _check_tiled(self, world: TiledWorld) -> None:
@@ -133,7 +131,7 @@ class LinkAgents(Driver, Agents):
         built = acting.integer_world
         if replace(given, max_episode_steps=built.max_episode_steps) != built:
             raise ConfigError(
-                f"world is {given.env_id} with other tiles or numbers than the device's "
+                f"world is {given.env_id} with tiles or numbers that differ from the device's "
                 f"{acting.world!r}; use config.acting.integer_world"
             )
         integer("max_episode_steps", given.max_episode_steps, 0, _MOST_LIMIT)
@@ -208,7 +206,7 @@ class LinkAgents(Driver, Agents):
             polls += 1
             if polls > _STUCK_POLLS and time.monotonic() - since > self._stuck_seconds:
                 raise DeadlineError(
-                    f"the agents made no step within {self._stuck_seconds:g} s of a job that runs"
+                    f"the agents made no step within {self._stuck_seconds:g} s of a running job"
                 )
             self._session.pause(_POLL_SECONDS)
         return job

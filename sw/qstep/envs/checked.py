@@ -116,8 +116,8 @@ class CheckedEnv(gym.Wrapper[Any, Any, Any, Any]):
             fits = array.shape == space.shape and array.dtype.kind in "fiub"
             if not fits or (array.size and not np.abs(array).max() <= _MOST):
                 self._refuse(
-                    f"its observation is {shown(seen)}; it must be finite numbers of shape "
-                    f"{space.shape}, as float32 holds them"
+                    f"its observation is {shown(seen)}; it must have shape {space.shape} "
+                    "and numbers that are finite in float32"
                 )
         return seen
 

@@ -201,7 +201,7 @@ def _parse(text: str, source: str) -> tuple[str, ...]:
         if len(row) != width:
             raise WorldError(
                 f"{source}, line {line}, column {min(len(row), width) + 1}: the line has {len(row)} "
-                f"cells and line 1 has {width}; all must be equally long"
+                f"cells and line 1 has {width}; all lines must have the same length"
             )
     cells = "".join(rows)
     second = cells.find(START, cells.find(START) + 1)

@@ -69,8 +69,8 @@ class Repeatable(gym.Wrapper[Any, Any, Any, Any]):
             self.step(np.array(action, self.action_space.dtype)[()])
         if self.seen.tolist() != checkpoint["seen"]:
             raise CheckpointError(
-                f"{self.unwrapped} cannot resume: its episode, repeated from its reset and "
-                f"{len(self._actions)} actions, leads to another observation"
+                f"{self.unwrapped} cannot resume: its episode, replayed from its reset and "
+                f"{len(self._actions)} actions, ends in a different observation"
             )
 
     @property
@@ -111,7 +111,7 @@ class RepeatableVectorEnv(SyncVectorEnv):
 
     def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a :meth:`checkpoint`, or raise CheckpointError."""
-        with whole("episodes of the checkpoint cannot be repeated", CheckpointError):
+        with whole("the checkpoint's episodes cannot be replayed", CheckpointError):
             episodes = json.loads(checkpoint["episodes"].tobytes())
             for env, episode in zip(self._repeatable, episodes, strict=True):
                 env.restore(episode)

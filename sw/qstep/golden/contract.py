@@ -158,7 +158,7 @@ class Agents(Closing):
             if new.seed != old.seed:
                 raise ConfigError(
                     f"seed of agent {agent} is {new.seed}; it must stay {old.seed}, "
-                    "which its run began with"
+                    "the seed with which its run began"
                 )
         states = [
             replace(state)
@@ -190,9 +190,9 @@ class Agents(Closing):
         epsilon: _Range = (0, 1 << EPSILON_BITS)
         if not self._acting.schedules:
             epsilon = code.start, code.start, "", " where acting.schedules is false"
-        steps: _Range = (0, self._limit - 1, "", ", less than the limit of steps")
+        steps: _Range = (0, self._limit - 1, "", ", less than the step limit")
         if not self._limit:
-            steps = 0, 0, "", ", there is no limit of steps"
+            steps = 0, 0, "", "; there is no step limit"
         ranges: dict[str, _Range] = {
             "word": (1, (1 << 64) - 1, "from 1 to 2^64-1"),
             "epsilon": epsilon,
@@ -320,6 +320,6 @@ def _check_equal_steps(counters: Sequence[AgentCounters]) -> None:
     for agent, own in enumerate(counters):
         if own.steps != first:
             raise ConfigError(
-                f"steps of agent {agent} is {own.steps}; it must be that of agent 0, {first}, "
-                "where agents share a table; run(1) ends their turn"
+                f"steps of agent {agent} is {own.steps}; it must be {first}, as for agent 0, "
+                "where agents share a table; run(1) completes their turn"
             )

@@ -46,7 +46,7 @@ class FastTiledModel(CompiledAgents):
         if _functions(world.world) not in map(_functions, INTEGER_WORLDS.values()):
             raise ConfigError(
                 f"world is {world.world.env_id}, whose functions are not compiled; those of "
-                f"{' and '.join(INTEGER_WORLDS)} are, and ActingModel takes any"
+                f"{' and '.join(INTEGER_WORLDS)} are, and ActingModel accepts any"
             )
         numbers, tiles = world.world.limits, world.world.tiles
         fields = {name: AGENT[name] for name in AGENT.names or ()}
@@ -86,7 +86,7 @@ class FastTiledModel(CompiledAgents):
         """
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
-            raise ConfigError("trace is True; agents in a world seen through tiles leave none")
+            raise ConfigError("trace is True; it must be False in a world seen through tiles")
         run(
             self._entries.reshape(-1),
             self._stride,

@@ -252,7 +252,7 @@ class _Played(_Exam):
         warn_of_discounts([pair], self.coefficient_bits, self.planes)
         self.discount = learned_discount(*pair, self.coefficient_bits)
         if not world.max_episode_steps:
-            raise ConfigError("max_episode_steps is 0; greedy episodes need a limit of steps")
+            raise ConfigError("max_episode_steps is 0; greedy episodes need a step limit")
         record = record_of(world.env_id)
         assert record is not None
         assert record.reward_threshold is not None

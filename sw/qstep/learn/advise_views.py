@@ -50,7 +50,8 @@ def render(advice: dict[str, Any], world: str) -> Table:
     table = Table(
         title=f"{world}: {settings}, {advice['steps_per_agent']:,} steps",
         caption=f"Loss: {_loss(advice['goal'])}. "
-        "Dead zone: TD errors up to this are rounded away. Not enough: fraction bits, or steps. "
+        "Dead zone: TD errors up to this are rounded away. Not enough: too few fraction bits or "
+        "steps. "
         "If a format with more fraction bits fails, the policy was reached by luck.",
     )
     table.add_column("bits", justify="right")

@@ -222,7 +222,7 @@ class AgentsRun:
         made = steps if budget.unit == "steps" else earlier
         if left < 0 or (budget.unit == "episodes" and earlier >= budget.length):
             raise CheckpointError(
-                f"the checkpoint has {made} {budget.unit} of each agent already; "
+                f"the checkpoint already has {made} {budget.unit} per agent; "
                 f"{budget.unit} is {budget.length} and cannot be less"
             )
 
@@ -243,7 +243,7 @@ class AgentsRun:
 
     @property
     def reached(self) -> str:
-        return f"{self.checkpoint.arrays['counters'][0][0]} steps of each agent"
+        return f"{self.checkpoint.arrays['counters'][0][0]} steps per agent"
 
     def result(self) -> AgentsResult:
         plan, points = self.plan, tuple(self.points)

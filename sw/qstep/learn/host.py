@@ -81,8 +81,8 @@ class Plan:
         if self.num_envs > 1 and self.compiled is None:
             many = " and ".join(record.name for record in ENVIRONMENTS if record.kernels)
             raise ConfigError(
-                f"num_envs is {self.num_envs}; it must be 1: only {many} act many at once, not "
-                f"{self.env_id}"
+                f"num_envs is {self.num_envs}; it must be 1 for {self.env_id}: only {many} "
+                "support more"
             )
         assign(self, epsilon_episodes=integer("epsilon_episodes", self.epsilon_episodes, 0))
 
@@ -130,8 +130,8 @@ class HostRun:
         if states > config.states or actions != config.actions:
             raise EnvironmentSpaceError(
                 f"{plan.env_id} has {states} states and {actions} actions; it needs a table of at "
-                f"least {states} rows and of {actions} columns, and the device's has {config.states} "
-                f"and {config.actions}"
+                f"least {states} rows and exactly {actions} columns, but the device's has "
+                f"{config.states} and {config.actions}"
             )
         try:
             self.world: World | None = World.from_env(self._env)
@@ -178,7 +178,7 @@ class HostRun:
         """
         if resume is not None and resume.episode > self.plan.episodes:
             raise CheckpointError(
-                f"the checkpoint has {resume.episode} episodes already; episodes is "
+                f"the checkpoint already has {resume.episode} episodes; episodes is "
                 f"{self.plan.episodes} and cannot be less"
             )
         self.device, seeds = device, np.random.SeedSequence(self.hyper.seed).spawn(2)

@@ -140,7 +140,7 @@ def _columns(arrays: dict[str, NDArray[Any]], prefix: str, types: Sequence[type]
     check_parts(arrays, wanted, any_length=wanted)
     columns = tuple(arrays[name] for name in wanted)
     if len(set(map(len, columns))) > 1:
-        raise ValueError(f"columns of {prefix} are not equally long")
+        raise ValueError(f"columns of {prefix} differ in length")
     return columns
 
 

@@ -350,7 +350,7 @@ def planned(
     usual = (1 if isinstance(known, TiledEnv) else _AGENTS) if agents is None else agents
     settings = _settings(settings, usual if acting is None else acting.agents, budget)
     if not settings:
-        raise ConfigError("settings is empty; it must be one AgentSettings or more")
+        raise ConfigError("settings is empty; it must contain at least one AgentSettings")
     if agents not in (None, len(settings)):
         raise ConfigError(f"agents is {agents}; settings are for {len(settings)}")
     if config is None:
@@ -426,9 +426,9 @@ def _check_episodes_end(world: World, budget: Budget) -> None:
     stuck = endless(world)
     if len(stuck):
         raise ConfigError(
-            f"episodes is {budget.episodes}, but no episode can end from state {stuck[0]} (states like "
-            f"it: {len(stuck)}); count the run in steps (--steps), or limit the steps of an episode "
-            "(--max-episode-steps)"
+            f"episodes is {budget.episodes}, but no episode can end from state {stuck[0]} (number "
+            f"of such states: {len(stuck)}); count the run in steps (--steps), or limit the steps "
+            "of an episode (--max-episode-steps)"
         )
 
 

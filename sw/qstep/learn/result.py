@@ -215,10 +215,10 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
         found.append(tree)
     report, history = found
     if "world" not in report:
-        whose = report.get("command", "run that it does not name")
+        whose = report.get("command", "an unnamed command")
         raise FileFormatError(
-            f"{folder / _REPORT}: is the report of a {whose}; qstep.load reads those of train, sweep, "
-            "dqn, pqn and sac"
+            f"{folder / _REPORT}: is a report of {whose}; qstep.load reads only reports of train, "
+            "sweep, dqn, pqn and sac"
         )
     try:
         arrays = {
@@ -226,7 +226,7 @@ def read_results(folder: Path) -> tuple[dict[str, Any], History]:
             for group, columns in history.items()
         }
     except (AttributeError, TypeError, ValueError) as cause:
-        raise FileFormatError(f"{folder / _HISTORY}: holds no history: {cause}") from cause
+        raise FileFormatError(f"{folder / _HISTORY}: contains no history: {cause}") from cause
     return report, arrays
 
 

@@ -254,8 +254,8 @@ class SweepOptions:
             or (acting.shared_table and acting.agents > 1)
         ):
             raise ConfigError(
-                f"config.acting is {shown(acting)}; a sweep needs agents with worlds from tables and a "
-                "table each"
+                f"config.acting is {shown(acting)}; a sweep needs agents with separate tables, in "
+                "worlds from tables"
             )
         for name, built in (("algorithms", acting.algorithm), ("formats", config.format)):
             given = getattr(self, name)
@@ -273,12 +273,12 @@ class SweepOptions:
         """Return the plan of a sweep; parameters and errors are as for :func:`qstep.sweep`."""
         if env_kwargs is not None and not isinstance(world, str):
             raise ConfigError(
-                f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named"
+                f"env_kwargs are {shown(env_kwargs)}; they are only for a world given by name"
             )
         world = world_of_agents(world, env_kwargs)
         if isinstance(world, str):
             raise ConfigError(
-                f"world is the circuit {world}; a sweep needs one whose table is known"
+                f"world is the circuit {world}; a sweep needs a world with a known transition table"
                 + module_hint(world)
             )
         budget = Budget(steps=usual_steps(world) if self.steps is None else self.steps)
@@ -321,7 +321,7 @@ def _values(name: str, values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ..
         raise ConfigError(f"{name} is {shown(values)}; it must be a list of values")
     found = tuple(dict.fromkeys(map(kind, values)))
     if not found:
-        raise ConfigError(f"{name} is empty; it must have one value or more")
+        raise ConfigError(f"{name} is empty; it must have at least one value")
     return found
 
 
@@ -336,8 +336,8 @@ def _drawn(
     alphas, gammas, *others = axes
     if min(alphas) == 0 or max(gammas) == 1:
         raise ConfigError(
-            f"alphas go from {min(alphas):g} and gammas to {max(gammas):g}; to draw between them, "
-            "alphas must be above 0 and gammas below 1"
+            f"the smallest alpha is {min(alphas):g} and the largest gamma is {max(gammas):g}; for "
+            "random points, alphas must be above 0 and gammas below 1"
         )
     draw = np.random.default_rng(seed)
 

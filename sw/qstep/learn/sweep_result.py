@@ -250,7 +250,7 @@ def load_sweep(folder: Path, report: dict[str, Any], history: History) -> SweepR
         columns = history["evaluations"]
         shape = (len(columns["steps"]), len(points), len(seeds))
         if any(columns[name].shape != shape for name in CURVES):
-            raise ValueError(f"the curves are not of shape {shape}")
+            raise ValueError(f"the curves do not have shape {shape}")
         result = SweepResult(
             report["world"],
             report["device"],

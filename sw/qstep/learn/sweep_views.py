@@ -46,8 +46,8 @@ def render(result: SweepResult) -> Table:
     )
     exact = "exact" if plan.planes == 1 else "played"
     notes = [
-        f"Return: of an episode of the greedy policy, {exact}, mean over the seeds; worst: the lowest "
-        "seed."
+        f"Return: episode return of the greedy policy ({exact}), mean over the seeds; worst: the "
+        "worst seed."
     ]
     if valued:
         notes.append(

@@ -166,7 +166,7 @@ class EnvAgents(LiveModel):
         """Step the agents round-robin, `steps` times each."""
         steps = integer("steps", steps, 0, MOST_STEPS, "from 0 to 2^48-1")
         if trace:
-            raise ConfigError("trace is True; agents in a world seen through tiles leave none")
+            raise ConfigError("trace is True; it must be False in a world seen through tiles")
         for _ in range(steps):
             for agent, env in enumerate(self._envs):
                 self._step_env(agent, env)

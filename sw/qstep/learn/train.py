@@ -135,7 +135,9 @@ def train(
     if act is not None and not (isinstance(act, str) and act in ("device", "host")):
         raise ConfigError(f"act is {shown(act)}; it must be 'device' or 'host'")
     if env_kwargs is not None and not isinstance(world, str):
-        raise ConfigError(f"env_kwargs are {shown(env_kwargs)}; they are for a world that is named")
+        raise ConfigError(
+            f"env_kwargs are {shown(env_kwargs)}; they are only for a world given by name"
+        )
     source: AgentsWorld | str | None = None
     if tiles is not None:
         if not isinstance(world, str):
@@ -216,7 +218,7 @@ def _host_run(
         if spec is None:
             raise ConfigError(
                 f"world is {shown(world)}; for the host to act, it must be a name, or an environment "
-                "from gymnasium.make, of which further copies can be made"
+                "that gymnasium.make can create again"
             )
         env_kwargs = spec.kwargs
     own = defaults(name, True)
@@ -229,7 +231,8 @@ def _host_run(
         hyper = Hyperparameters(settings.alpha, settings.gamma, mode, settings.seed)
     else:
         raise ConfigError(
-            "settings are several; where the host acts there is one agent: call train for each of them"
+            "settings has several entries; where the host acts, there is only one agent: call "
+            "train once for each"
         )
     if config is None:
         config = Config(

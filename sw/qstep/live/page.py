@@ -221,7 +221,7 @@ class Page:
         if view.learned is not None:
             gamma += f", learned as {view.learned:.6g},"
         if view.optimum is None:
-            return f"At gamma {gamma} policies have no value."
+            return f"At gamma {gamma}, policies have no discounted value."
         text = f"At gamma {gamma} the optimum is {view.optimum:.3f}."
         end = view.optimal_end
         if end is not None and self._grid is not None and "".join(self._grid.rows)[end] == HOLE:

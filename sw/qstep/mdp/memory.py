@@ -183,23 +183,23 @@ def _check(world: World, config: Config, outcomes: int, starts: int) -> None:
         )
     if world.actions != config.actions:
         raise WorldError(
-            f"the world has {world.actions} actions; the configuration has {config.actions} and must "
-            "have as many"
+            f"the world has {world.actions} actions; the configuration has {config.actions}; the "
+            "numbers must be equal"
         )
     if world.outcomes > outcomes:
         raise WorldError(
             f"{most_outcomes(world)}; the configuration's acting.outcomes is {outcomes} and must be "
-            f"{next_power(world.outcomes)} at least"
+            f"at least {next_power(world.outcomes)}"
         )
     if len(world.start_state) > starts:
         raise WorldError(
             f"the world has {len(world.start_state)} start states; the configuration's acting.starts "
-            f"is {starts} and must be {next_power(len(world.start_state))} at least"
+            f"is {starts} and must be at least {next_power(len(world.start_state))}"
         )
     if world.max_episode_steps > _MOST_STEPS:
         raise WorldError(
             f"max_episode_steps is {world.max_episode_steps}; a device counts up to {_MOST_STEPS}, "
-            "and 0 is no limit"
+            "and 0 means no limit"
         )
 
 

@@ -53,7 +53,7 @@ def check_lengths(columns: Mapping[str, NDArray[Any]], error: type[QStepError]) 
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) != 1:
         listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise error(f"arrays differ in length ({listed}); they must be equally long")
+        raise error(f"arrays differ in length ({listed}); their lengths must be equal")
 
 
 def integers(
@@ -119,7 +119,7 @@ def outcome_rows(given: Given, states: int | None, actions: int | None) -> tuple
     columns = (state, action, amount, next_state, reward, terminated)
     check_lengths(dict(zip(OUTCOMES, columns, strict=True)), WorldError)
     if not len(state):
-        raise WorldError("a world needs an outcome of every state and action; there are no rows")
+        raise WorldError("a world needs an outcome for every state and action; there are no rows")
     states = states or int(max(state.max(), next_state.max())) + 1
     actions = actions or int(action.max()) + 1
     states = integer("states", states, 2, MOST_STATES)
@@ -169,7 +169,7 @@ def _amount(given: Given, weight: str, probability: str, usual: NDArray[Any]) ->
     """Return weights as integers or probabilities as floats, whichever is given."""
     names = [name for name in (weight, probability) if given.get(name) is not None]
     if len(names) > 1:
-        raise WorldError(f"{' and '.join(names)} are given; it must be one of them")
+        raise WorldError(f"{' and '.join(names)} are both given; give one of them")
     if weight in names:
         return integers(weight, given[weight], TOTAL + 1, WorldError)
     if not names:

@@ -89,7 +89,7 @@ def doubts(world: World) -> list[str]:
     if len(unreached):
         found.append(
             f"state {unreached[0]} cannot be reached from a start state, though it can be left "
-            f"(states like it: {len(unreached)}); is an outcome or a start state missing?"
+            f"(number of such states: {len(unreached)}); is an outcome or a start state missing?"
         )
     stuck = np.flatnonzero(acts & ~left & ~ends & (least == -most))
     if len(stuck):
@@ -140,7 +140,9 @@ def solve(world: World, gamma: float) -> Solution:
     stochastic and has more than 4096 states.
     """
     if not 0.0 <= gamma < 1.0:
-        raise ConfigError(f"gamma is {gamma}; value iteration needs it from 0 to below 1")
+        raise ConfigError(
+            f"gamma is {gamma}; it must be at least 0 and below 1 for value iteration"
+        )
     shape = world.states, world.actions
     reward = np.add.reduceat(world.probability * world.reward, world.first).reshape(shape)
     weight = gamma * world.probability * ~world.terminated
@@ -194,8 +196,8 @@ def policy_values(world: World, policy: NDArray[np.int64], gamma: float) -> NDAr
     if len(state) > world.states:
         if world.states > _MOST_BY_CHANCE:
             raise ConfigError(
-                f"the world has chance and {world.states} states; it can be solved for up to "
-                f"{_MOST_BY_CHANCE}"
+                f"the world is stochastic and has {world.states} states; stochastic worlds can be "
+                f"solved with up to {_MOST_BY_CHANCE} states"
             )
         equations = np.eye(world.states)
         np.subtract.at(equations, (state, following), weight)

@@ -149,13 +149,13 @@ def _check_step(inner: gym.Env[Any, Any]) -> None:
             if getattr(own, "__func__", None) is not getattr(known, method):
                 raise WorldError(
                     f"{type(inner).__name__} replaces {method} of {known.__name__}, so its transition "
-                    f"table may be of another game; {_INSTEAD}"
+                    f"table may describe another game; {_INSTEAD}"
                 )
         given = inner.spec.kwargs if type(inner) is known and inner.spec is not None else ()
         for argument in set(given) - arguments:
             raise WorldError(
                 f"{known.__name__} was made with {argument}, and it is not known whether the transition "
-                f"table contains that; {_INSTEAD}"
+                f"table reflects that; {_INSTEAD}"
             )
     if isinstance(inner, TaxiEnv) and getattr(inner, "fickle_passenger", False):
         raise WorldError(
@@ -206,9 +206,9 @@ def _limit(env: gym.Env[Any, Any]) -> int:
     while isinstance(env, gym.Wrapper):
         if type(env) not in _NEUTRAL:
             raise WorldError(
-                f"{type(env).__name__} may change what {type(env.unwrapped).__name__} does, and its "
-                "transition table would not show that; make the world of the environment without it, or "
-                "let the host act (qstep train --act host)"
+                f"{type(env).__name__} may change how {type(env.unwrapped).__name__} behaves, "
+                "which the transition table would not show; make the world from the environment "
+                "without this wrapper, or let the host act (qstep train --act host)"
             )
         if isinstance(env, wrappers.TimeLimit):
             limits.append(int(env._max_episode_steps))

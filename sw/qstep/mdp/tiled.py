@@ -48,7 +48,7 @@ class TiledWorld:
         acting = config.acting
         if acting is not None and acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
             raise ConfigError(
-                "acting.algorithm is 'double-q'; a world seen through tiles needs another"
+                "acting.algorithm is 'double-q'; a world seen through tiles needs another algorithm"
             )
         if config.states < tiles.rows:
             raise ConfigError(

@@ -153,7 +153,7 @@ class Transitions:
             `part` is not a slice: a single transition is ``t[i : i + 1]``.
         """
         if not isinstance(part, slice):
-            raise TransitionError(f"transitions are taken by slices, not by {part!r}")
+            raise TransitionError(f"transitions are indexed by slices, not by {part!r}")
         columns = (np.ascontiguousarray(column[part]) for column in self.columns)
         return self._of(self.table_type, *columns)
 
@@ -167,6 +167,6 @@ def checked_transitions(config: Config, transitions: Transitions) -> Transitions
     if transitions.table_type != config.table_type:
         raise TransitionError(
             f"transitions are for a table of {transitions.table_type}; "
-            f"this one is of {config.table_type}"
+            f"this table is {config.table_type}"
         )
     return transitions

@@ -386,7 +386,7 @@ class World:
         """
         if self.outcomes > MOST_OUTCOMES:
             raise WorldError(
-                f"{most_outcomes(self)}; a device has room for {MOST_OUTCOMES} at most"
+                f"{most_outcomes(self)}; a device has room for at most {MOST_OUTCOMES}"
             )
         outcomes, starts = next_power(self.outcomes), next_power(len(self.start_state))
         return Acting(agents, algorithm, shared_table, outcomes, starts)

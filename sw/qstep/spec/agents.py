@@ -190,7 +190,7 @@ class Acting:
         if clock_hz is not None and (self.is_live or self.is_at_pins):
             raise ConfigError(
                 f"acting.clock_hz is {clock_hz}; it must be left out where acting.world is {world!r}, "
-                "which is in the link's clock"
+                "which runs on the link's clock"
             )
 
     @property

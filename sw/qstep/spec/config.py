@@ -210,7 +210,7 @@ class Config:
         """Raise ConfigError if the rows of the world's tiles do not fit the tables."""
         world = acting.world
         if acting.is_tiled and acting.algorithm is Algorithm.DOUBLE_Q_LEARNING:
-            raise ConfigError(f"acting.algorithm is 'double-q'; {world} needs another")
+            raise ConfigError(f"acting.algorithm is 'double-q'; {world} needs another algorithm")
         actions = acting.integer_world.actions if acting.is_tiled else self.actions
         for name, found, wanted in (
             ("actions", self.actions, actions),
@@ -355,7 +355,7 @@ class Config:
 
 def checked_config(config: Config) -> Config:
     """Return `config` if it is a configuration; otherwise raise ConfigError."""
-    return instance("configuration", config, Config, ", as Config.from_dict makes one")
+    return instance("configuration", config, Config, ", as returned by Config.from_dict")
 
 
 def checked_table(config: Config | PlanesConfig, q_raw: NDArray[np.int32]) -> NDArray[np.int32]:

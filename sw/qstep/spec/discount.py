@@ -146,7 +146,9 @@ def discount_in_words(alpha: float, gamma: float, bits: int = COEFFICIENT_BITS) 
     if not differs(alpha, gamma, bits):
         return []
     learned = f"{learned_discount(alpha, gamma, bits):.6g}"
-    return [f"discount learned: {learned}, not gamma {gamma}; the optimum is that of {learned}"]
+    return [
+        f"discount learned: {learned}, not gamma {gamma}; the optimum is computed for {learned}"
+    ]
 
 
 def _in_words(

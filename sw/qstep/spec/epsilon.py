@@ -157,7 +157,7 @@ class Epsilon:
         if over > _MOST_OVER:
             raise ConfigError(
                 f"epsilon share is {self.over:g}, which is {over} of the {length} {unit}; it must be "
-                f"{_MOST_OVER} {unit} at most"
+                f"at most {_MOST_OVER} {unit}"
             )
         return replace(self, over=over, unit=unit)
 

@@ -385,7 +385,7 @@ def _groups(groups: object, size: int, tilings: int) -> tuple[tuple[int, ...], .
         )
         if not own or len(set(own)) < len(own):
             raise ConfigError(
-                f"groups[{g}] is {own}; it must name one coordinate or more, each once"
+                f"groups[{g}] is {own}; it must name at least one coordinate, and each only once"
             )
         chosen.append(own)
     if not chosen or len(chosen) * tilings > MOST_PLANES:
@@ -406,7 +406,7 @@ def _rows(rows: object, count: int) -> int:
         if count > MOST_ROWS:
             raise ConfigError(
                 f"a tiling has {count} rows, {count - MOST_ROWS} more than the {MOST_ROWS} of a plane; "
-                "use fewer tiles, smaller groups, or rows, into which they are hashed"
+                "use fewer tiles or smaller groups, or set rows to hash them"
             )
         return count
     number = power_of_two("rows", rows, 2, MOST_ROWS)

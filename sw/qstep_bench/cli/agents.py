@@ -92,7 +92,7 @@ def command(
             bar.update(task, completed=progress.updates)
             bar.console.print(
                 f"{progress.updates:,} updates: {progress.win_rate:.1%} of {progress.episodes:,} "
-                f"episodes won, start worth {progress.start_value:.4f}",
+                f"episodes won, start value {progress.start_value:.4f}",
             )
 
         begun = time.monotonic()

@@ -32,7 +32,10 @@ __all__ = ["command"]
 @json_option("all repeats")
 @plot_option("Write a picture")
 @click.option(
-    "--html", "html_file", type=click.Path(path_type=Path), help="Write everything to one page."
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path),
+    help="Write the results to an HTML page.",
 )
 @click.option(
     "--report",

@@ -65,9 +65,9 @@ def _introduce(console: Console) -> None:
 
     console.print(
         "QStep learns with Q-learning, in hardware. Here the hardware is simulated on\n"
-        "this computer, clock by clock, from the source that an FPGA would get.\n\n"
+        "this computer, clock by clock, from the source code used for an FPGA.\n\n"
         "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
-        "the walk, G pays 1. Nobody tells it the way:\n"
+        "the walk, G pays 1. The walker does not know the map:\n"
     )
     for row in demo.world().rows:
         console.print(f"    {' '.join(row)}")
@@ -96,7 +96,7 @@ def _compare(console: Console, simulated: Trained, differing: int) -> None:
             style="bold red",
         )
     else:
-        console.print(f"\nAll {entries} table entries are equal, bit for bit.", style="bold green")
+        console.print(f"\nAll {entries} table entries match bit for bit.", style="bold green")
     counters = simulated.counters
     if counters is not None:
         console.print(
@@ -116,9 +116,9 @@ def _show_policy(console: Console, trained: Trained) -> None:
     verdict = "is" if demo.is_optimal(trained) else "is not"
     console.print(
         f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
-        f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, says that this "
-        f"{verdict} the best way\nat gamma {demo.HYPER.gamma:g}. (From 0.93 on, it is better to jump "
-        "into the hole beside S.)"
+        f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, shows that "
+        f"this {verdict} the best way\nat gamma {demo.HYPER.gamma:g}. (From 0.93 on, it is better "
+        "to jump into the hole beside S.)"
     )
 
 
@@ -143,13 +143,13 @@ def _show_speed(console: Console) -> Comparison:
     for form in found.forms:
         rate = form.rate.median
         table.add_row(form.name, form.what, number(rate / 1e6), number(rate / first))
-    console.print("\nHow fast this computer does it, end to end:\n")
+    console.print("\nSpeed on this computer, end to end:\n")
     console.print(table)
     for absent in found.absent:
         console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
     console.print(
         "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
-        "measured on an FPGA. `qstep bench` times more, with more repeats."
+        "measured on an FPGA. `qstep bench` times more systems, with more repeats."
     )
     return found
 
@@ -168,9 +168,7 @@ def _show_agents(console: Console, found: OnChip) -> None:
     console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
     boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
     if boards:
-        console.print(
-            "At the clocks of bitstreams, by place and route, not measured on hardware:\n"
-        )
+        console.print("At the bitstreams' clocks (estimated by place and route, not measured):\n")
     for report in boards:
         # Each step takes one clock of the lane; all others are clocks of the link, which may be slower.
         link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
@@ -182,7 +180,7 @@ def _tell_difference(console: Console, differing: int, size: int, what: str) -> 
     if differing:
         console.print(f"{differing} of {size} {what} differ.", style="bold red")
     else:
-        console.print(f"All {size:,} {what} are the model's, bit for bit.", style="bold green")
+        console.print(f"All {size:,} {what} match the model's bit for bit.", style="bold green")
 
 
 def _balance(console: Console) -> OnPole:

@@ -94,14 +94,16 @@ class ActingTask:
         expected = self._model(*self._what)
         expected.run(steps)
         if (worked.table != expected.table).any() or worked.counters != expected.counters:
-            raise WrongTableError(f"{form} is not equal to the model after {steps} turns")
+            raise WrongTableError(f"{form} does not match the model after {steps} turns")
         if form in _IN_C:
             return "equal to the model"
         fast, plain = self._model(*self._what), ActingModel(*self._what)
         fast.run(_PLAIN_TURNS)
         deque(plain.run(_PLAIN_TURNS), maxlen=0)
         if (fast.table != plain.table).any() or fast.counters != plain.counters:
-            raise WrongTableError(f"the model is not the plain one after {_PLAIN_TURNS} turns")
+            raise WrongTableError(
+                f"the model does not match the plain model after {_PLAIN_TURNS} turns"
+            )
         return "equal to the plain model"
 
 

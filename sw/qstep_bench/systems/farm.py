@@ -63,7 +63,7 @@ def benchmark(device: str) -> Benchmark:
 
     return Benchmark(
         "farm",
-        "agents with tables of their own learn the 5x5 grid world, acting included, on all cores",
+        "agents with separate tables learn the 5x5 grid world, including acting, on all cores",
         "steps",
         (
             threads.form("vector", f"the vectorised loop in C, {here}", None),
@@ -124,6 +124,6 @@ class _Vectorised:
         if knowing < _KNOWING * len(sample):
             raise WrongTableError(
                 f"the greedy policy of {knowing} of {len(sample)} agents is optimal; "
-                f"{_KNOWING:.0%} or more know the way where learning works"
+                f"at least {_KNOWING:.0%} must be"
             )
         return f"{knowing} of {len(sample)} agents have the optimal policy"

@@ -117,11 +117,11 @@ class _Runs:
         mean = statistics.fmean(self._scores)
         if not mean >= _LEAST_SCORE:
             raise WrongTableError(
-                f"the last networks of {len(self._scores)} runs score {mean:.1f}; whoever has learned "
-                f"to balance scores {_LEAST_SCORE:g} or more"
+                f"the last networks of {len(self._scores)} runs score {mean:.1f}; networks that "
+                f"have learned to balance score {_LEAST_SCORE:g} or more"
             )
         return (
             f"the last networks of {len(self._scores)} runs score {mean:.1f} (the worst "
-            f"{min(self._scores):.1f}); {statistics.median(self._seconds):.1f} s of processor time a run"
-            f"{self._made[1]}"
+            f"{min(self._scores):.1f}); {statistics.median(self._seconds):.1f} s of processor time "
+            f"per run{self._made[1]}"
         )

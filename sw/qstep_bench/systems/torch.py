@@ -21,7 +21,7 @@ _LEAST = 1 << 16
 def benchmark(device: str) -> Benchmark:
     """Return the benchmark of agents that share a table on a device."""
     on, threads = torch_device.choose(device).type, torch.get_num_threads()
-    graph = ("torch-graph", "the fast form as a CUDA graph, recorded anew in every turn")
+    graph = ("torch-graph", "the fast form as a CUDA graph, recorded again in every turn")
     here: list[Form] = [
         _form(
             "torch-plain", "masks, pairs of indices, finished agents wait", torch_plain.learn, on
@@ -59,6 +59,6 @@ def _form(name: str, what: str, learn: LearnTogether, on: str, note: str = "") -
         table, progress = last[0]
         found = solved(workload)(progress.updates, torch_batched.to_array(table))
         wins = f"{progress.win_rate:.0%} wins"
-        return f"{found}; start worth {progress.start_value:.4f}, {wins}{note}"
+        return f"{found}; start value {progress.start_value:.4f}, {wins}{note}"
 
     return Form(name, what, run, check, None if name == "torch-plain" else "torch-plain", _LEAST)

@@ -80,7 +80,7 @@ class SerialPort:
             self._serial.write(data)
         except serial.SerialTimeoutException as cause:
             seconds = self._serial.write_timeout
-            raise DeadlineError(f"{self.url}: took no data for {seconds:.0f} s") from cause
+            raise DeadlineError(f"{self.url}: accepted no data for {seconds:.0f} s") from cause
         except OSError as cause:
             raise LinkError(f"{self.url}: cannot be written: {cause}") from cause
 

@@ -125,7 +125,7 @@ class Session:
         if (self.applied, self._count) != (applied, count):
             self._window.close()
             raise SessionLostError(
-                "session lost: since a request was refused, the device was reset, or another host "
+                "session lost: after a request was refused, the device was reset, or another host "
                 "opened a session; read the table again before you continue"
             )
 
@@ -215,7 +215,7 @@ class Session:
             self._gaps_now = 0
         frame = self._window.add(kind, payload, transitions, seconds)
         figures = len(payload), transitions, len(self._window.pending)
-        _log.debug("%s: %d bytes, %d transitions, %d under way", kind.name, *figures)
+        _log.debug("%s: %d bytes, %d transitions, %d in flight", kind.name, *figures)
         self._write(frame)
         return frame
 
@@ -292,7 +292,8 @@ class Session:
         self._window.close()
         sent = 1 + RETRIES + self._gaps_now
         raise DeadlineError(
-            f"the device did not answer {what} within {waited:.2g} s, sent {sent} times"
+            f"the device did not answer {what} within {waited:.2g} s; the request was sent {sent} "
+            "times"
         )
 
     def _read(self, timeout: float) -> bytes:
