@@ -142,7 +142,7 @@ def test_settings_that_a_run_cannot_go_on_with_are_refused() -> None:
         kept = model.settings
         with pytest.raises(ConfigError, match="settings are for 1 agents; the configuration has 2"):
             model.configure(kept[:1])
-        said = "seed of agent 1 is 5; it must stay 0, which its run"
+        said = "seed of agent 1 is 5; it must stay 0, the seed with which"
         with pytest.raises(ConfigError, match=said):
             model.configure([kept[0], replace(kept[1], seed=5)])
         assert model.settings == kept
