@@ -3,8 +3,8 @@
     python -m tb.check [--seconds 40] [FILE ...]
 
 Without a file, it checks the files that differ from the last commit. For a SystemVerilog file, it runs
-the tests of ``make test`` whose simulation or proof reads the file, and those that plant a fault in it.
-For a Python file, it runs the tests that import it, starting with the shortest import chains. At the
+the tests of ``make test`` whose simulation or proof reads the file, and the tests that plant a fault in
+it. For a Python file, it runs the tests that import it, starting with the shortest import chains. At the
 end, it lists the tests that did not run.
 """
 

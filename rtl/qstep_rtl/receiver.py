@@ -1,4 +1,4 @@
-"""Receives frames, and outputs only those that are complete and valid.
+"""Receives frames, and outputs only complete and valid frames.
 
 Function    Decodes COBS, checks CRC and length, and buffers frames in a ring in block RAM. Bytes are
             written as they arrive. A valid frame is committed without its CRC; an invalid frame is

@@ -1,4 +1,4 @@
-"""Checks the table that a variant computed, because speed counts only if the result is correct."""
+"""Checks the table that an implementation computed: speed counts only if the result is correct."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Check = Callable[[int, Table], str]
 
 
 class WrongTableError(QStepError):
-    """A variant's result is wrong, so its speed is meaningless."""
+    """An implementation's result is wrong, so its speed is meaningless."""
 
 
 def solved(workload: Workload) -> Check:

@@ -44,7 +44,7 @@ _SOFTWARE = {
     "torch-batched": "PyTorch, 512 agents",
     "c": "C, one agent",
 }
-"""Benchmark variants that act and learn as agents on the chip do, with their labels."""
+"""Benchmark implementations that act and learn as agents on the chip do, with their labels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def compare(
 
 
 def _form(device: str, size: int) -> Form:
-    """Return the variant for a device, whose check uses the first row of the last product."""
+    """Return the implementation for a device, whose check uses the first row of the last product."""
 
     @cache
     def matrices() -> tuple[Tensor, Tensor, Tensor]:

@@ -1,13 +1,13 @@
-"""Times variants alternately: each round runs every variant once, so disturbances affect all equally.
+"""Times implementations in rounds: each runs every one once, so disturbances affect all equally.
 
-A **system** is a task (fill a table, learn CartPole, compute the Q-loss); a **variant** (:class:`Form`)
-is one implementation of it. Every module of :mod:`qstep_bench.systems` describes a system as a
-:class:`Benchmark`; `compare` times it. A variant is called with an amount of work and returns the amount
-done, because some variants can stop only at the end of an episode.
+A **system** is a task (fill a table, learn CartPole, compute the Q-loss); an **implementation**
+(:class:`Form`) is one way to do it. Every module of :mod:`qstep_bench.systems` describes a system as a
+:class:`Benchmark`; `compare` times it. An implementation is called with an amount of work and returns
+the amount done, because some implementations can stop only at the end of an episode.
 
-Creating a benchmark is cheap: a variant is initialised in its first run, which is not timed, and may
-keep data between calls. A variant whose first run raises a QStepError is listed as absent, with the
-error as the reason. Ratios are computed within a round.
+Creating a benchmark is cheap: an implementation is initialised in its first run, which is not timed, and
+may keep data between calls. An implementation whose first run raises a QStepError is listed as absent,
+with the error as the reason. Ratios are computed within a round.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ KERNEL = "kernel"
 
 @dataclass(frozen=True)
 class Absent:
-    """A variant that this machine cannot run, and the reason."""
+    """An implementation that this machine cannot run, and the reason."""
 
     name: str
     what: str
@@ -73,7 +73,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Form:
-    """A variant: one implementation of a system's task.
+    """One implementation of a system's task.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Form:
         Called once after the timing: describes the verified result, or raises
         :class:`~qstep_bench.checks.WrongTableError`.
     base : str or None
-        Name of an earlier variant of the system, for comparison.
+        Name of an earlier implementation of the system, for comparison.
     least, most : int
         Bounds of the requested amount, 1 or more; `most` is `least` times a power of two.
     phases : callable or None
@@ -105,7 +105,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A task, and the variants that implement it.
+    """A task and its implementations.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class Benchmark:
     unit : str
         Unit of work in the plural: ``steps``, ``calls``.
     forms : tuple of Form
-        Variants in the order of their turns.
+        Implementations in the order of their turns.
     absent : tuple of Absent
-        Variants known to be absent before any run.
+        Implementations known to be absent before any run.
     """
 
     system: str
@@ -152,7 +152,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Timed:
-    """The timing of one variant.
+    """The timing of one implementation.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The timing of a system, with its present and absent variants."""
+    """The timing of a system, with its present and absent implementations."""
 
     system: str
     task: str
@@ -218,23 +218,23 @@ def calibrate(form: Form, seconds: float) -> int:
 def compare(
     benchmark: Benchmark, rounds: int, seconds: float, progress: Callable[[str, int, int], None]
 ) -> Comparison:
-    """Time the variants of a system, which take turns.
+    """Time the implementations of a system, which take turns.
 
     Parameters
     ----------
     benchmark : Benchmark
     rounds : int
-        Turns per variant, 1 or more.
+        Turns per implementation, 1 or more.
     seconds : float
         Approximate time per turn, which determines its amount of work.
     progress : callable
-        ``progress(what, done, total)``, called after each calibration, turn and check. An absent variant
-        lowers the total.
+        ``progress(what, done, total)``, called after each calibration, turn and check. An absent
+        implementation lowers the total.
 
     Raises
     ------
     WrongTableError
-        A variant gives a wrong result.
+        An implementation gives a wrong result.
     """
     done, total = 0, len(benchmark.forms) * (rounds + 2)
 

@@ -22,9 +22,9 @@ _CORE, _LINE = "#009e73", "#555555"
 def draw(report: BenchReport) -> Figure:
     """Plot all timings, one row per system.
 
-    The left panel shows the rate of each variant, with an empty row for a missing variant. The right
-    panel shows each variant's speed relative to its base. If hardware is included, the right panel
-    instead ranks variants, board cores and serial lines by speed.
+    The left panel shows the rate of each implementation, with an empty row for a missing implementation.
+    The right panel shows each implementation's speed relative to its base. If hardware is included, the
+    right panel instead ranks implementations, board cores and serial lines by speed.
     """
     systems = report.systems
     heights = [1.6 + 0.62 * len(system.forms + system.absent) for system in systems] or [1.0]

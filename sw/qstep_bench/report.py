@@ -63,9 +63,9 @@ def run(
     Parameters
     ----------
     systems : sequence of Benchmark
-        Systems to time; the variants of each system are compared with each other.
+        Systems to time; the implementations of each system are compared with each other.
     rounds : int
-        Turns of each variant, 1 or more.
+        Turns of each implementation, 1 or more.
     seconds : float
         Approximate time per turn.
     progress : callable
@@ -77,7 +77,7 @@ def run(
     Raises
     ------
     WrongTableError
-        A variant gave a wrong result.
+        An implementation gave a wrong result.
     """
     compared = tuple(compare(system, rounds, seconds, progress) for system in systems)
     tables = [timed.system for timed in compared if timed.system in TABLES]

@@ -41,7 +41,7 @@ _NO_BOARDS = (
 
 
 def render(report: BenchReport) -> Group:
-    """Return tables, findings, absent variants, notes and versions, ready to print."""
+    """Return tables, findings, absent implementations, notes and versions, ready to print."""
     parts: list[RenderableType] = []
     for comparison in report.systems:
         parts += [_rates(comparison), *_notes(comparison)]
@@ -103,7 +103,7 @@ def _cell(values: Spread | None, write: Callable[[float], str] = number) -> Text
 
 
 def _notes(comparison: Comparison) -> list[RenderableType]:
-    """Return the findings on each variant, the shares of phases if any, and the absent variants."""
+    """Return the findings, the shares of phases if any, and the absent implementations."""
     parts: list[RenderableType] = [
         Text(f"{form.name}: {form.checked}") for form in comparison.forms
     ]
@@ -128,7 +128,7 @@ def _phases(system: str, forms: list[Timed]) -> Table:
 
 
 def _hardware(comparison: Comparison, hardware: Hardware) -> list[RenderableType]:
-    """Return a table of variants, board cores and serial lines, sorted by rate."""
+    """Return a table of implementations, board cores and serial lines, sorted by rate."""
     first = hardware.lines[0]
     rows = [
         (form.rate.median, form.name, form.what)

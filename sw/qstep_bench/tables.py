@@ -1,7 +1,7 @@
-"""The variants that fill a table: Python, Numba, C, PyTorch, compiled model and simulated device.
+"""The implementations that fill a table: Python, Numba, C, PyTorch, compiled model and simulated device.
 
-Each variant has three timed phases: `prepare` (converts arrays or environment to the loop's input), the
-kernel (the updates) and `read` (returns a table of real numbers on the host).
+Each implementation has three timed phases: `prepare` (converts arrays or environment to the loop's
+input), the kernel (the updates) and `read` (returns a table of real numbers on the host).
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from qstep_bench.yardstick import Yardstick
 __all__ = ["C_LOOP", "FEWEST", "SIMULATED", "TableForm", "benchmark", "simulated"]
 
 FEWEST = 1 << 14
-"""Minimum updates per turn, enough for every variant to learn the grid world."""
+"""Minimum updates per turn, enough for every implementation to learn the grid world."""
 
 C_LOOP = "c"
-"""Name of the variant with the C loop."""
+"""Name of the implementation with the C loop."""
 
 SIMULATED = "sim"
-"""Name of the simulated device's variant, whose rate is the simulation's speed, not hardware's."""
+"""Name of the simulated device's entry, whose rate is the simulation's speed, not hardware's."""
 
 
 class TableForm:
-    """A variant for a workload, with its last table and the time spent in each phase.
+    """An implementation for a workload, with its last table and the time spent in each phase.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class _Program:
 
 
 def benchmark(name: str, device: str) -> Benchmark:
-    """Return the benchmark of a workload, with all its variants.
+    """Return the benchmark of a workload, with all its implementations.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _software(workload: Workload, program: Callable[[], _Program], verify: Check
 
 
 def _reference(workload: Workload) -> TableForm:
-    """Return the variant of the public reference program, which supports only the grid world."""
+    """Return the implementation of the public reference program, which supports only the grid world."""
     alpha, gamma = workload.hyper.alpha, workload.hyper.gamma
     return TableForm(
         lambda updates: updates,
@@ -296,7 +296,7 @@ def _simulation(config: Config) -> tuple[Device, Callable[[], int]]:
 
 
 def simulated(workload: Workload) -> TableForm:
-    """Return the variant that runs on the simulated device, which is opened on first use.
+    """Return the implementation that runs on the simulated device, which is opened on first use.
 
     The check also reports the device's counters.
     """

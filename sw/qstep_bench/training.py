@@ -1,4 +1,4 @@
-"""Training of networks as benchmark variants, measured in steps per second within a long run."""
+"""Training of networks as benchmark implementations, measured in steps per second within a long run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Training:
         return run
 
     def form(self, name: str, what: str, base: str | None) -> Form:
-        """Return this training as a variant of a benchmark."""
+        """Return this training as an implementation of a benchmark."""
 
         def phases() -> dict[str, float]:
             return self._run.learner.seconds

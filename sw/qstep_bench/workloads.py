@@ -1,4 +1,4 @@
-"""The benchmark's tasks for the variants that fill a table."""
+"""The benchmark's tasks for the implementations that fill a table."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ class Workload:
     name, task : str
         Name, and one sentence about the task.
     config : Config
-        Geometry and format for fixed-point variants; all others use float tables of the same shape.
+        Geometry and format for fixed-point implementations; all others use float tables of the same
+        shape.
     hyper : Hyperparameters
-        alpha and gamma for all variants.
+        alpha and gamma for all implementations.
     world : DeterministicModel or None
         The environment in which learners act; None if the transitions are given.
     record : callable
-        ``record(n)`` returns n transitions for the variants that replay.
+        ``record(n)`` returns n transitions for the implementations that replay.
     limit : int
         Maximum updates per turn, a power of two.
     """

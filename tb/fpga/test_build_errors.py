@@ -101,12 +101,13 @@ def test_the_tables_of_all_planes_and_agents_count() -> None:
         (
             "icebreaker",
             Config(8, 4, acting=Acting(world="pins")),
-            r"8 x 4 in Q8\.8 needs 30 pins for its world; .* lists 24 under header",
+            r"8 x 4 in Q8\.8 needs 30 pins for its world; the board file of iCEBreaker lists 24 under "
+            "header",
         ),
         (
             "tang-nano-9k-agents",
             Config(8, 4, "Q4.4", acting=Acting(world="pins")),
-            "needs 22 pins for its world; .* Tang Nano 9K lists 0 under",
+            "needs 22 pins for its world; the board file of Tang Nano 9K lists 0 under",
         ),
         (
             "ulx3s-85f",
@@ -294,7 +295,8 @@ def test_data_that_are_late_between_two_clocks_are_refused() -> None:
     check_crossing(report)
     late = two_clocks(1, 220.0, 90.0).report
     with pytest.raises(
-        BuildError, match=r"from \S+clk to .* takes 14\.0 ns; .*at most 13\.6 ns. Try another"
+        BuildError,
+        match=r"the path from \S+clk to .* takes 14\.0 ns; .*at most 13\.6 ns. Try another",
     ):
         check_crossing(late)
 

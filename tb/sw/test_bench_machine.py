@@ -75,6 +75,7 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
         (999.0, "999"),
         (1000.0, "1.00 k"),
         (43_210.0, "43.2 k"),
+        (2e6, "2.00 M"),
         (999_999.0, "1.00 M"),
     ],
 )

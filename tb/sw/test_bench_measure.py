@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form:
-    """Return a variant whose successive calls take these seconds per unit; the last value repeats."""
+    """Return an implementation whose calls take these seconds per unit; the last value repeats."""
     costs = iter(each)
     cost = 0.0
 
@@ -73,7 +73,7 @@ def form(clock: FakeClock, name: str, each: list[float], **options: Any) -> Form
 
 def made_up(clock: FakeClock) -> Benchmark:
     """Return two implementations that both slow down fourfold in the second round."""
-    # Each variant gets one warm-up call and one calibrating call, and then three rounds.
+    # Each implementation gets one warm-up call and one calibrating call, and then three rounds.
     slow = form(clock, "slow", [9.0, 1.0, 1.0, 4.0, 1.0])
     fast = form(clock, "fast", [9.0, 0.1, 0.1, 0.4, 0.1], base="slow", least=10)
     return Benchmark(

@@ -36,7 +36,7 @@ def test_first_updates_are_alike_on_an_accelerator(variant: Any) -> None:
 
 
 class Products(Calls):
-    """Counts matrix products, and those that read or write a non-contiguous view."""
+    """Counts all matrix products, and the products that read or write a non-contiguous view."""
 
     def __init__(self) -> None:
         super().__init__()

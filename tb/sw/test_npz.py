@@ -139,7 +139,8 @@ def claiming(path: Path, size: int) -> None:
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (stored(member(np.zeros(3), (10**12,))), "of 8000000000000 bytes is stored in 24 bytes"),
+        (stored(member(np.zeros(3), (10**12,))),
+         "an array of 8000000000000 bytes is stored in 24 bytes"),
         (stored(member(np.zeros(3), (2,))), "an array of 16 bytes is stored in 24 bytes"),
         (stored(member(np.zeros(3), (-3,))), "an array of -24 bytes is stored in 24 bytes"),
         (stored(member(np.zeros(3), (3,), (3, 0))),

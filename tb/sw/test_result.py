@@ -238,7 +238,8 @@ def test_what_the_host_cannot_do_is_refused() -> None:
         ({"shared_table": True}, "shared_table is True; it is for runs in which the device acts"),
         (
             {"settings": [qstep.AgentSettings()]},
-            "settings has several entries; where the host acts, there is only one agent: call",
+            "settings has several entries; where the host acts, there is only one agent: call train "
+            "once for each",
         ),
         (
             {"settings": qstep.AgentSettings(epsilon=qstep.Epsilon(1.0, 0.1, "linear", 9))},

@@ -290,6 +290,7 @@ def test_longer_run_with_its_first_epsilon_gives_the_files_of_a_run_of_that_leng
     assert "the run was already complete; no steps were taken" in again.stdout
     shorter = train(*run, tmp_path / "a.csv", *first.split(), "--out", tmp_path / "a", "--resume")
     assert "the checkpoint already has " in str(shorter.exception)
+    assert " per agent; " in str(shorter.exception)
 
 
 @pytest.mark.parametrize("words", ["--agents 2 --steps 1000", "--act host --episodes 20"])

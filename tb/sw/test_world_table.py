@@ -234,7 +234,7 @@ def many(n: int) -> World:
          "has 4 actions; the configuration has 5; the numbers must be equal"),
         (lambda: lake(acting=Acting(outcomes=2)), WorldError,
          "state 0, action 1 has 3 outcomes; the configuration's acting.outcomes is 2 and must be at "
-         "least"),
+         "least 4"),
         (taxi, WorldError, r"300 start states; .*starts is 256 and must be at least 512"),
         (lambda: taxi(format="Q4.4", acting=Acting(starts=512)), WorldError,
          r"reward of state 0, action 5 is -10; Q4\.4 holds -8 to 7\.9375"),

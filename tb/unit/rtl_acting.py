@@ -144,7 +144,7 @@ async def the_count_of_held_slots_goes_on_behind_its_last_bit(dut: Any) -> None:
     lane = _Agents(dut)
     await lane.start()
     if not lane.acting.shared_table:
-        return  # there is no counter of held slots
+        return  # only a shared table has a counter of held slots
     model = _model(lane.config, 1)
     most = (1 << 32) - 1
     # Counting to billions would take minutes, so the counter is preset.

@@ -1,4 +1,4 @@
-"""Evaluates points: synthesises all, drops those that do not fit, and places the others."""
+"""Evaluates points: synthesises all points, discards points that do not fit, and places the others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def explore(
     tell: Callable[[str], None],
     progress: Callable[[str, int, int], None],
 ) -> Exploration:
-    """Synthesise all points, place those that may fit with every seed, and return the figures.
+    """Synthesise every point, place each point that may fit with every seed, and return the figures.
 
     Parameters
     ----------

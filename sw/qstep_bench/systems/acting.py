@@ -48,7 +48,7 @@ _IN_C: dict[str, Callable[[Any], _Worked]] = {
 
 
 class ActingTask:
-    """Agents with separate tables in a world; every turn of a variant starts from scratch.
+    """Agents with separate tables in a world; every turn of an implementation starts from scratch.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ActingTask:
         return steps * self._agents
 
     def check(self, form: str) -> str:
-        """Compare a variant with a new model after all its steps, and that model with the plain one.
+        """Compare the final tables with those of a new model, and that model's with the plain model's.
 
         Raises
         ------

@@ -26,13 +26,13 @@ _AGENTS = 16
 """Number of agents per core, the same as per lane."""
 
 _TOGETHER = 1024
-"""Number of agents in the vectorised variants."""
+"""Number of agents in the vectorised implementations."""
 
 _LEAST_THREADED = 1 << 24
 """Minimum steps per turn, enough to make the threads' start-up time negligible."""
 
 _LEAST = _TOGETHER << 10
-"""Steps after which the agents of the vectorised variants have learned the way to the goal."""
+"""Steps after which the agents of the vectorised implementations have learned the way to the goal."""
 
 _MOST = _TOGETHER << 14
 """Maximum steps per run, limited because JAX draws all its random numbers beforehand."""
@@ -88,7 +88,7 @@ class _Threads:
         return [ActingTask(_WORLD, _AGENTS) for _ in range(self._cores)]
 
     def form(self, kind: str, what: str, base: str | None) -> Form:
-        """Return a variant that runs these agents with :class:`ActingTask`."""
+        """Return an implementation that runs these agents with :class:`ActingTask`."""
         run, check = partial(self._run, kind), partial(self._check, kind)
         return Form(f"farm-{kind}", what, run, check, base, _LEAST_THREADED)
 
@@ -110,7 +110,7 @@ class _Vectorised:
         self._learnt = np.empty((0, 0, 0), np.float32)
 
     def form(self, kind: str, what: str) -> Form:
-        """Return a variant that runs these agents."""
+        """Return an implementation that runs these agents."""
         return Form(f"farm-{kind}", what, self._run, self._check, "farm-vector", _LEAST, _MOST)
 
     def _run(self, amount: int) -> int:

@@ -101,7 +101,7 @@ class _Runs:
         return self._build(self._config)
 
     def form(self, name: str, what: str, base: str | None = None) -> Form:
-        """Return a variant in which each turn is one of these runs."""
+        """Return an implementation in which each turn is one of these runs."""
         return Form(name, what, self._run, self._check, base, self._steps, self._steps)
 
     def _run(self, amount: int) -> int:

@@ -15,7 +15,7 @@ from qstep_bench.workloads import EPSILON, WORKLOADS
 __all__ = ["benchmark"]
 
 _LEAST = 1 << 16
-"""Steps after which every variant has learned the way to the goal."""
+"""Steps after which every implementation has learned the way to the goal."""
 
 
 def benchmark(device: str) -> Benchmark:
