@@ -137,6 +137,7 @@ def test_bench_of_the_lane_on_axi_finds_the_planted_fault(fault: Fault, tmp_path
         run(axi_run(AXI_LANES[0], plant_all(tmp_path, [fault])))
 
 
+@pytest.mark.slow
 def test_a_bin_that_no_stimulus_hits_fails() -> None:
     with pytest.raises(BenchError, match="1 of 1 tests failed") as caught:
         run(replace(axi_run(AXI_LANES[1]), test="every_bin_is_hit"))

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.formal
 
 QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 
-SLOW = {"cobs", "node"}
+SLOW = {"cobs", "node", "update-16-1"}
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,11 @@ def test_identity_is_of_the_substance_of_the_files_in_the_boards_own_hierarchy(
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+@pytest.mark.parametrize(
+    "board",
+    [BOARDS[0], *(pytest.param(board, marks=pytest.mark.slow) for board in BOARDS[1:])],
+    ids=lambda board: board.name,
+)
 def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
     board: Board, tmp_path: Path
 ) -> None:

@@ -115,9 +115,12 @@ def test_boards_get_the_clock_that_their_files_name(name: str, tmp_path: Path) -
 @pytest.mark.synth
 @pytest.mark.parametrize(
     ("name", "asked", "made"),
-    [("icebreaker", 47_000_000, "47.25"), ("ulx3s-12f", 97_000_000, "96.875"),
-     ("tang-nano-9k", 50_000_000, "50.143")],
-)  # fmt: skip
+    [
+        ("icebreaker", 47_000_000, "47.25"),
+        pytest.param("ulx3s-12f", 97_000_000, "96.875", marks=pytest.mark.slow),
+        pytest.param("tang-nano-9k", 50_000_000, "50.143", marks=pytest.mark.slow),
+    ],
+)
 def test_a_build_at_a_rate_that_the_pll_cannot_make_is_refused(
     name: str, asked: int, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,7 +215,7 @@ def test_no_device_but_a_live_world_continues_within_a_turn_of_a_shared_table(ki
     device.restore(device.table, device.states, [counters[0]] * 2)
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", [Algorithm.EXPECTED_SARSA, Algorithm.DOUBLE_Q_LEARNING])
 def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm) -> None:
     config = replace(FULL, acting=Acting(2, algorithm, shared_table=True))
     plain, fast = (device_of(kind, config, SETTINGS) for kind in KINDS[:2])

@@ -75,6 +75,7 @@ def assert_equal(plain: ActingModel, fast: FastActingModel) -> None:
     assert fast.counters == plain.counters
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(pairs(), st.integers(0, 60), st.integers(1, 60))
 def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) -> None:
@@ -87,6 +88,7 @@ def test_compiled_model_is_the_plain_one(pair: Pair, first: int, second: int) ->
         assert_equal(plain, fast)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(pairs(), st.lists(st.integers(0, 40), max_size=5))
 def test_pieces_of_a_run_are_the_run(pair: Pair, pieces: list[int]) -> None:
@@ -97,6 +99,7 @@ def test_pieces_of_a_run_are_the_run(pair: Pair, pieces: list[int]) -> None:
     assert_equal(plain, fast)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(pairs())
 def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
@@ -113,6 +116,7 @@ def test_either_model_goes_on_from_what_the_other_was(pair: Pair) -> None:
     assert_equal(plain, fast)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(pairs(), st.lists(st.tuples(epsilons(), st.booleans()), min_size=1, max_size=3))
 def test_compiled_model_is_reconfigured(pair: Pair, changes: list[tuple[Epsilon, bool]]) -> None:
@@ -170,7 +174,11 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
 
 @pytest.mark.parametrize(
     ("bits", "number_format", "rounding"),
-    list(zip([16, 22, 24], ["Q4.4", "Q8.8", "Q16.16"], Rounding, strict=True)),
+    [
+        (16, "Q4.4", Rounding.FLOOR),
+        pytest.param(22, "Q8.8", Rounding.NEAREST, marks=pytest.mark.slow),
+        pytest.param(24, "Q16.16", Rounding.STOCHASTIC, marks=pytest.mark.slow),
+    ],
 )
 def test_models_are_equal_after_100000_steps_with_more_bits(
     bits: int, number_format: str, rounding: Rounding

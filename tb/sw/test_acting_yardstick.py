@@ -47,6 +47,7 @@ def test_c_and_the_model_are_equal(
     assert c.counters != model.counters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [MOUNTAIN_CAR, CART_POLE])
 def test_c_and_the_model_are_equal_in_worlds_seen_through_tiles(world: IntegerWorld) -> None:
     settings = [AgentSettings(0.3 + 0.1 * k, 0.95, Epsilon(0.05 * k), seed=k) for k in range(3)]

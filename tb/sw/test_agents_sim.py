@@ -105,7 +105,9 @@ def port() -> Iterator[SimPort]:
     made.close()
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.05], ids=["clean", "lossy"])
+@pytest.mark.parametrize(
+    "rate", [0.0, pytest.param(0.05, marks=pytest.mark.slow)], ids=["clean", "lossy"]
+)
 def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> None:
     line = LossyPort(port, 5, rate) if rate else port
     run_alike(opened(line), begin(), 1, 2, 17, 3000)

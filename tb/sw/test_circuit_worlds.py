@@ -234,6 +234,7 @@ def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPor
 SHARED = replace(DROWSY, acting=replace(DROWSY.acting or Acting(), shared_table=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", [SHARED], indirect=True)
 def test_a_turn_that_a_silent_world_ends_is_completed_before_a_restore(port: SimPort) -> None:
     device = LinkAgents(port, SHARED, 0, SETTINGS)

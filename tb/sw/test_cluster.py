@@ -53,6 +53,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_sweep_survives_a_worker_that_is_killed(
     cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
 ) -> None:

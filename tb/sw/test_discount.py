@@ -324,6 +324,7 @@ def test_train_takes_the_bits_of_coefficients(act: str, own_folder: Path) -> Non
     refused(f"{words} --overwrite --config a.toml", ConfigError, said)
 
 
+@pytest.mark.slow
 def test_sweep_takes_the_bits_of_coefficients(tmp_path: Path) -> None:
     words = f"sweep gridworld --coefficient-bits 22 --seeds 1 --steps 200 --out {tmp_path}/run"
     result = invoke(words, *options(OFF), "--jobs", "1")

@@ -13,7 +13,7 @@ QUICK = [case for case in CASES if case.steps <= 1_000_000 or case.world == "Fro
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=[pytest.mark.slow] * (case.steps > 1_000_000)) for case in QUICK],
+    [pytest.param(case, marks=[pytest.mark.slow] * (case.steps >= 1_000_000)) for case in QUICK],
     ids=lambda case: f"{case.world}-{case.algorithm.value}",
 )
 def test_greedy_policies_are_value_iterations(case: Case) -> None:
@@ -24,6 +24,7 @@ def test_greedy_policies_are_value_iterations(case: Case) -> None:
     assert len(near) == AGENTS
 
 
+@pytest.mark.slow
 def test_run_that_is_too_short_is_not_optimal() -> None:
     result = learnt(replace(CASES[0], steps=20_000))
     assert isinstance(result, AgentsResult)

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pytest
 from bokeh.document import Document
 
 from qstep.learn.agents import AgentsRun
@@ -52,6 +53,7 @@ def watched() -> WatchedAgents:
     return WatchedAgents(AgentsRun("CartPole-v1", "model", plan))
 
 
+@pytest.mark.slow
 def test_alpha_of_the_page_is_that_of_the_sum() -> None:
     run = watched()
     assert run.view().settings.alpha == 0.1

@@ -44,7 +44,9 @@ def seen(env: gym.Env[Any, Any], count: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("world", ["FrozenLake-v1", "CartPole-v1"])
+@pytest.mark.parametrize(
+    "world", ["FrozenLake-v1", pytest.param("CartPole-v1", marks=pytest.mark.slow)]
+)
 def test_exported_network_gives_the_values_and_actions_of_its_policy(
     world: str, lake: Path
 ) -> None:

@@ -94,6 +94,7 @@ def assert_equal(plain: ActingModel, fast: FastTiledModel) -> None:
     assert fast.counters == plain.counters
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(pairs(), st.lists(st.integers(0, 70), max_size=4))
 def test_compiled_tiled_model_is_the_plain_one(pair: Pair, pieces: list[int]) -> None:

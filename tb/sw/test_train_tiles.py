@@ -104,7 +104,11 @@ def test_play_names_the_return(learned: AgentsResult, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tilings", "groups", "rows"),
-    [(2, [(2, 3, 1), (0,)], None), (2, [(2, 3, 1), (0,)], 64), (1, [(2, 3)], None)],
+    [
+        (2, [(2, 3, 1), (0,)], None),
+        (2, [(2, 3, 1), (0,)], 64),
+        pytest.param(1, [(2, 3)], None, marks=pytest.mark.slow),
+    ],
 )
 def test_exported_c_chooses_the_same_actions(
     tilings: int, groups: list[tuple[int, ...]], rows: int | None, tmp_path: Path

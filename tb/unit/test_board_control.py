@@ -27,6 +27,7 @@ def board_run(module: ModuleType, folder: Path) -> Run:
     return Run(name, "tb.unit.rtl_board", sources=(RTL / "qstep_generated.vlt", file))
 
 
+@pytest.mark.slow
 @pytest.mark.bench("tb.unit.rtl_board", "qs_board_control")
 def test_a_board_resets_its_device_and_blinks(only: str, tmp_path: Path) -> None:
     assert run(replace(board_run(board_control, tmp_path), test=only)).tests == (1 if only else 4)

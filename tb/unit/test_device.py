@@ -219,6 +219,7 @@ def test_uart_changes_its_rate_after_the_answer(line: Pair) -> None:
     assert exchange(line.port, encode_frame(Request.STATUS, line.expected, 0, b""), 1) == []
 
 
+@pytest.mark.slow
 def test_sequence_numbers_wrap_around() -> None:
     config, frames = CONFIGS[2], (1 << 16) + 100
     port = SimPort(config)
@@ -286,7 +287,14 @@ def lint(folder: Path, top: str, *options: str) -> str:
 # The top-level module contains the device under another name, so the device itself is read only once.
 @pytest.mark.parametrize(
     ("top", "config"),
-    [("qstep_device", CONFIGS[0]), *(("qstep_top", config) for config in (*CONFIGS, *CORNERS))],
+    [
+        ("qstep_device", CONFIGS[0]),
+        ("qstep_top", CONFIGS[1]),
+        *(
+            pytest.param("qstep_top", config, marks=pytest.mark.slow)
+            for config in (CONFIGS[0], *CONFIGS[2:], *CORNERS)
+        ),
+    ],
     ids=lambda value: value if isinstance(value, str) else config_id(value),
 )
 def test_lint_of_a_whole_design_needs_only_the_waiver_for_generated_code(

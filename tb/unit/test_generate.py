@@ -67,7 +67,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("seed", ["1", "4242"])
+@pytest.mark.parametrize("seed", ["1", pytest.param("4242", marks=pytest.mark.slow)])
 def test_generate_writes_the_same_bytes_in_another_process(
     folder: Path, tmp_path: Path, seed: str
 ) -> None:

@@ -207,7 +207,9 @@ def test_cobs_encoder_drops_all_and_begins_with_a_delimiter_after_a_reset() -> N
     simulate(encoder, bench, collect(encoder.line, random.Random(2), 0.0, line), reset=reset)
 
 
-@pytest.mark.parametrize(("idle", "stall"), [*PACES, pytest.param(0.7, 0.0, id="idle")])
+@pytest.mark.parametrize(
+    ("idle", "stall"), [*PACES, pytest.param(0.7, 0.0, id="idle", marks=pytest.mark.slow)]
+)
 def test_cobs_encoder_equals_the_library_after_a_delimiter(idle: float, stall: float) -> None:
     bodies = BODIES + random_bodies(8)
     frames = b"".join(cobs.encode(body) + b"\0" for body in bodies)

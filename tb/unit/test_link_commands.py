@@ -78,6 +78,7 @@ def test_commands_do_what_each_frame_says_and_nothing_else(idle: float, stall: f
     assert {one.status for one in exchanges} == set(StatusCode) - {StatusCode.BUSY}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [Talk.edges, Talk.sessions])
 def test_each_type_length_argument_and_session_has_its_edge(
     frames: Callable[[Talk], list[Exchange]],

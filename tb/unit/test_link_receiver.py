@@ -98,7 +98,7 @@ def test_receiver_drops_a_frame_of_a_wrong_length(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("idle", [0.0, 0.5], ids=["full-speed", "idle"])
-@pytest.mark.parametrize("size", [244, 245, 700])
+@pytest.mark.parametrize("size", [244, 245, pytest.param(700, marks=pytest.mark.slow)])
 def test_receiver_drops_a_frame_longer_than_half_the_buffer(size: int, idle: float) -> None:
     payload = random.Random(17).randbytes(size)
     out, dropped = received_through([frame(1, payload)] * 8 + [frame(2, b"good")], idle)

@@ -13,11 +13,8 @@ def _name(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
-OFTEN = OWNING[:1]
-RARELY = [pytest.param(run, marks=pytest.mark.slow) for run in ACTING if run not in OFTEN]
-
-
-@pytest.mark.parametrize("suite", [*OFTEN, *RARELY], ids=_name)
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ACTING, ids=_name)
 def test_agents_are_exact_step_by_step_and_reach_every_coverage_bin(suite: Run) -> None:
     run(suite)
 

@@ -12,11 +12,8 @@ pytestmark = pytest.mark.rtl
 
 
 @pytest.mark.bench("tb.uvm.device_tests", "qs_lane")
-@pytest.mark.parametrize(
-    "config",
-    [CONFIGS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CONFIGS[1:3])],
-    ids=config_id,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", CONFIGS[:3], ids=config_id)
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config, only: str) -> None:
     this = device_run(config)
     run(replace(this, test=only or this.test))

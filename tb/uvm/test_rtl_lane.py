@@ -18,13 +18,14 @@ def _name(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
-OFTEN = {"s64-a4-w16-d1", "s25-a4-w16-d2", "s64-a4-w16-d3"}
-"""Geometries that cover each loop depth; the others run only in ``make slow``."""
+DEPTHS = "s64-a4-w16-d1", "s25-a4-w16-d2", "s64-a4-w16-d3"
+"""Geometries that cover each loop depth."""
 
 
-def _often(runs: list[Run]) -> list[Any]:
+def _often(runs: list[Run], *names: str) -> list[Any]:
+    """Return the runs as parameters; those without one of these names run only in ``make slow``."""
     return [
-        run if _name(run) in OFTEN else pytest.param(run, marks=pytest.mark.slow) for run in runs
+        run if _name(run) in names else pytest.param(run, marks=pytest.mark.slow) for run in runs
     ]
 
 
@@ -32,12 +33,12 @@ def _length(this: Run) -> int:
     return int(this.options["transitions"])
 
 
-@pytest.mark.parametrize("suite", _often(SUITES), ids=_name)
+@pytest.mark.parametrize("suite", _often(SUITES, *DEPTHS), ids=_name)
 def test_lane_is_exact_and_reaches_every_coverage_bin(suite: Run) -> None:
     run(suite)
 
 
-@pytest.mark.parametrize("exact", _often(EXACT), ids=_name)
+@pytest.mark.parametrize("exact", _often(EXACT, DEPTHS[1]), ids=_name)
 def test_lane_is_exact_for_random_streams(exact: Run) -> None:
     run(replace(exact, options={"transitions": str(_length(exact) // SHARE)}))
 
@@ -46,6 +47,6 @@ def test_long_random_streams_hold_a_million_transitions() -> None:
     assert sum(map(_length, EXACT)) >= 1_000_000
 
 
-@pytest.mark.parametrize("throughput", _often(THROUGHPUT), ids=_name)
+@pytest.mark.parametrize("throughput", _often(THROUGHPUT, DEPTHS[2]), ids=_name)
 def test_lane_takes_one_transition_a_clock(throughput: Run) -> None:
     run(throughput)
