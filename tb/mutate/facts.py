@@ -63,12 +63,7 @@ def begun(pair: Pair, facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts true in the first clock after the reset, or in the second without a reset."""
     *before, first = pair.begins()
     pair.agree(first)
-    right, wrong = first if before else pair.after(first)
-    while false := pair.possible(
-        {one: _broken(pair, one, right.registers, wrong.registers) for one in facts}
-    ):
-        facts = [one for one in facts if one not in false]
-    return list(facts)
+    return _rest(pair, facts, first if before else pair.after(first))
 
 
 def hold(pair: Pair, clocks: tuple[Clock, Clock], facts: Collection[Fact]) -> None:
@@ -79,14 +74,24 @@ def hold(pair: Pair, clocks: tuple[Clock, Clock], facts: Collection[Fact]) -> No
 
 def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that stay true after a clock in which all of them are true."""
-    make, ends = pair.manager.mk_term, pair.ends(clocks)
+    return _rest(pair, facts, pair.ends(clocks), clocks)
+
+
+def _rest(
+    pair: Pair,
+    facts: Sequence[Fact],
+    ends: tuple[Clock, Clock],
+    clocks: tuple[Clock, Clock] | None = None,
+) -> list[Fact]:
+    """Drop facts that can be false at the ends if the rest is true in the clocks; return the rest."""
+    make = pair.manager.mk_term
     broken = {}
     for fact in facts:
         holds = pair.manager.mk_const(pair.manager.mk_bool_sort())
-        before, after = (
-            _broken(pair, fact, right.registers, wrong.registers) for right, wrong in (clocks, ends)
-        )
-        pair.solver.assert_formula(make(Kind.NOT, [make(Kind.AND, [holds, before])]))
+        if clocks:
+            before = _broken(pair, fact, *(side.registers for side in clocks))
+            pair.exclude([make(Kind.AND, [holds, before])])
+        after = _broken(pair, fact, *(side.registers for side in ends))
         broken[fact] = holds, make(Kind.AND, [holds, after])
     if broken:
         pair.solver.assert_formula(pair.either([false for _, false in broken.values()]))
@@ -95,18 +100,13 @@ def kept(pair: Pair, clocks: tuple[Clock, Clock], facts: Sequence[Fact]) -> list
     words = set(facts) - memories
     read = {one.register for one in words}
     read |= {one.control for one in words if one.control is not None}
-    while left:
-        # Facts that are not assumed are arbitrary: the solver has to find a violated fact among the
-        # assumed ones.
-        assumed = [
-            holds if fact in left else make(Kind.NOT, [holds])
-            for fact, (holds, _) in broken.items()
-        ]
-        if not pair.is_possible(*assumed):
-            break
+    # Facts that are not assumed are excluded: the solver has to find a violated one among the others.
+    while left and pair.is_possible(*(broken[fact][0] for fact in left)):
         right, wrong = ({n: pair.value(side.registers[n]) for n in read} for side in ends)
-        left -= {one for one in left & words if one.is_false(right, wrong)}
-        left -= {one for one in left & memories if pair.solver.get_value(broken[one][1]).value()}
+        false = {one for one in left & words if one.is_false(right, wrong)}
+        false |= {one for one in left & memories if pair.solver.get_value(broken[one][1]).value()}
+        pair.exclude([broken[fact][0] for fact in false])
+        left -= false
     return [fact for fact in facts if fact in left]
 
 
