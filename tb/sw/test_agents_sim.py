@@ -77,8 +77,8 @@ KINDS = [
 further parts of the configuration. The kinds cover separate and shared tables, 1 to 16 agents, and
 2 to 64 actions."""
 
-OFTEN = KINDS[:2]
-"""The kinds that run in ``make test``; ``make slow`` runs the others."""
+OFTEN = KINDS[:1]
+"""The kind that runs in ``make test``; ``make slow`` runs the others."""
 
 EPSILONS = (
     Epsilon(0.5),
@@ -238,6 +238,7 @@ def test_words_at_any_place_are_read_or_refused(port: SimPort) -> None:
         assert len(answer.payload) == COMMON.size + legal * count * WORD_BYTES
 
 
+@pytest.mark.slow
 def test_agents_of_a_shared_table_stop_after_whole_turns_and_go_on_as_the_model() -> None:
     config = replace(CONFIG, acting=Acting(agents=3, shared_table=True, outcomes=2, starts=2))
     port = SimPort(config)

@@ -116,6 +116,7 @@ def admission_model() -> FastActingModel:
     return FastActingModel(config, admission_table(), SETTINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", [ADMISSION], indirect=True)
 def test_admission_is_the_world_that_is_described(port: SimPort) -> None:
     model = admission_model()
@@ -205,6 +206,7 @@ def test_a_circuit_takes_the_settings_of_each_agent() -> None:
     assert (plan.solvable, plan.settings) == (None, tuple(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", [DROWSY], indirect=True)
 def test_a_silent_world_ends_the_job_and_the_device_goes_on_exactly(port: SimPort) -> None:
     def begin() -> FastActingModel:

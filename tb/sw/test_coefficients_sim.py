@@ -19,6 +19,7 @@ MOST = (2**16 - 1) / 2**BITS
 """The largest alpha."""
 
 
+@pytest.mark.slow
 def test_lane_is_both_models_after_105000_transitions() -> None:
     config, rng, count = Config(25, 4, coefficient_bits=BITS), np.random.default_rng(1), 35_000
     plain, fast = Model(config), FastModel(config)

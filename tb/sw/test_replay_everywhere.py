@@ -26,6 +26,7 @@ def test_every_device_writes_the_file_of_the_model(seed: int, tmp_path: Path) ->
     assert set(files.values()) == {files["model"]}
 
 
+@pytest.mark.slow
 def test_one_case_makes_the_lane_hold(tmp_path: Path) -> None:
     options, columns = draw_case(HOLDING, TRANSITIONS)
     stream, out = tmp_path / "stream.npz", tmp_path / "table.npz"

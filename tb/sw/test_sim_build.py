@@ -234,6 +234,7 @@ def test_rate_that_the_clock_cannot_make_is_refused() -> None:
     assert port.baud == 115_200
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_waveform_is_written_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wave = tmp_path / "wave.vcd"
