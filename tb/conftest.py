@@ -1,5 +1,6 @@
 """pytest settings for all tests, and selection of cocotb tests by name with ``pytest -k``."""
 
+import gc
 import re
 import signal
 from dataclasses import replace
@@ -14,6 +15,9 @@ settings.register_profile(
     "qstep", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("qstep")
+
+# Numba and Amaranth create millions of objects; collecting garbage less often saves a tenth of the time.
+gc.set_threshold(100_000, 50, 100)
 
 # Background processes of a shell ignore Ctrl-C, and the programs under test would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
