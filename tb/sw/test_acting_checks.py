@@ -215,9 +215,9 @@ def test_no_device_but_a_live_world_continues_within_a_turn_of_a_shared_table(ki
     device.restore(device.table, device.states, [counters[0]] * 2)
 
 
-@pytest.mark.parametrize("algorithm", [Algorithm.EXPECTED_SARSA, Algorithm.DOUBLE_Q_LEARNING])
+@pytest.mark.parametrize("algorithm", Algorithm)
 def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm) -> None:
-    # With four actions, the compiled loop is one that other tests need, too.
+    # Other tests need the same compiled loops, which are those for four actions.
     config = replace(FULL, actions=4, acting=Acting(2, algorithm, shared_table=True))
     plain, fast = (device_of(kind, config, SETTINGS) for kind in KINDS[:2])
     for device in (plain, fast):

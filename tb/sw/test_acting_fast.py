@@ -20,8 +20,8 @@ from qstep.spec.fixed import QFormat, Rounding, greatest_coefficient
 from qstep.spec.settings import AgentSettings
 
 ACTIONS = 3
-FEW_LOOPS = 4
-"""Number of actions in tests that are not slow: their loops are those that other tests compile, too."""
+COMMON_ACTIONS = 4
+"""Number of actions in the quick tests: other tests need the same compiled loops."""
 
 SEEDS = st.integers(0, 2**64 - 1)
 AGENTS = st.sampled_from([1, 2, 13, 16, 17])
@@ -157,7 +157,7 @@ def test_settings_that_a_run_cannot_go_on_with_are_refused() -> None:
 def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEAREST) -> Pair:
     """Return both models of two agents in a larger random world without chance."""
     acting = Acting(agents=2, algorithm=algorithm, shared_table=shared)
-    config = Config(40, FEW_LOOPS, rounding=rounding, acting=acting)
+    config = Config(40, COMMON_ACTIONS, rounding=rounding, acting=acting)
     own = [AgentSettings(epsilon=Epsilon(1, 0.05, "exponential", 9000)), AgentSettings(0.2)]
     world = random_world(config, 50, 7)
     return ActingModel(config, world, own), FastActingModel(config, world, own)
@@ -187,7 +187,7 @@ def test_models_are_equal_after_100000_steps_with_more_bits(
 ) -> None:
     config = Config(
         40,
-        FEW_LOOPS,
+        COMMON_ACTIONS,
         number_format,
         rounding,
         acting=Acting(agents=16, outcomes=2),
@@ -206,7 +206,7 @@ def test_models_are_equal_after_100000_steps_with_more_bits(
 def test_every_number_of_agents_equals_the_plain_model() -> None:
     for agents in range(1, 71):
         acting = Acting(agents=agents, outcomes=2, starts=2)
-        config = Config(5, FEW_LOOPS, QFormat(4, 4), acting=acting)
+        config = Config(5, COMMON_ACTIONS, QFormat(4, 4), acting=acting)
         world = random_world(config, 3, agents)
         own = [
             AgentSettings(0.9 - 0.01 * k, 0.9, Epsilon(0.9, 0.1 * (k % 3 > 0), KINDS[k % 3], 5), k)
@@ -221,7 +221,7 @@ def test_every_number_of_agents_equals_the_plain_model() -> None:
 
 def test_counters_and_returns_of_a_long_run_do_not_wrap() -> None:
     """A return of -2^33 does not fit into 32 bits."""
-    config = Config(2, FEW_LOOPS, QFormat(16, 0), acting=Acting(agents=17))
+    config = Config(2, COMMON_ACTIONS, QFormat(16, 0), acting=Acting(agents=17))
     world = random_world(config, 0, 3)
     world.reward[...] = config.format.minimum
     fast = FastActingModel(config, world, [AgentSettings()] * 17)
