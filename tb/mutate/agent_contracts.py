@@ -59,7 +59,8 @@ def agent_update(run: Run) -> Contract:
 def epsilon(run: Run) -> Contract:
     """A load is held from stage 0 to stage 11 of its agent's slot, which does not step.
 
-    ``qs_agents`` accepts no load while agents step, and holds a load until it is done.
+    ``qs_agents`` accepts no load while agents step, and holds a load until it is done. Epsilon, end, and
+    decrement are at most 2^24 once they are loaded, so ``act_left_q`` is within +-2^24.
     """
     slot = "raw_agent_o[4*{0}+:4] == {1} && raw_live_o[{0}]"
 
@@ -81,8 +82,11 @@ def epsilon(run: Run) -> Contract:
             "!epsilon_load_i[0] || data_i[24:0] <= 1 << 24",
             "!(epsilon_set_i[0] || epsilon_set_i[1]) || data_i[24:0] <= 1 << 24",
             "raw_epsilon_o <= 1 << 24",
+            "act_end <= 1 << 24",
+            "act_left + 26'h1000000 <= 26'h2000000",
         ),
         own="epsilon_",
+        inside={"act_end": ("u_epsilon.act_end_q", 25), "act_left": ("u_epsilon.act_left_q", 26)},
     )
 
 
