@@ -91,7 +91,10 @@ def epsilon(run: Run) -> Contract:
 
 
 def budget(run: Run) -> Contract:
-    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot."""
+    """Agents step in stage 9 only if they had steps left in stage 11 of their last slot.
+
+    While ``qs_agent_flags`` is cleared after a reset, it does not use the outputs.
+    """
     return Contract(
         declare="reg [15:0] more = 0;"
         " wire [3:0] in_9 = raw_agent_o[39:36], in_11 = raw_agent_o[47:44];"
@@ -103,7 +106,8 @@ def budget(run: Run) -> Contract:
             "!budget_stepped_i || (raw_live_o[9] && more[in_9] && !raw_budget_begins_o)",
         ),
         seen={
-            "budget_more_o": "raw_live_o[11] ? raw_budget_more_o : 0",
+            "budget_begins_o": "raw_clearing_o ? 0 : raw_budget_begins_o",
+            "budget_more_o": "raw_live_o[11] && !raw_clearing_o ? raw_budget_more_o : 0",
             "budget_remaining_o": "0",  # internal register that the bench reads while it is stable
         },
         own="budget_",
