@@ -80,7 +80,12 @@ class _Counters:
         return _of_words(agent, words)
 
     async def act(
-        self, clocks: int, often: float, saturating: float = 0.3, truncating: float = 0.2
+        self,
+        clocks: int,
+        often: float,
+        saturating: float = 0.3,
+        truncating: float = 0.2,
+        terminating: float = 0.2,
     ) -> None:
         """Step agents at random, with random rewards, episode ends and saturations."""
         dut, slots = self.dut, self.slots
@@ -95,7 +100,7 @@ class _Counters:
             stepped = counts and random.random() < often
             ends = random.random() if stepped else 1.0
             truncated = ends < truncating
-            terminated = truncating <= ends < truncating + 0.2
+            terminated = truncating <= ends < truncating + terminating
             reward = random.choice([least, -1, -least - 1, random.randrange(least, -least)])
             if not stepped:
                 reward = 0
@@ -149,8 +154,15 @@ _CARRIES = (
 @cocotb.test()
 async def counts_of_all_agents_carry_and_wrap_as_wide_numbers(dut: Any) -> None:
     bench = await _start(dut, *reversed(_CARRIES))
-    for often, saturating, truncating in ((1.0, 1.0, 0.2), (1.0, 0.3, 1.0), (0.5, 0.3, 0.2)):
-        await bench.act(60 * bench.slots.slots, often, saturating, truncating)
+    # In the first three phases, saturations, truncations or terminations of a sweep reach their maximum.
+    phases = (
+        (1.0, 1.0, 0.2, 0.2),
+        (1.0, 0.3, 1.0, 0.0),
+        (1.0, 0.3, 0.0, 1.0),
+        (0.5, 0.3, 0.2, 0.2),
+    )
+    for phase in phases:
+        await bench.act(60 * bench.slots.slots, *phase)
         await bench.act(bench.slots.slots * (bench.slots.slots + 6), 0.0)
         for agent in range(bench.slots.agents):
             seen = await bench.read(agent)
