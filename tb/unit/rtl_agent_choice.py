@@ -138,3 +138,24 @@ async def rows_of_extremes_and_thresholds_at_their_ends_match(dut: Any) -> None:
             yield _drawn(actions, [[0] * actions] * 2)
 
     await _check(dut, stimuli())
+
+
+@cocotb.test()
+async def products_at_and_just_below_a_half_round_to_the_nearest(dut: Any) -> None:
+    """The product of share and row, modulo 2^16, is 2^15 or 2^15 - 1."""
+    actions, width = int(dut.Actions.value), int(dut.Width.value)
+    high, others = (1 << (width - 1)) - 1, actions - 1
+
+    def stimuli() -> Iterator[_Given]:
+        for _ in range(400):
+            threshold = random.randrange((1 << 16) + 1)
+            share = threshold * ((2 * (1 << 16) + actions) // (2 * actions)) >> 16
+            product = (1 << 15) - random.getrandbits(1)
+            below = product * pow(share, -1, 1 << 16) % (1 << 16) if share % 2 else 0
+            if below <= others * ((1 << width) - 1):
+                row = [high, *(high - (below + n) // others for n in range(others))]
+                yield _drawn(actions, [row, row], threshold)
+        for _ in range(40):
+            yield _drawn(actions, [[0] * actions] * 2)
+
+    await _check(dut, stimuli())
