@@ -103,11 +103,12 @@ def _signature(name: str, what: Any) -> str:
         signature = inspect.signature(bare)
     except (TypeError, ValueError):
         return ""
-    given = [
-        each.replace(annotation=_Raw(each.annotation)) if isinstance(each.annotation, str) else each
-        for each in signature.parameters.values()
-        if each.name not in ("self", "cls")
-    ]
+    given = []
+    for each in signature.parameters.values():
+        # A NamedTuple's annotations are forward references.
+        kind = getattr(each.annotation, "__forward_arg__", each.annotation)
+        if each.name not in ("self", "cls"):
+            given.append(each.replace(annotation=_Raw(kind) if isinstance(kind, str) else kind))
     back = inspect.Signature.empty if inspect.isclass(what) else signature.return_annotation
     shown = signature.replace(
         parameters=given, return_annotation=_Raw(back) if isinstance(back, str) else back

@@ -107,10 +107,26 @@ def open_agents(
 ) -> AgentsDevice:
     """Open a device with agents by name; all tables are zero, and no agent has taken a step.
 
-    If the world is a circuit or is connected to the device's pins, which only hardware supports, `world`
-    is the step limit, or 0 for none. Raises the errors of :class:`~qstep.golden.contract.Agents` and
-    :func:`open_device`. Errors that concern only the configuration or the settings are raised before
-    anything is opened.
+    Parameters
+    ----------
+    url : str
+        As for :func:`qstep.open`.
+    config : Config
+        A configuration whose ``acting`` is not None.
+    world : WorldTable, TiledWorld or int
+        A world made for `config`. If the world is a circuit or is connected to the device's pins, which
+        only hardware supports, its step limit, or 0 for none.
+    settings : sequence of AgentSettings
+        One per agent.
+
+    Raises
+    ------
+    ConfigError
+        The name is malformed, `config` has no agents or lacks schedules or a step limit that `settings`
+        or `world` need, `world` does not fit, or `settings` has the wrong length. Errors that concern
+        only `config` or `settings` are raised before anything is opened.
+    DeviceError, ToolMissingError
+        As for :func:`qstep.open`.
 
     Warns
     -----
