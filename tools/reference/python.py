@@ -103,16 +103,13 @@ def _signature(name: str, what: Any) -> str:
         signature = inspect.signature(bare)
     except (TypeError, ValueError):
         return ""
-    given = []
-    for each in signature.parameters.values():
-        # A NamedTuple's annotations are forward references.
-        kind = getattr(each.annotation, "__forward_arg__", each.annotation)
-        if each.name not in ("self", "cls"):
-            given.append(each.replace(annotation=_Raw(kind) if isinstance(kind, str) else kind))
+    given = [
+        each.replace(annotation=_raw(each.annotation))
+        for each in signature.parameters.values()
+        if each.name not in ("self", "cls")
+    ]
     back = inspect.Signature.empty if inspect.isclass(what) else signature.return_annotation
-    shown = signature.replace(
-        parameters=given, return_annotation=_Raw(back) if isinstance(back, str) else back
-    )
+    shown = signature.replace(parameters=given, return_annotation=_raw(back))
     text = f"{name}{shown}"
     if len(text) > 100:
         parts = [str(each) for each in given]
@@ -123,6 +120,12 @@ def _signature(name: str, what: Any) -> str:
         end = f" -> {back}" if isinstance(back, str) else ""
         text = f"{name}(\n{inside}){end}"
     return f"```python\n{text}\n```\n\n"
+
+
+def _raw(annotation: Any) -> Any:
+    """Return an annotation without quotes; those of a NamedTuple are forward references."""
+    text = getattr(annotation, "__forward_arg__", annotation)
+    return _Raw(text) if isinstance(text, str) else text
 
 
 def _prose(doc: str) -> str:
