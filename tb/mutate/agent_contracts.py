@@ -59,7 +59,7 @@ def agent_update(run: Run) -> Contract:
 def epsilon(run: Run) -> Contract:
     """A load is held from stage 0 to stage 11 of its agent's slot, which does not step.
 
-    ``qs_agents`` accepts no load while agents step, and holds a load until it is done. Epsilon, end, and
+    ``qs_agents`` accepts no load while agents step, and holds a load until it is done. Epsilon, end and
     decrement are at most 2^24 once they are loaded, so ``act_left_q`` is within +-2^24.
     """
     slot = "raw_agent_o[4*{0}+:4] == {1} && raw_live_o[{0}]"
