@@ -127,6 +127,7 @@ def test_a_test_that_never_ends_fails_and_ends_what_it_started(
     assert not late.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_failing_bench_prints_the_command_that_replays_it(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_noise.sv", "<< 13", "<< 12")
@@ -185,6 +186,7 @@ def test_a_failure_tells_that_its_lines_are_those_of_a_build_with_other_comments
         assert bool(re.search(moved, str(caught.value))) == told
 
 
+@pytest.mark.slow
 @pytest.mark.unit
 def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Config) -> None:
     chosen = ["tb/unit/test_rtl_modules.py", "-k", "corners_of_operands and qs_update-w8"]
@@ -201,6 +203,7 @@ def test_a_test_within_a_simulation_is_found_by_its_name(pytestconfig: pytest.Co
     )
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_run_without_a_test_is_a_failure() -> None:
     with pytest.raises(BenchError, match=r"failed|no test ran"):
@@ -214,6 +217,7 @@ def test_waves_are_recorded_on_request() -> None:
     assert (report.folder / "dump.vcd").stat().st_size > 0
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_make_sim_fails_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = replace(NOISE, test="no_such_test")

@@ -175,6 +175,7 @@ def test_bitstream_comes_from_the_fastest_seed(placed: list[Placement], tmp_path
     assert Config.from_toml(tmp_path / "out/icebreaker.toml").digest == report.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lanes_hz", "rates"), [(None, (80_000_000, None)), (90_000_000, (90_000_000, 80_000_000))]
 )
@@ -253,6 +254,7 @@ def two_clocks(seed: int, lanes: float, link: float) -> Placement:
     return replace(made, report=report, link_fmax_mhz=link)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clocks", "message"),
     [
@@ -260,10 +262,9 @@ def two_clocks(seed: int, lanes: float, link: float) -> Placement:
             [(181.0, 89.0), (181.5, 89.5)],
             r"clock of 90 MHz .* allows 89\.5 MHz. Lower link.clock_hz",
         ),
-        pytest.param(
+        (
             [(179.0, 91.0), (178.0, 91.0)],
             r"of 180 MHz .* allows 179\.0 MHz. Lower acting.clock_hz",
-            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -305,6 +306,7 @@ def test_data_that_are_late_between_two_clocks_are_refused() -> None:
         check_crossing(late)
 
 
+@pytest.mark.slow
 def test_pins_of_a_world_are_written_beside_the_bitstream(
     placed: list[Placement], tmp_path: Path
 ) -> None:
@@ -316,6 +318,7 @@ def test_pins_of_a_world_are_written_beside_the_bitstream(
     assert text.startswith("action_valid0 ")
 
 
+@pytest.mark.slow
 def test_unmet_clock_can_be_accepted_by_name(placed: list[Placement], tmp_path: Path) -> None:
     placed.append(placement(1, 23.0))
     report, bitstream = run(tmp_path, accept=True)
@@ -332,6 +335,7 @@ def test_folder_that_cannot_be_made_is_named_before_the_tools_run(
         run(tmp_path / "file")
 
 
+@pytest.mark.slow
 def test_full_disk_leaves_the_old_report(
     placed: list[Placement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def swept(
     return explore(points, "lane", range(1, seeds + 1), 1, Threads(1), tell, lambda *_: None)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_told_with_by_how_much_before_anything_is_placed(
     stand_in: Tools,
 ) -> None:

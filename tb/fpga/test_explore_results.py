@@ -63,6 +63,7 @@ def test_table_has_every_result_and_fits_a_terminal() -> None:
     assert boards[0] < second < boards[1] < rows.index("64 x 4 1 25.0 528 3 1.000 25.0 *")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exploration", [SWEEP, MIXED], ids=["one-board", "two-boards"])
 def test_picture_is_written(exploration: Exploration, tmp_path: Path) -> None:
     write_pictures({tmp_path / "new" / "front.png": partial(draw, exploration)})

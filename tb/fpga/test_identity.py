@@ -100,6 +100,7 @@ def test_identity_with_agents_is_of_what_refines_and_copies_these_too(
         assert read & {*refining, *FARM} == expected
 
 
+@pytest.mark.slow
 def test_identity_tells_boards_configurations_pins_and_tools_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -180,12 +181,9 @@ def test_identity_is_of_the_substance_of_the_files_in_the_boards_own_hierarchy(
         assert wrong_boards(tmp_path / edited, [edited])
 
 
+@pytest.mark.slow
 @pytest.mark.synth
-@pytest.mark.parametrize(
-    "board",
-    [BOARDS[0], *(pytest.param(board, marks=pytest.mark.slow) for board in BOARDS[1:])],
-    ids=lambda board: board.name,
-)
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
 def test_the_files_in_the_hierarchy_are_all_that_a_board_is_read_from(
     board: Board, tmp_path: Path
 ) -> None:
@@ -227,6 +225,7 @@ def test_verilog_that_is_synthesised_is_what_the_identity_is_of(
     assert "module other_1;" in (tmp_path / "qstep_top.v").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_lanes_that_are_placed_freely_are_synthesised_as_their_family_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -28,6 +28,7 @@ def test_figures_of_a_preset_are_printed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "board is 'arty'; known boards: icebreaker" in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_the_registers_around_a_learner_have_all_its_ports(tmp_path: Path) -> None:
     files = generate_learner(PRESETS["athena"], tmp_path)

@@ -112,13 +112,14 @@ def test_boards_get_the_clock_that_their_files_name(name: str, tmp_path: Path) -
     pll.make(board, board.config, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.synth
 @pytest.mark.parametrize(
     ("name", "asked", "made"),
     [
         ("icebreaker", 47_000_000, "47.25"),
-        pytest.param("ulx3s-12f", 97_000_000, "96.875", marks=pytest.mark.slow),
-        pytest.param("tang-nano-9k", 50_000_000, "50.143", marks=pytest.mark.slow),
+        ("ulx3s-12f", 97_000_000, "96.875"),
+        ("tang-nano-9k", 50_000_000, "50.143"),
     ],
 )
 def test_a_build_at_a_rate_that_the_pll_cannot_make_is_refused(

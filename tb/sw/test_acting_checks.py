@@ -215,6 +215,7 @@ def test_no_device_but_a_live_world_continues_within_a_turn_of_a_shared_table(ki
     device.restore(device.table, device.states, [counters[0]] * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", Algorithm)
 def test_both_models_go_on_alike_from_the_last_legal_values(algorithm: Algorithm) -> None:
     # Other tests need the same compiled loops, which are those for four actions.

@@ -174,12 +174,13 @@ def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
     assert all(count.saturations and count.truncations for count in fast.counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "number_format", "rounding"),
     [
         (16, "Q4.4", Rounding.NEAREST),
-        pytest.param(22, "Q8.8", Rounding.FLOOR, marks=pytest.mark.slow),
-        pytest.param(24, "Q16.16", Rounding.STOCHASTIC, marks=pytest.mark.slow),
+        (22, "Q8.8", Rounding.FLOOR),
+        (24, "Q16.16", Rounding.STOCHASTIC),
     ],
 )
 def test_models_are_equal_after_100000_steps_with_more_bits(
@@ -203,6 +204,7 @@ def test_models_are_equal_after_100000_steps_with_more_bits(
     assert np.unique(fast.table).size > 100
 
 
+@pytest.mark.slow
 def test_every_number_of_agents_equals_the_plain_model() -> None:
     for agents in range(1, 71):
         acting = Acting(agents=agents, outcomes=2, starts=2)

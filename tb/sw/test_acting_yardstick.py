@@ -32,6 +32,7 @@ def begun(world: str, agents: int) -> FastActingModel:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ActingYardstick, VectorYardstick])
 @pytest.mark.parametrize(("world", "agents"), [("gridworld", 3), ("gridworld", 37), ("Taxi-v3", 1)])
 def test_c_and_the_model_are_equal(

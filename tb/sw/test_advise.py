@@ -77,6 +77,7 @@ def endless(reward: float = 1.5) -> World:
     )
 
 
+@pytest.mark.slow
 def test_formats_of_too_small_a_range_saturate() -> None:
     advice = advise(endless(), gamma=0.98, steps=STEPS, most_width=11, roundings=NEAREST)
     outcomes: dict[int, set[Outcome]] = {}
@@ -181,6 +182,7 @@ def test_values_that_tiles_cannot_learn_with_are_refused(
         advise(world, **options)
 
 
+@pytest.mark.slow
 def test_cartpole_seen_through_tiles_is_learned_with_six_fraction_bits() -> None:
     advice = advise(CART_POLE, most_width=12, roundings=NEAREST)
     assert (advice["goal"], advice["planes"]) == (475, 8)

@@ -114,9 +114,10 @@ def test_hardware_makes_the_steps_of_the_model(port: SimPort, rate: float) -> No
     assert not isinstance(line, LossyPort) or sum(line.hits.values()) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=() if kind in OFTEN else pytest.mark.slow) for kind in KINDS],
+    KINDS,
     ids=lambda kind: "-".join(map(str, kind[:6])) + "-shared" * ("shared_table" in kind[7]),
 )
 def test_agents_of_each_kind_make_the_steps_of_the_model(kind: tuple[Any, ...]) -> None:

@@ -47,6 +47,7 @@ def learnt(command: str, folder: Path) -> float:
     return float(said["greedy_score"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["dqn", "pqn"])
 def test_network_learns_a_map_of_ones_own(command: str, tmp_path: Path) -> None:
     assert learnt(command, tmp_path) == -2.0
@@ -54,6 +55,7 @@ def test_network_learns_a_map_of_ones_own(command: str, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "checkpoint.npz").exists()
 
 
+@pytest.mark.slow
 def test_blind_network_learns_no_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(spaces: Spaces, observations: Any) -> Any:
         return np.zeros((len(observations), spaces.inputs), np.float32)
@@ -322,6 +324,7 @@ def test_arguments_of_an_environment_are_part_of_its_run(own_folder: Path) -> No
             qstep.train(**{"world": "FrozenLake-v1", "steps": 9, **given})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_arguments_of_an_environment_reach_networks(own_folder: Path) -> None:
     big = "dqn FrozenLake-v1 --env-kwargs map_name=8x8 --num-envs 4 --out run " + SHORT
     assert told(big)["env_kwargs"] == {"map_name": "8x8"}
@@ -366,6 +369,7 @@ def test_arguments_that_cannot_be_known_are_named_by_python(own_folder: Path) ->
         del gym.registry["qstep-test/Any-v0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "env_id"), [("snake", "qstep/Snake-v0"), ("cartpole", "qstep/CartPoleTable-v0"),
                          ("gridworld", "qstep:qstep/GridWorld-v0")]

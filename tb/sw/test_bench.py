@@ -207,6 +207,7 @@ def test_the_table_says_where_boards_come_from_if_there_are_none(quick_report: B
     assert "--report FILE" in text
 
 
+@pytest.mark.slow
 def test_the_plot_is_written_for_one_workload(quick_report: BenchReport, tmp_path: Path) -> None:
     one_system = replace(quick_report, systems=quick_report.systems[1:])
     write_pictures(
@@ -267,6 +268,7 @@ def test_the_command_prints_and_writes_what_was_measured(
     assert builds == [[made_up_build(HELD)], load_reports([])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [write_plot, write_page])
 def test_what_cannot_be_written_whole_leaves_the_old_file(
     quick_report: BenchReport,

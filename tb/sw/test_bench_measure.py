@@ -224,10 +224,11 @@ def test_a_training_that_leaves_updates_out_is_caught() -> None:
         entry.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name == "acting" else ())  # compiles 14 loops
+        name
         for name in systems.NAMES
         if name not in ("farm", "pqn-run")  # have their own test files: one part needs JAX
     ],

@@ -32,6 +32,7 @@ def form_named(name: str) -> Form:
     return next(form for form in pqn_run.benchmark("cpu").forms if form.name == name)
 
 
+@pytest.mark.slow
 def test_our_run_plays_whole_rollouts_and_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, 20)
     form = form_named("pqn-64")

@@ -169,6 +169,7 @@ def test_a_circuit_that_does_not_fit_is_refused(call: Callable[[], object], text
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["described", "circuit-only"])
 def test_a_circuit_is_trained_from_the_command_line(known: bool, tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID.to_toml(), encoding="utf-8")

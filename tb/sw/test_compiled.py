@@ -14,6 +14,8 @@ from numba.core.caching import NullCache
 import qstep
 from qstep._io.compiled import cache_of_compiled, compiled
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(qstep.__file__).parent
 FILES = {
     "__init__.py": "",
@@ -174,7 +176,6 @@ print(length((1,) * int(sys.argv[1])), flush=True)
 """Waits between choosing a file's name, entering it into the index, and writing the file."""
 
 
-@pytest.mark.slow
 def test_two_processes_that_compile_at_once_do_not_mix_up_their_code(package: Path) -> None:
     (package / "race.py").write_text(RACE, encoding="utf-8")
 

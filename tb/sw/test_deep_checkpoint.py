@@ -80,6 +80,7 @@ def snake() -> NetworkRun:
     return run_of("snake", "dqn", config, evaluate_every=400, episodes=1200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "steps"),  # 1: before the first update; 50: after the ring buffer has wrapped
     [

@@ -166,6 +166,7 @@ def test_bars_are_grouped_by_core_lane_and_chip() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_different_tables_end_with_status_1(
     trained: demo.Trained, run: Callable[..., Result]
 ) -> None:
@@ -183,6 +184,7 @@ def test_different_tables_end_with_status_1(
         assert said in result.output
 
 
+@pytest.mark.slow
 def test_clocks_of_a_slower_link_take_longer(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def spoilt(right: list[Any], hole: tuple[Any, ...], wrong: Any) -> list[Any]:
     return given
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_method_takes_a_wrong_argument_or_refuses_it_with_our_own_error(kind: str) -> None:
     device: Any = device_of(kind, FULL, SETTINGS)

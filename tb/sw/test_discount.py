@@ -129,6 +129,7 @@ def test_least_bits_learn_gamma_and_fewer_do_not(
         assert not differs(alpha, gamma, bits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("later", "best"), [(1.55, 1), (1.8, 0)])
 def test_small_alpha_with_more_bits_learns_the_policy_of_its_gamma(later: float, best: int) -> None:
     """As 0.95^10 is 0.5987, `later` in ten steps is worth 0.93 or 1.08 now; the alternative is 1 now."""
@@ -311,6 +312,7 @@ def test_replay_says_the_discount_that_is_learned(tmp_path: Path) -> None:
     assert "alpha is 0.5, too large for 16 bits of which 22 are" in str(too_great)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", ["device", "host"])
 def test_train_takes_the_bits_of_coefficients(act: str, own_folder: Path) -> None:
     words = f"train gridworld --act {act} --episodes 20 --coefficient-bits 22 --out run"

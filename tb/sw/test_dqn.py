@@ -78,10 +78,12 @@ def test_fast_form_learns_cartpole_in_a_few_steps(prioritised: bool) -> None:
     assert fast_score(prioritised) > LEAST_FAST
 
 
+@pytest.mark.slow
 def test_plain_form_learns_cartpole_in_a_few_steps() -> None:
     assert np.mean(plain_returns()[-5:]) > LEAST_PLAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prioritised", [False, True])
 def test_fast_form_does_not_learn_from_actions_of_another_environment(
     prioritised: bool, monkeypatch: pytest.MonkeyPatch
@@ -94,6 +96,7 @@ def test_fast_form_does_not_learn_from_actions_of_another_environment(
     assert fast_score(prioritised) < LEAST_FAST  # 68; if prioritised, 33
 
 
+@pytest.mark.slow
 def test_plain_form_needs_the_next_observation(monkeypatch: pytest.MonkeyPatch) -> None:
     def without(transitions: Any, device: torch.device) -> Batch:
         batch = stacked(transitions, device)
@@ -233,6 +236,7 @@ def test_evaluation_leaves_a_run_alone() -> None:
     assert often.returns == never.returns
 
 
+@pytest.mark.slow
 def test_latest_of_the_best_networks_is_kept_and_scored_on_other_episodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -66,6 +66,7 @@ def test_json_summary_agrees_with_the_files(tmp_path: Path) -> None:
     assert words in " ".join(_networks._in_words(said, Mock()))
 
 
+@pytest.mark.slow
 def test_seeds_run_one_after_the_other_each_in_its_folder(tmp_path: Path) -> None:
     both = told("dqn cartpole", "--seeds", "2", "--out", tmp_path, *SHORT)
     assert [said["seed"] for said in both] == [0, 1]
@@ -110,6 +111,7 @@ def test_plain_form_writes_the_same_files_but_no_checkpoint(tmp_path: Path) -> N
     assert np.array_equal(evaluated, 10 * np.arange(1, len(evaluated) + 1))
 
 
+@pytest.mark.slow
 def test_unfinished_seeds_are_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     whole = told("dqn cartpole", "--seeds", "3", "--out", "whole", *SHORT)

@@ -60,6 +60,7 @@ def astuple_of(form: str) -> Any:
     return settings.config, settings.num_envs, settings.evaluate_every
 
 
+@pytest.mark.slow
 def test_plain_form_learns_as_often_as_documented() -> None:
     plain = small_run(form="dqn plain", episodes=150)
     for _ in plain:
@@ -177,6 +178,7 @@ def test_interval_holds_the_mean_as_often_as_it_says() -> None:
     assert NormalDist().inv_cdf(0.975) < 2.776  # the normal quantile would be too small
 
 
+@pytest.mark.slow
 def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
     result = ran("dqn snake --seeds 2 --episodes 300 --evaluate-every 300 --out", tmp_path)
     assert result.stdout.count("greedy score of the best network, from step ") == 2
@@ -185,6 +187,7 @@ def test_command_prints_the_interval_of_its_seeds(tmp_path: Path) -> None:
     assert (tmp_path / "seed-1" / "network.safetensors").exists()
 
 
+@pytest.mark.slow
 def test_command_gives_the_same_score_for_the_same_seed(tmp_path: Path) -> None:
     def run(out: str) -> Any:
         report = told("dqn snake-features --episodes 300 --seed 5 --out", tmp_path / out)

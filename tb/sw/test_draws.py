@@ -137,6 +137,7 @@ def test_generator_passes() -> None:
     assert failures(ours) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generator", "failed"),
     [
@@ -176,6 +177,7 @@ def walked(generator: Generator, steps: int) -> NDArray[np.int32]:
     return taught.table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number_format", ["Q8.10", "Q8.16"])
 def test_random_agent_learns_every_state_of_a_maze(number_format: str) -> None:
     world = World.named(MAZE)
@@ -185,6 +187,7 @@ def test_random_agent_learns_every_state_of_a_maze(number_format: str) -> None:
     assert share_not_optimal(model.table) == 0
 
 
+@pytest.mark.slow
 def test_shift_register_leaves_much_of_the_maze_unlearnt() -> None:
     assert share_not_optimal(walked(ours, STEPS)) < 0.1
     assert share_not_optimal(walked(shift_register, STEPS)) > 0.3

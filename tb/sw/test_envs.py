@@ -263,6 +263,7 @@ def test_action_out_of_range_is_refused(env_id: str, most: int, action: Any) -> 
     env.step(np.int64(1))
 
 
+@pytest.mark.slow
 def test_module_in_the_current_folder_is_found_by_the_installed_command(tmp_path: Path) -> None:
     code = "import gymnasium\ngymnasium.register('My/Walk-v0', entry_point='my_walk:Walk')\n"
     own = inspect.getsource(Walk)

@@ -24,7 +24,7 @@ from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 CONFIG = Config(
     *(7, 3, "Q6.10"),

@@ -273,6 +273,7 @@ def is_read(reader: Reader, content: bytes) -> bool:
         return True
 
 
+@pytest.mark.slow
 @kinds
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())

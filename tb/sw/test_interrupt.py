@@ -88,6 +88,7 @@ def ended_by_a_signal(monkeypatch: pytest.MonkeyPatch, where: str, *typed: str) 
         return invoke(*typed).stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("act", "where", "said"),
     [
@@ -190,6 +191,7 @@ def test_signal_while_the_program_is_loaded_is_answered(seconds: float, tmp_path
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_signal_while_a_simulation_is_built_ends_its_compilers(tmp_path: Path) -> None:
     cache = tmp_path / "cache"

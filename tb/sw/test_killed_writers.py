@@ -12,7 +12,10 @@ from tb.verify.figures import Count
 
 from qstep._io.files import write_atomically
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="ptrace as Linux has it"),
+]
 
 ROOT = Path(__file__).parents[2]
 OFTEN = "checkpoint"
@@ -48,7 +51,6 @@ def test_a_writer_killed_at_every_system_call_leaves_the_old_or_the_new_file(
     record_property("deaths", int(found[1]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_writer_that_leaves_neither_is_found(name: str) -> None:
     answer = killed(name)

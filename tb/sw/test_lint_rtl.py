@@ -46,6 +46,7 @@ def test_illegal_parameters_end_the_elaboration(parameter: dict[str, int], messa
     assert message in lint_rtl.lint_acting(parameter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
@@ -72,6 +73,7 @@ def test_fault_in_the_lane_on_axi_is_reported(tmp_path: Path) -> None:
     assert "%Warning-WIDTH" in lint_rtl.lint_axi_lane(lint_rtl.AXI_CORNERS[0], rtl)
 
 
+@pytest.mark.slow
 def test_fault_in_a_boards_top_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     board = load("icebreaker")
     made = around_device(board, board.config)

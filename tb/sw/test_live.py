@@ -118,6 +118,7 @@ def test_page_names_no_address_outside(program: Program) -> None:
     assert set(found) <= {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_next_program_has_another_token_and_no_scripts_from_elsewhere(program: Program) -> None:
     os.environ["BOKEH_RESOURCES"] = "cdn"  # scripts from Bokeh's servers
     try:
@@ -217,6 +218,7 @@ def test_unless_given_settings_are_those_of_qstep_train(monkeypatch: pytest.Monk
     ]
 
 
+@pytest.mark.slow
 def test_device_that_fails_ends_the_program_with_its_error() -> None:
     with watched(stand_in=Failing) as (controller, _):
         controller.play()

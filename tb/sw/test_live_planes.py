@@ -66,13 +66,11 @@ LARGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 @pytest.mark.parametrize(
     "config",
-    [
-        SMALL,
-        *(pytest.param(config, marks=pytest.mark.slow) for config in LARGE),
-    ],
+    [SMALL, *LARGE],
     ids=lambda config: f"{config.planes}-{config.acting.algorithm.value}-{config.acting.agents}",
 )
 def test_hardware_learns_from_the_row_in_each_plane(config: Config) -> None:

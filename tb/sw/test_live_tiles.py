@@ -78,6 +78,7 @@ def test_sums_are_those_of_the_rows() -> None:
         assert np.allclose(shown.values[row, column], sums)  # summed in another order
 
 
+@pytest.mark.slow
 def test_page_shows_values_over_two_numbers_and_the_game() -> None:
     run = watched()
     run.advance(2000)

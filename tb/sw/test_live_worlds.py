@@ -72,6 +72,7 @@ def test_the_model_lives_through_what_it_is_told() -> None:
         assert all(own.terminations for own in device.counters)
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_simulated_hardware_is_opened_by_its_name() -> None:
     model = lived()

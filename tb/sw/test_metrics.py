@@ -130,6 +130,7 @@ def test_missing_tensorboard_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         write(tmp_path / "events")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["dqn", "pqn"])
 def test_networks_tell_what_their_history_holds(command: str, tmp_path: Path) -> None:
     words = f"{command} cartpole --total-timesteps 2048 --evaluate-every 60 --metrics"
@@ -150,6 +151,7 @@ def test_networks_tell_what_their_history_holds(command: str, tmp_path: Path) ->
     assert told["learning_rate"][-1][1] < 1e-3
 
 
+@pytest.mark.slow
 def test_seeds_have_metrics_of_their_own(tmp_path: Path) -> None:
     words = "cartpole --total-timesteps 512 --seeds 2 --learning-starts 500 --out"
     ran(f"dqn {words}", tmp_path / "a", "--metrics", tmp_path / "m.csv")

@@ -44,9 +44,8 @@ def seen(env: gym.Env[Any, Any], count: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    "world", ["FrozenLake-v1", pytest.param("CartPole-v1", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["FrozenLake-v1", "CartPole-v1"])
 def test_exported_network_gives_the_values_and_actions_of_its_policy(
     world: str, lake: Path
 ) -> None:
@@ -97,6 +96,7 @@ def test_play_scores_a_network_in_its_own_environment_and_shows_it(lake: Path) -
     assert told(f"play {lake} --env-kwargs is_slippery=true")["mean_return"] < 1
 
 
+@pytest.mark.slow
 def test_play_records_the_first_scored_episode(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran("train gridworld --agents 2 --episodes 300 --out table")
     ran("dqn snake-features --code plain --total-timesteps 300 --out snake")

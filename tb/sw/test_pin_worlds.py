@@ -26,7 +26,7 @@ from qstep_rtl.tile_coder import CODER_CLOCKS
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 BENCH = RTL.parent / "tb/unit/qs_pins_bench.sv"
 LED_PINS = Path(qstep_fpga.__file__).with_name("qs_pins.sv")
@@ -68,19 +68,17 @@ def led_out(folder: Path, pins: Path = LED_PINS) -> tuple[Config, SimPort]:
     return around(1, folder, pins, at_board=True)
 
 
-@pytest.mark.parametrize("agents", [1, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("agents", [1, 16])
 def test_agents_learn_at_the_pins_what_the_model_does(
     agents: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     learn(agents, *around(agents, tmp_path), LATENCY, capfd)
 
 
-@pytest.mark.slow
 def test_boards_pins_learn_as_the_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     learn(1, *led_out(tmp_path), LED_LATENCY, capfd)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("agents", "at_board"), [(2, False), (1, True)], ids=["device", "board"])
 def test_agents_learn_at_the_pins_from_the_row_in_each_plane(
     agents: int, at_board: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -91,11 +89,8 @@ def test_agents_learn_at_the_pins_from_the_row_in_each_plane(
 
 @pytest.mark.parametrize(
     ("agents", "at_board"),
-    [
-        pytest.param(1, False, marks=pytest.mark.slow, id="one"),
-        pytest.param(3, False, id="three"),
-        pytest.param(1, True, marks=pytest.mark.slow, id="board"),
-    ],
+    [(1, False), (3, False), (1, True)],
+    ids=["one", "three", "board"],
 )
 def test_agents_learn_at_the_pins_from_observations(
     agents: int, at_board: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -137,7 +132,6 @@ def learn_rows(
     return latency
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [

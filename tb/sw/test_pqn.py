@@ -143,10 +143,12 @@ def test_it_learns_cartpole_in_a_few_steps() -> None:
     assert cartpole_score() > LEAST_CARTPOLE
 
 
+@pytest.mark.slow
 def test_it_learns_snake_in_a_few_seconds() -> None:
     assert snake_score() > LEAST_SNAKE
 
 
+@pytest.mark.slow
 def test_returns_of_one_step_do_not_learn_cartpole_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_step(*parts: Any) -> Any:
         return lambda_returns(*(*parts[:-1], 0.0))
@@ -155,6 +157,7 @@ def test_returns_of_one_step_do_not_learn_cartpole_as_fast(monkeypatch: pytest.M
     assert cartpole_score() < LEAST_CARTPOLE  # 147
 
 
+@pytest.mark.slow
 def test_returns_of_three_steps_before_do_not_learn_snake(monkeypatch: pytest.MonkeyPatch) -> None:
     def of_three_steps_before(*parts: Any) -> Any:
         return lambda_returns(*parts).roll(3, 0)

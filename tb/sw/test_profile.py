@@ -153,6 +153,7 @@ BACKENDS = [
 GRID_WORLD = ("dictionary", "reference", "numpy", "numba", "c", "torch-batched", "model", "sim")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRID_WORLD)
 def test_every_form_of_the_grid_world_has_a_line_that_takes_most(name: str) -> None:
     pytest.importorskip("torch")

@@ -190,6 +190,7 @@ def test_interrupted_run_resumes_exactly(whole: Whole, monkeypatch: pytest.Monke
     assert contents(folder, command) == contents(whole.folder, command)
 
 
+@pytest.mark.slow
 def test_killed_run_resumes_exactly(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock runs fast, so a checkpoint is saved at every opportunity."""
     command, clock = whole.command, time.monotonic

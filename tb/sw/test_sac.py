@@ -185,6 +185,7 @@ class Slope(gym.Env[Any, Any]):
         return self.seen.astype(np.float32), -float(np.abs(share - 1 / 3).sum()), True, False, {}
 
 
+@pytest.mark.slow
 def test_saved_network_gives_the_policys_mean_in_the_environments_units(tmp_path: Path) -> None:
     gym.register("qstep-test/Slope-v0", entry_point=Slope)  # type: ignore[arg-type]
     try:

@@ -120,6 +120,7 @@ def test_client_that_sends_and_never_reads_is_held_up(monkeypatch: pytest.Monkey
     assert 0 < most <= 2 * 65536
 
 
+@pytest.mark.slow
 def test_silent_client_gives_way_to_the_next_one() -> None:
     with served("tcp") as name, socket.create_connection(address(name), timeout=10) as silent:
         silent.sendall(b"first\0")
@@ -128,6 +129,7 @@ def test_silent_client_gives_way_to_the_next_one() -> None:
         assert silent.recv(1) == b""
 
 
+@pytest.mark.slow
 def test_client_that_talks_is_not_interrupted_by_the_next_one() -> None:
     with served("tcp") as name, socket.create_connection(address(name), timeout=10) as talking:
         waiting = socket.create_connection(address(name), timeout=10)

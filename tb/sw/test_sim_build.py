@@ -83,6 +83,7 @@ def new_source(tmp_path: Path) -> Path:
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_library_is_built_once_and_rebuilt_when_damaged(
     new_source: Path, capsys: pytest.CaptureFixture[str]
@@ -101,6 +102,7 @@ def test_library_is_built_once_and_rebuilt_when_damaged(
             left.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_library_depends_on_contents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "a $HOME" / ECHO.name  # Verilator expands variables in such names
@@ -206,6 +208,7 @@ def test_closed_port_says_so(port: SimPort) -> None:
         port.read(0)
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 @pytest.mark.parametrize("divisor", [8, 9, 16, 417])
 def test_serial_lines_carry_every_byte_at_the_rate_of_the_divisor(divisor: int) -> None:

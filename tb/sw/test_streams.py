@@ -45,6 +45,7 @@ def test_full_stdout_is_one_line_and_status_1(words: str) -> None:
     assert (done.returncode, done.stderr) == (1, STOPPED)
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize("act", ["device", "host"])
 @pytest.mark.parametrize(
@@ -63,6 +64,7 @@ def test_a_run_keeps_what_it_learnt(act: str, streams: str, status: int, tmp_pat
     assert (STOPPED in done.stderr) == (status == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", ["device --trace {}/trace.npz", "host"])
 def test_a_drawing_that_fails_comes_after_all_else(act: str, tmp_path: Path) -> None:
     (tmp_path / "matplotlib.py").touch()  # hides the library
@@ -114,6 +116,7 @@ def test_unwritable_json_leaves_the_text(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == "in words\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, tmp_path: Path) -> None:
     world = tmp_path / "Ж[bold].txt"

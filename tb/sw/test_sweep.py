@@ -317,6 +317,7 @@ def test_values_of_an_axis_are_told_in_words() -> None:
     assert words == ["0.5", "0.9", "sarsa", "Q4.6"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -415,6 +416,7 @@ def test_report_has_the_keys_of_train() -> None:
     }
 
 
+@pytest.mark.slow
 def test_loaded_sweep_of_a_world_that_has_changed_or_has_no_name_cannot_act(tmp_path: Path) -> None:
     board = tmp_path / "own.txt"
     board.write_text("S..\n.HG\n", encoding="utf-8")
@@ -446,6 +448,7 @@ def test_option_that_there_is_not_is_named() -> None:
         qstep.sweep("gridworld", alpha=[0.5])
 
 
+@pytest.mark.slow
 def test_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

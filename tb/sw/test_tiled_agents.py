@@ -171,6 +171,7 @@ def test_every_step_is_the_documented_update(world: IntegerWorld, algorithm: Alg
         assert (weights.reshape(model.table.shape) == model.table).all()
 
 
+@pytest.mark.slow
 def test_one_plane_gives_the_bits_of_a_table() -> None:
     tiles = car_tiles(tiles=8, tilings=1)
     own = AgentSettings(0.5, 0.9, Epsilon(0.4), 3)
@@ -190,6 +191,7 @@ def test_one_plane_gives_the_bits_of_a_table() -> None:
     assert_equal(model, fast)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["state", "word", "table"])
 def test_comparison_of_tiled_agents_sees_a_planted_fault(fault: str) -> None:
     own = [AgentSettings(seed=4)]
@@ -297,6 +299,7 @@ def played(world: IntegerWorld, weights: NDArray[np.int32], episodes: int) -> fl
     return float(total.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "steps", "own", "at_least"),
     [

@@ -144,6 +144,7 @@ def run_of(env_id: str, **more: Any) -> AgentsRun:
     return AgentsRun(env_id, "model", plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared_table", [False, True])
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "MountainCar-v0"])  # terminated; truncated
 def test_a_resumed_run_ends_as_one_that_was_not_interrupted(

@@ -92,6 +92,7 @@ def test_table_is_that_of_the_plain_model(whole: Path) -> None:
     assert (saved.q_raw == plain_table("gridworld")).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "shape"),
     [
@@ -268,6 +269,7 @@ def test_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "then"),
     [("--episodes 40", "--episodes 90"), ("--steps 1000", "--steps 3000")],
@@ -357,6 +359,7 @@ def trap(*, ends: bool) -> World:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -392,6 +395,7 @@ def test_run_that_failed_says_what_to_try(typed: str, said: str | None, tmp_path
     assert said is None or said in result.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_agents_that_never_end_an_episode_are_stopped() -> None:
     """Episodes could end, but a greedy agent with a zero table never leaves its state."""
     greedy = AgentSettings(epsilon=Epsilon(0.0))

@@ -7,7 +7,7 @@ from tb.sw.command_line import ran
 
 from qstep._io.npz import load_arrays
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 HOST = "--act host --sync-steps 256"
 
@@ -17,12 +17,9 @@ HOST = "--act host --sync-steps 256"
     [
         "gridworld --episodes 80 --rounding stochastic",
         "gridworld --act host --episodes 80 --rounding stochastic",
-        pytest.param(
-            "Taxi-v3 --act host --episodes 12 --evaluate-every 6 --rounding stochastic",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(f"snake {HOST} --episodes 60 --evaluate-every 60", marks=pytest.mark.slow),
-        pytest.param(f"cartpole {HOST} --episodes 80 --evaluate-every 80", marks=pytest.mark.slow),
+        "Taxi-v3 --act host --episodes 12 --evaluate-every 6 --rounding stochastic",
+        f"snake {HOST} --episodes 60 --evaluate-every 60",
+        f"cartpole {HOST} --episodes 80 --evaluate-every 80",
     ],
     ids=["agents", "gridworld", "taxi", "snake", "cartpole"],
 )

@@ -102,12 +102,13 @@ def test_play_names_the_return(learned: AgentsResult, tmp_path: Path) -> None:
     refused(f"play {table} MountainCar-v0", EnvironmentSpaceError, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tilings", "groups", "rows"),
     [
         (2, [(2, 3, 1), (0,)], None),
         (2, [(2, 3, 1), (0,)], 64),
-        pytest.param(1, [(2, 3)], None, marks=pytest.mark.slow),
+        (1, [(2, 3)], None),
     ],
 )
 def test_exported_c_chooses_the_same_actions(
@@ -190,6 +191,7 @@ def test_what_does_not_fit_is_refused(call: Any, said: str) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_a_configuration_brings_its_tiles() -> None:
     result = qstep.train(
         "MountainCar-v0", config=CAR_CONFIG, settings=AgentSettings(0.5, 1.0, Epsilon(0)), steps=500

@@ -146,6 +146,7 @@ def test_what_is_no_clone_is_refused(tmp_path: Path) -> None:
         verify(tmp_path)
 
 
+@pytest.mark.slow
 def test_tests_are_counted_and_a_row_with_skipped_ones_is_not_met(repository: Repository) -> None:
     repository.write(".gitignore", "build/\n__pycache__/\n")
     repository.write("pytest.ini", "[pytest]\n")

@@ -20,6 +20,8 @@ from tools.wheel import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_wheel_holds_all_of_the_package_and_what_is_left_out_is_named(tmp_path: Path) -> None:
     wheel = build(tmp_path / "made")

@@ -11,6 +11,7 @@ from qstep.spec.config import Config
 from qstep_rtl.chain_head import index_mask
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 @pytest.mark.bench("tb.unit.rtl_chain", "qs_chain_node")
 def test_chain_carries_words_and_runs_to_their_lanes_and_back(only: str) -> None:

@@ -56,6 +56,7 @@ def test_what_is_replayed_is_what_the_model_says() -> None:
     assert FILE.read_text(encoding="utf-8") == words()
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 @pytest.mark.parametrize("target", ["lint", "lint-agents", "lint-axi"])
 def test_fusesoc_lints_without_a_warning(target: str, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         yield Pair(port, request.param)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
 def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int) -> None:
     pair.ask(Request.STATUS)
     converse(pair, RequestMaker(pair.config, rng := random.Random(seed)), rng, 60)
@@ -285,15 +285,13 @@ def lint(folder: Path, top: str, *options: str) -> str:
 
 
 # The top-level module contains the device under another name, so the device itself is read only once.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("top", "config"),
     [
         ("qstep_device", CONFIGS[0]),
         ("qstep_top", CONFIGS[1]),
-        *(
-            pytest.param("qstep_top", config, marks=pytest.mark.slow)
-            for config in (CONFIGS[0], *CONFIGS[2:], *CORNERS)
-        ),
+        *(("qstep_top", config) for config in (CONFIGS[0], *CONFIGS[2:], *CORNERS)),
     ],
     ids=lambda value: value if isinstance(value, str) else config_id(value),
 )

@@ -67,7 +67,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("seed", ["1", pytest.param("4242", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "4242"])
 def test_generate_writes_the_same_bytes_in_another_process(
     folder: Path, tmp_path: Path, seed: str
 ) -> None:
@@ -82,6 +83,7 @@ def test_generate_writes_the_same_bytes_in_another_process(
     assert contents(other) == contents(folder)
 
 
+@pytest.mark.slow
 def test_generate_writes_other_bytes_for_another_configuration(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_packages_come_before_what_uses_them() -> None:
     assert {"qs_pkg", "qs_map_pkg", "qs_agents_pkg", "qs_chain_pkg"} < seen
 
 
+@pytest.mark.slow
 def test_a_circuit_is_among_the_files_whatever_its_language(tmp_path: Path) -> None:
     manifests = {}
     for world in ("my_world.v", "my_world.py"):
@@ -179,6 +182,7 @@ def test_generate_names_no_path_of_this_machine(folder: Path) -> None:
     assert all(home not in content for content in contents(folder).values())
 
 
+@pytest.mark.slow
 def test_generate_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "taken"
     path.write_text("")
@@ -186,6 +190,7 @@ def test_generate_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
         generate(CONFIG, path)
 
 
+@pytest.mark.slow
 def test_generate_leaves_no_file_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +291,7 @@ def test_flat_files_are_plain_verilog_that_other_tools_read(
             subprocess.run(["iverilog", "-g2005", "-t", "null", "-s", top, file], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "tops"),
     [

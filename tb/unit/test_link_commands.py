@@ -146,6 +146,7 @@ def test_sessions_and_requests_are_counted_to_every_bit() -> None:
     simulate(commands, bench, collect(commands.answers, rng, 0.0, answers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["table", "live"])
 def test_requests_to_agents_arrive_with_every_bit_and_their_answers_return(world: str) -> None:
     config = Config(9, 4, "Q4.4", acting=Acting(agents=3, world=world))

@@ -95,6 +95,7 @@ def test_answers_are_the_frames_of_the_document(idle: float, stall: float) -> No
     assert bytes(line) == frames
 
 
+@pytest.mark.slow
 def test_an_answer_may_begin_while_the_last_byte_of_another_waits() -> None:
     responder, frames = Responder(CONFIG), b"\0"
     answers: list[dict[str, int]] = []

@@ -63,6 +63,7 @@ def over_the_line(data: bytes, divisor: int, receiver_divisor: int, idle: float)
     return bytes(byte for (byte,) in received)
 
 
+@pytest.mark.slow
 def test_a_bit_lasts_as_many_clocks_as_every_bit_of_the_divisor_says() -> None:
     loop, reset = Loop(), Signal()
 

@@ -13,16 +13,22 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-LONG = {"qs_acting", "qs_agent_blocks_bench"}
-"""Benches that take ten seconds; the benches of ``qs_agents`` and devices also cover their modules."""
+OFTEN = {
+    "qs_hazard",
+    "qs_max_tree_bench",
+    "qs_table",
+    "qs_update",
+    "qs_noise",
+    "qs_agent_choice_bench",
+}
+"""Modules whose first geometry runs in ``make test``; all other benches run in ``make slow``."""
 
-OFTEN = {unit.top: unit for unit in reversed(UNITS) if unit.top not in LONG}.values()
-"""The first geometry of every other module; tests in further geometries are marked slow."""
+FIRST = [unit for top, unit in {unit.top: unit for unit in reversed(UNITS)}.items() if top in OFTEN]
 
 
 @pytest.mark.parametrize(
     "unit",
-    [u if u in OFTEN else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
+    [u if u in FIRST else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
     ids=_name,
 )
 def test_module_matches_its_model(unit: Run) -> None:

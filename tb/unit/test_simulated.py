@@ -174,6 +174,7 @@ def test_device_that_sleeps_too_early_is_noticed(
     assert talk(library(tmp_path, AGENTS, simulated(AGENTS)), AGENTS) != expected
 
 
+@pytest.mark.slow
 @pytest.mark.unit
 @pytest.mark.parametrize("name", CONFIGS)
 def test_generated_hardware_has_nothing_that_serves_the_simulation(name: str) -> None:

@@ -1,7 +1,6 @@
 """In the pyuvm environment, the lane matches the golden model bit for bit."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tb.bench import Run, parameter_id, run
@@ -18,27 +17,21 @@ def _name(this: Run) -> str:
     return parameter_id(this.parameters)
 
 
-DEPTHS = "s64-a4-w16-d1", "s25-a4-w16-d2", "s64-a4-w16-d3"
-"""Geometries that cover each loop depth."""
-
-
-def _often(runs: list[Run], *names: str) -> list[Any]:
-    """Return the runs as parameters; those without one of these names run only in ``make slow``."""
-    return [
-        run if _name(run) in names else pytest.param(run, marks=pytest.mark.slow) for run in runs
-    ]
-
-
 def _length(this: Run) -> int:
     return int(this.options["transitions"])
 
 
-@pytest.mark.parametrize("suite", _often(SUITES, *DEPTHS), ids=_name)
+@pytest.mark.parametrize(
+    "suite",
+    [SUITES[0], *(pytest.param(suite, marks=pytest.mark.slow) for suite in SUITES[1:])],
+    ids=_name,
+)
 def test_lane_is_exact_and_reaches_every_coverage_bin(suite: Run) -> None:
     run(suite)
 
 
-@pytest.mark.parametrize("exact", _often(EXACT, DEPTHS[1]), ids=_name)
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", EXACT, ids=_name)
 def test_lane_is_exact_for_random_streams(exact: Run) -> None:
     run(replace(exact, options={"transitions": str(_length(exact) // SHARE)}))
 
@@ -47,6 +40,7 @@ def test_long_random_streams_hold_a_million_transitions() -> None:
     assert sum(map(_length, EXACT)) >= 1_000_000
 
 
-@pytest.mark.parametrize("throughput", _often(THROUGHPUT, DEPTHS[2]), ids=_name)
+@pytest.mark.slow
+@pytest.mark.parametrize("throughput", THROUGHPUT, ids=_name)
 def test_lane_takes_one_transition_a_clock(throughput: Run) -> None:
     run(throughput)
