@@ -94,28 +94,31 @@ clean: ## remove the virtual environment and everything that was built
 	rm -rf $(VENV) build tiny_tapeout/src tiny_tapeout/test/sim_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Python compiles a module when it is first imported. Compiling all of them here would take 40 s longer.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile -c constraints.txt
+
 # A stamp is as new as the installation behind it, so a second call does nothing and an edit of
 # pyproject.toml or constraints.txt installs again. setuptools comes first and builds without
 # isolation: that way its version is pinned as well.
 $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e .
+	$(INSTALL) setuptools
+	$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.fpga: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[fpga]'
+	$(INSTALL) --no-build-isolation -e '.[fpga]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[docs,bus]'
+	$(INSTALL) --no-build-isolation -e '.[docs,bus]'
 	@touch $@
 
 $(VENV)/.full: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,torch,onnx,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
+	$(INSTALL) --no-build-isolation -e '.[dev,torch,onnx,tensorboard,profile,cluster,live,fpga,bus,litex,docs,formal]'
 	@touch $(VENV)/.fpga $(VENV)/.docs $@
 
 $(VENV)/.fuzz: $(VENV)/.full
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[fuzz]'
+	$(INSTALL) --no-build-isolation -e '.[fuzz]'
 	@touch $@
 
 $(VENV)/.made:

@@ -137,6 +137,7 @@ def test_failing_bench_prints_the_command_that_replays_it(tmp_path: Path) -> Non
     assert f"replay: {command}" in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.rtl
 def test_assertion_in_the_rtl_fails_the_run(tmp_path: Path) -> None:
     rtl = plant(tmp_path, "qs_noise.sv", "x_q != 0", "x_q != 1")
