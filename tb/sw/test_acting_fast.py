@@ -163,7 +163,17 @@ def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEARE
     return ActingModel(config, world, own), FastActingModel(config, world, own)
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        Algorithm.Q_LEARNING,
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in Algorithm
+            if each != Algorithm.Q_LEARNING
+        ),
+    ],
+)
 def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
     plain, fast = grid(algorithm, shared=algorithm is Algorithm.SARSA, rounding=Rounding.STOCHASTIC)
     for _ in plain.run(12_500):

@@ -73,6 +73,7 @@ def test_exported_network_gives_the_values_and_actions_of_its_policy(
     assert np.allclose(values[np.arange(100), actions], values.max(1), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_exported_sac_gives_the_actions_of_its_policy(own_folder: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     settings: dict[str, Any] = {"batch_size": 32, "hidden": (8,), "learning_starts": 50}

@@ -80,6 +80,7 @@ def test_a_loaded_result_is_the_saved_one(learned: AgentsResult, tmp_path: Path)
     assert again.evaluate(episodes=5) == learned.evaluate(episodes=5)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_whole_run(tmp_path: Path) -> None:
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
     common = "--agents", 2, "--epsilon-episodes", 50, "--alpha", 0.7

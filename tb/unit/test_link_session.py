@@ -103,9 +103,9 @@ def test_any_requests_greetings_and_resets_are_judged_by_the_rules() -> None:
     async def request(ctx: Any) -> None:
         flips = rng.choice([0, 0, 0, 0, 0, 1 << rng.randrange(32), rng.getrandbits(32)])
         epoch = int(ctx.get(session.epoch)) ^ flips
-        bit = 1 << rng.randrange(16)
+        bit, half = 1 << rng.randrange(16), 1 << 15
         away = rng.choice(
-            [0] * 5 + [-1, -1, 1, -2, 1 << 15, (1 << 15) - 1, bit, -1 ^ bit, -1 ^ bit]
+            [0] * 5 + [-1, -1, 1, -2, half - 1, half, half + 1, bit, -1 ^ bit, -1 ^ bit]
         )
         seq = rng.choice([(rules.expected + away) % (1 << 16)] * 9 + [rng.getrandbits(16)])
         is_hello, repeatable = rng.random() < 0.1, rng.random() < 0.5
