@@ -290,8 +290,7 @@ def lint(folder: Path, top: str, *options: str) -> str:
     ("top", "config"),
     [
         ("qstep_device", CONFIGS[0]),
-        ("qstep_top", CONFIGS[1]),
-        *(("qstep_top", config) for config in (CONFIGS[0], *CONFIGS[2:], *CORNERS)),
+        *(("qstep_top", config) for config in (*CONFIGS, *CORNERS)),
     ],
     ids=lambda value: value if isinstance(value, str) else config_id(value),
 )
