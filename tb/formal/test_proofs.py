@@ -10,6 +10,7 @@ from tb.formal import run, settle
 from tb.formal.proofs import FAST, PROOFS
 from tb.formal.trace import CLOCK_NS
 from tb.planted import plant_file
+from tb.slow import slow_except
 
 from qstep_rtl.sources import source
 
@@ -20,10 +21,7 @@ QUICK = replace(PROOFS["update-16-1"], faults=PROOFS["update-16-1"].faults[:1])
 OFTEN = {"lane-2x16-1", "table", "tree", "world"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in FAST],
-)
+@pytest.mark.parametrize("name", slow_except(OFTEN, FAST))
 def test_proof_holds_and_finds_what_is_planted(name: str) -> None:
     proof = replace(PROOFS[name], faults=PROOFS[name].faults[:1])  # make formal plants all faults
     found = settle.outcome(proof)

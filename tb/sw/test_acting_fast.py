@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tb.random_world import random_world
+from tb.slow import slow_except
 
 from qstep.errors import ConfigError, TableError
 from qstep.golden.agents import ActingModel
@@ -163,17 +164,7 @@ def grid(algorithm: Algorithm, shared: bool, rounding: Rounding = Rounding.NEARE
     return ActingModel(config, world, own), FastActingModel(config, world, own)
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        Algorithm.Q_LEARNING,
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in Algorithm
-            if each != Algorithm.Q_LEARNING
-        ),
-    ],
-)
+@pytest.mark.parametrize("algorithm", slow_except([Algorithm.Q_LEARNING], Algorithm))
 def test_models_are_equal_after_25000_steps(algorithm: Algorithm) -> None:
     plain, fast = grid(algorithm, shared=algorithm is Algorithm.SARSA, rounding=Rounding.STOCHASTIC)
     for _ in plain.run(12_500):

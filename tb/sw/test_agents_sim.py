@@ -77,9 +77,6 @@ KINDS = [
 further parts of the configuration. The kinds cover separate and shared tables, 1 to 16 agents, and
 2 to 64 actions."""
 
-OFTEN = KINDS[:1]
-"""The kind that runs in ``make test``; ``make slow`` runs the others."""
-
 EPSILONS = (
     Epsilon(0.5),
     Epsilon(1.0, 0.05, "linear", 500),

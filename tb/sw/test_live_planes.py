@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tb.equal_agents import Held, differing
 from tb.reference_agents import ReferenceLive
+from tb.slow import slow_except
 from tb.sw.lossy_port import DirectPort, LossyPort
 from tb.sw.session_bench import PATIENCE
 from tb.sw.test_live_worlds import SIM_PATIENCE
@@ -116,9 +117,7 @@ LATENCIES = {2: (SMALL, 521), 8: (LARGE[0], 563), 16: (LARGE[-1], 627)}
 
 
 @pytest.mark.rtl
-@pytest.mark.parametrize(
-    "planes", [2, *(pytest.param(planes, marks=pytest.mark.slow) for planes in (8, 16))]
-)
+@pytest.mark.parametrize("planes", slow_except([2], LATENCIES))
 def test_answer_comes_within_the_clocks_that_the_page_says(
     planes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

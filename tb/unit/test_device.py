@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cobs import cobs
 from tb.generated import generated
+from tb.slow import slow_except
 from tb.unit.device_pair import Pair, agree_at_the_end, converse, exchange
 from tb.unit.requests import RequestMaker, packed_record
 from tb.verify.figures import Count
@@ -51,7 +52,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         yield Pair(port, request.param)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+@pytest.mark.parametrize("seed", slow_except([0], range(4)))
 def test_device_answers_as_the_reference_whatever_is_sent(pair: Pair, seed: int) -> None:
     pair.ask(Request.STATUS)
     converse(pair, RequestMaker(pair.config, rng := random.Random(seed)), rng, 60)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tb.bench import Run, parameter_id, run
+from tb.slow import slow_except
 from tb.unit.unit_runs import PRESET_UNITS, UNITS
 
 pytestmark = pytest.mark.rtl
@@ -13,24 +14,17 @@ def _name(this: Run) -> str:
     return "-".join(filter(None, (this.top, parameter_id(this.parameters))))
 
 
-OFTEN = {
-    "qs_hazard",
-    "qs_max_tree_bench",
-    "qs_table",
-    "qs_update",
-    "qs_noise",
-    "qs_agent_choice_bench",
-}
-"""Modules whose first geometry runs in ``make test``; all other benches run in ``make slow``."""
-
-FIRST = [unit for top, unit in {unit.top: unit for unit in reversed(UNITS)}.items() if top in OFTEN]
+OFTEN = [
+    next(unit for unit in UNITS if unit.top == top)
+    for top in (
+        *("qs_hazard", "qs_max_tree_bench", "qs_table", "qs_update"),
+        *("qs_noise", "qs_agent_choice_bench"),
+    )
+]
+"""Benches that ``make test`` runs; all others run in ``make slow``."""
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [u if u in FIRST else pytest.param(u, marks=pytest.mark.slow) for u in UNITS],
-    ids=_name,
-)
+@pytest.mark.parametrize("unit", slow_except(OFTEN, UNITS), ids=_name)
 def test_module_matches_its_model(unit: Run) -> None:
     run(unit)
 

@@ -21,6 +21,8 @@ from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 from qstep_sim.top import CLOCKS, simulated
 
+pytestmark = pytest.mark.slow
+
 CONFIG = Config(states=25, actions=3, format="Q10.10", loop_depth=3)
 ACTING = Acting(agents=2, outcomes=2, starts=2)
 AGENTS = Config(*(9, 3), acting=ACTING, link=Link(buffer_bytes=512))
@@ -155,7 +157,6 @@ def talk(path: Path, config: Config) -> list[tuple[bytes, int]]:
 
 
 @pytest.mark.rtl
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_device_that_sleeps_says_the_same_in_the_same_clocks(tmp_path: Path, name: str) -> None:
     config = CONFIGS[name]
@@ -165,7 +166,6 @@ def test_device_that_sleeps_says_the_same_in_the_same_clocks(tmp_path: Path, nam
 
 
 @pytest.mark.rtl
-@pytest.mark.slow
 def test_device_that_sleeps_too_early_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +174,6 @@ def test_device_that_sleeps_too_early_is_noticed(
     assert talk(library(tmp_path, AGENTS, simulated(AGENTS)), AGENTS) != expected
 
 
-@pytest.mark.slow
 @pytest.mark.unit
 @pytest.mark.parametrize("name", CONFIGS)
 def test_generated_hardware_has_nothing_that_serves_the_simulation(name: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tb.bench import Run, parameter_id, run
+from tb.slow import slow_except
 from tb.uvm.lane_runs import EXACT, SUITES, THROUGHPUT
 
 pytestmark = pytest.mark.rtl
@@ -21,11 +22,7 @@ def _length(this: Run) -> int:
     return int(this.options["transitions"])
 
 
-@pytest.mark.parametrize(
-    "suite",
-    [SUITES[0], *(pytest.param(suite, marks=pytest.mark.slow) for suite in SUITES[1:])],
-    ids=_name,
-)
+@pytest.mark.parametrize("suite", slow_except(SUITES[:1], SUITES), ids=_name)
 def test_lane_is_exact_and_reaches_every_coverage_bin(suite: Run) -> None:
     run(suite)
 
