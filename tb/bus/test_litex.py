@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from tb.bench import BenchError, Run, run
 
-pytestmark = pytest.mark.flows
+pytestmark = [
+    pytest.mark.flows,
+    # Python compiles LiteX when it is imported, and warns about strings of some of its processors.
+    pytest.mark.filterwarnings("ignore:.*invalid escape sequence"),
+]
 
 
 def test_a_litex_soc_learns_under_its_processor_and_another_discount_is_noticed(
