@@ -12,14 +12,13 @@ from qstep.golden.lane import Model
 from qstep.golden.lane_fast import FastModel
 from qstep.spec.agents import Acting
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 BITS = 22
 MOST = (2**16 - 1) / 2**BITS
 """The largest alpha."""
 
 
-@pytest.mark.slow
 def test_lane_is_both_models_after_105000_transitions() -> None:
     config, rng, count = Config(25, 4, coefficient_bits=BITS), np.random.default_rng(1), 35_000
     plain, fast = Model(config), FastModel(config)
@@ -43,7 +42,6 @@ def test_lane_is_both_models_after_105000_transitions() -> None:
     assert len(np.unique(plain.table)) > 90
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "rounding"), [("q-learning", 0), ("double-q", 2)])
 def test_agents_are_both_models_after_104000_steps(algorithm: str, rounding: int) -> None:
     acting = Acting(agents=16, algorithm=algorithm, outcomes=2, starts=2)

@@ -19,7 +19,7 @@ from qstep_rtl import sources
 from qstep_sim.build import compile_library
 from qstep_sim.port import SimPort
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 DIVISOR = 8
 SLOWER, RATIO = 4, 1.7
@@ -48,7 +48,6 @@ endmodule
 """
 
 
-@pytest.mark.slow
 def test_an_access_waits_for_a_stop_that_found_no_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +62,6 @@ def test_an_access_waits_for_a_stop_that_found_no_job(
         np.testing.assert_array_equal(device.table, model.table)
 
 
-@pytest.mark.slow
 def test_a_device_of_two_unrelated_clocks_runs_is_read_stops_and_is_reset(tmp_path: Path) -> None:
     files = {"qstep_top.v": whole(CONFIG, "qstep_top")}
     paces = {"link": (1 << 16) // SLOWER, "lanes": round(RATIO * (1 << 16) / SLOWER)}

@@ -13,7 +13,7 @@ from tb.unit.rtl_board import HERTZ
 from qstep_rtl import board_control
 from qstep_rtl.invariants import GENERATED
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 
 def board_run(module: ModuleType, folder: Path) -> Run:
@@ -27,13 +27,11 @@ def board_run(module: ModuleType, folder: Path) -> Run:
     return Run(name, "tb.unit.rtl_board", sources=(RTL / "qstep_generated.vlt", file))
 
 
-@pytest.mark.slow
 @pytest.mark.bench("tb.unit.rtl_board", "qs_board_control")
 def test_a_board_resets_its_device_and_blinks(only: str, tmp_path: Path) -> None:
     assert run(replace(board_run(board_control, tmp_path), test=only)).tests == (1 if only else 4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", faults("test_board_control"), ids=lambda fault: fault.name)
 def test_bench_of_the_board_finds_the_planted_fault(fault: Fault, tmp_path: Path) -> None:
     faulty = plant_python(board_control, fault.old, fault.new)

@@ -19,7 +19,7 @@ from qstep.spec.agents import Acting
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.settings import AgentSettings
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 POWER_UPS = range(1, 101)
 PATIENCE_S = 60.0
@@ -87,13 +87,11 @@ def acted(config: Config) -> PoweredUp:
     return port
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("config", LANES, ids=lambda config: f"d{config.loop_depth}")
 def test_a_lane_does_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, learnt(config))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("config", AGENTS, ids=["own", "shared", "farm"])
 def test_agents_do_the_same_after_a_hundred_power_ups(config: Config) -> None:
     compare(config, acted(config))
@@ -114,7 +112,6 @@ def compare(config: Config, clean: PoweredUp, rtl: Path = RTL) -> None:
         assert not len(wrong), f"power-up {seed}: another output in clock {wrong[0]}"
 
 
-@pytest.mark.slow
 def test_memories_begin_at_random() -> None:
     config = LANES[0]
     tables = []
@@ -124,7 +121,6 @@ def test_memories_begin_at_random() -> None:
     assert len(set(tables)) == 3
 
 
-@pytest.mark.slow
 def test_a_register_without_its_reset_is_found(tmp_path: Path) -> None:
     (fault,) = faults("test_power_up")
     rtl = plant_all(tmp_path, [fault])

@@ -8,11 +8,10 @@ from tb.uvm.device_runs import CONFIGS, config_id, device_run
 
 from qstep import Config
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 
 @pytest.mark.bench("tb.uvm.device_tests", "qs_lane")
-@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS[:3], ids=config_id)
 def test_device_answers_as_the_reference_on_a_stalling_line(config: Config, only: str) -> None:
     this = device_run(config)

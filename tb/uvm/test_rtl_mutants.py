@@ -13,7 +13,7 @@ from tb.uvm.acting_runs import OWNING, SHARING
 from tb.uvm.device_runs import CONFIGS, device_run
 from tb.uvm.lane_runs import lane_run
 
-pytestmark = pytest.mark.rtl
+pytestmark = [pytest.mark.rtl, pytest.mark.slow]
 
 SUITES: dict[str, Callable[[], Run]] = {
     "LaneSuite-1": partial(lane_run, "LaneSuite", 64, 4, 16, 1, 5000),
@@ -27,7 +27,6 @@ SUITES: dict[str, Callable[[], Run]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("finder", "fault"), with_finders(SUITES))
 def test_bench_finds_the_planted_fault(finder: str, fault: Fault, tmp_path: Path) -> None:
     suite = SUITES[finder]()
@@ -38,7 +37,6 @@ def test_bench_finds_the_planted_fault(finder: str, fault: Fault, tmp_path: Path
     assert re.search(str(fault.seen), str(caught.value))
 
 
-@pytest.mark.slow
 def test_the_unchanged_rtl_passes_where_the_mutants_fail() -> None:
     run(SUITES["LaneSuite-1"]())
     run(SUITES["LaneSuite-2"]())
