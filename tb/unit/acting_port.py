@@ -186,9 +186,10 @@ class AgentsPort(ActingPort):
         )
 
     async def load_table(self, table: NDArray[np.int32]) -> None:
-        """Write all tables."""
-        places = zip(self.places, table.ravel().tolist(), strict=True)
-        await self.write(Access(Region.TABLE, *place) for place in places)
+        """Write all tables, in an order that would expose a write to another table's entry."""
+        places = list(zip(self.places, table.ravel().tolist(), strict=True))
+        order = places[::2] + places[1::2][::-1]  # each of two entries is the later one somewhere
+        await self.write(Access(Region.TABLE, *place) for place in order)
 
     async def table(self) -> NDArray[np.int32]:
         """Read all tables."""
