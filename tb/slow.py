@@ -9,7 +9,7 @@ __all__ = ["slow_except"]
 
 
 def slow_except(quick: Iterable[Any], values: Iterable[Any]) -> list[Any]:
-    """Return the values as parameters, and mark those that are not in `quick` as slow."""
+    """Return test parameters for `values`; those not in `quick` are marked slow."""
     often = list(quick)
     return [
         each if each in often else pytest.param(each, marks=pytest.mark.slow) for each in values

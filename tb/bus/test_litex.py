@@ -8,7 +8,7 @@ from tb.bench import BenchError, Run, run
 
 pytestmark = [
     pytest.mark.flows,
-    # Python compiles LiteX when it is imported, and warns about strings of some of its processors.
+    # LiteX contains invalid escape sequences, and Python warns about them when it compiles LiteX.
     pytest.mark.filterwarnings("ignore:.*invalid escape sequence"),
 ]
 

@@ -23,8 +23,8 @@ _ZEROS = tuple(bit for bit in range(16) if not _PATTERN >> bit & 1)
 _LONG = 70_000
 """Duration, in steps, of the schedule with the longest period."""
 
-_RATES = 0x0555 / (1 << 15), 0x0AAA / (1 << 15)
-"""Two alphas; each of the lower bits is 1 in one of them."""
+_ALPHAS = 0x0555 / (1 << 15), 0x0AAA / (1 << 15)
+"""Each of the lower 12 bits is 1 in one of these alphas."""
 
 _AGENTS = 48
 """Number of contexts; enough to test each limit with every count that has one bit cleared."""
@@ -63,7 +63,7 @@ def edges(
         yield Job(f"the edges of contexts {turn}", 2, states_only=True)
     # The low bits of alpha and kappa, which are equal here, matter most if the maximum stays high. The
     # number of steps is a multiple of 32, so agents wait for their share, with values of the old table.
-    settings = [AgentSettings(_RATES[n % 2], 1.0, Epsilon(0.5)) for n in range(acting.agents)]
+    settings = [AgentSettings(_ALPHAS[n % 2], 1.0, Epsilon(0.5)) for n in range(acting.agents)]
     states = [_context(rng, 0, pairs)[1] for _ in settings]
     most = config.format.maximum
     table = rng.integers(3 * most // 4, most + 1, config.table_shape).astype(np.int32)
