@@ -170,7 +170,6 @@ BLOCKS = {
             "",
             _COMMANDED,
             contract=link_contracts.commands(_COMMANDED),
-            release="every_bit",
         ),
     )
 }
