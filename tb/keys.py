@@ -17,11 +17,9 @@ ROOTS = [TB.parent, *(TB.parent / room for room in ("sw", "rtl", "sim", "fpga"))
 
 
 def digest(text: str, files: Iterable[Path]) -> str:
-    """Return one digest of a text and of the names and substance of files."""
-    found = hashlib.sha256(text.encode())
-    for path in sorted(set(files), key=lambda path: path.name):
-        found.update(f"\0{path.name}\0{substance(path)}".encode())
-    return found.hexdigest()[:16]
+    """Return one digest of a text and of the names and substance of files, wherever they are."""
+    parts = sorted(f"\0{path.name}\0{substance(path)}" for path in set(files))
+    return hashlib.sha256("".join([text, *parts]).encode()).hexdigest()[:16]
 
 
 def imported(*names: str) -> set[Path]:

@@ -101,6 +101,17 @@ def test_outcomes_count_until_hardware_or_bench_change(
     assert outcomes(bench, before) != kept
 
 
+def test_a_key_is_the_same_whichever_of_two_files_of_one_name_is_read_first(tmp_path: Path) -> None:
+    found = set()
+    for number in range(20):
+        files = [tmp_path / f"{number}{which}" / "same.py" for which in "ab"]
+        for file in files:
+            file.parent.mkdir()
+            file.write_text(f"x = {file.parent.name[-1]!r}\n", encoding="utf-8")
+        found.add(keys.digest("", files))
+    assert len(found) == 1
+
+
 def test_a_bench_that_compares_nothing_leaves_survivors_that_differ() -> None:
     judged = judge(blind(), 8, seed=1, jobs=1)
     assert {one.verdict for one in judged} <= {"differs", "equivalent"}
