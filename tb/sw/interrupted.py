@@ -50,12 +50,13 @@ def processor_seconds() -> float:
 
 
 def disturbed(
-    typed: str, number: int, deaths: int, folder: Path, more: str = ""
+    typed: str, number: int, deaths: int, folder: Path, more: str = "", resumes: int = 0
 ) -> tuple[int, int]:
-    """Interrupt a run `deaths` times at random moments, resume it, and compare what it learns.
+    """Interrupt a run at random moments, resume it, and compare what it learns.
 
-    The options in `more`, appended to the command, must not change what it learns. Return how often the
-    run was interrupted, and how often it resumed from a checkpoint.
+    It is interrupted `deaths` times, and then until it has resumed from a checkpoint `resumes` times,
+    but not more than three times `deaths`. The options in `more`, appended to the command, must not
+    change what it learns. Return how often it was interrupted, and how often a checkpoint was resumed.
     """
     before = processor_seconds()
     assert run(typed, folder / "whole")[0] == 0
@@ -69,13 +70,14 @@ def disturbed(
         goes_on = (place / "checkpoint.npz").exists()
         resumed += goes_on
         resume = " --resume" if goes_on else ""
-        seconds = rng.uniform(0.2, 1) * most if ended < deaths else 0.0
+        enough = ended >= deaths and (resumed >= resumes or ended >= 3 * deaths)
+        seconds = 0.0 if enough else rng.uniform(0.2, 1) * most
         status, said = run(f"{typed} {more}{resume}", place, number, seconds)
         if status == 0:
             if not goes_on:  # the first run may have compiled code for the cache
                 most = min(most, processor_seconds() - before)
             assert learnt(place) == whole
-            if ended >= deaths:
+            if enough:
                 return ended, resumed
             shutil.rmtree(place)
         else:

@@ -32,10 +32,11 @@ def test_a_run_ended_at_random_moments_learns_what_an_undisturbed_one_learns(
 ) -> None:
     if name in ("pqn", "dqn"):
         pytest.importorskip("torch")
-    ended, resumed = disturbed(RUNS[name], number, deaths, tmp_path)
-    assert ended == deaths
-    if deaths >= 10 and name != "agents":  # it may finish within the second between checkpoints
-        assert resumed >= 3
+    # A run with agents may finish within the second between checkpoints.
+    resumes = 3 if deaths >= 10 and name != "agents" else 0
+    ended, resumed = disturbed(RUNS[name], number, deaths, tmp_path, resumes=resumes)
+    assert ended >= deaths
+    assert resumed >= resumes
 
 
 @pytest.mark.slow

@@ -75,6 +75,8 @@ def test_a_run_killed_at_random_moments_goes_on_at_the_device_that_lived_on(tmp_
     config = Config(*envs.table_size(envs.make("gridworld", 0)))
     typed = "train gridworld --act host --episodes 10000 --evaluate-every 500"
     with served(config, "tcp", tmp_path) as url:
-        ended, resumed = disturbed(typed, signal.SIGKILL, 20, tmp_path, f"--device {url}")
-    assert ended == 20
+        ended, resumed = disturbed(
+            typed, signal.SIGKILL, 20, tmp_path, f"--device {url}", resumes=5
+        )
+    assert ended >= 20
     assert resumed >= 5
