@@ -51,15 +51,14 @@ class Trained:
         The device's status: transitions applied and their digest.
     counters : Counters or None
         The device's counters, or None if it has no counters.
-    open_seconds, train_seconds : float
-        Wall-clock time to open the device, and to train and evaluate on it.
+    seconds : float
+        Wall-clock time to train and evaluate on the device.
     """
 
     result: TableCheckpoint
     status: Status
     counters: Counters | None
-    open_seconds: float
-    train_seconds: float
+    seconds: float
 
 
 def world() -> GridWorld:
@@ -69,15 +68,14 @@ def world() -> GridWorld:
 
 def train(url: str, on_episode: Callable[[int], object]) -> Trained:
     """Run :data:`PLAN` on a device; call `on_episode` with the number of each finished episode."""
-    begin = time.perf_counter()
     with closing(HostRun(url, PLAN, HYPER, CONFIG)) as run:
         run.open(None)
-        opened = time.perf_counter()
+        begin = time.perf_counter()
         for line in run:
             if line is None:
                 on_episode(run.latest.episode)
-        seconds, device = time.perf_counter() - opened, run.device
-        return Trained(run.final, device.status(), device.counters(), opened - begin, seconds)
+        seconds, device = time.perf_counter() - begin, run.device
+        return Trained(run.final, device.status(), device.counters(), seconds)
 
 
 def differing_entries(one: Trained, other: Trained) -> int:

@@ -84,6 +84,7 @@ def disturbed(
                 return ended, resumed
             shutil.rmtree(place)
         else:
+            assert not enough, (status, said)
             # Before its handlers are installed, the command dies of the signal like any program; after
             # Python has removed them, the timer's own SIGPROF ends it.
             assert status in (-number, 128 + number, -signal.SIGPROF), (status, said)

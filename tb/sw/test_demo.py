@@ -68,6 +68,7 @@ def run(
     ) -> Result:
         tables = {"sim:": simulated, "model": trained}
         monkeypatch.setattr(demo, "train", lambda url, _: tables[url])
+        monkeypatch.setattr("qstep_bench.cli.demo._compile", lambda: None)
         monkeypatch.setattr("qstep_bench.cli.demo._show_speed", lambda _: SPEED)
         monkeypatch.setattr(demo_agents, "on_chip", lambda: on_chip)
         monkeypatch.setattr(demo_pole, "on_chip", lambda _: pole or on_pole())
