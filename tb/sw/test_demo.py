@@ -16,6 +16,7 @@ from rich.console import Console
 
 from qstep.device.base import Counters
 from qstep.envs import GridWorld
+from qstep.errors import ToolMissingError
 from qstep.learn.evaluate import Evaluation, played
 from qstep.mdp.solve import solve
 from qstep.mdp.world import World
@@ -75,6 +76,18 @@ def run(
         return CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
 
     return shown
+
+
+def test_a_missing_compiler_is_reported_before_models_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CXX", "nonesuch")
+    begun: list[str] = []
+    monkeypatch.setattr(demo_agents, "on_model", lambda: begun.append("agents"))
+    monkeypatch.setattr(demo_pole, "on_model", lambda: begun.append("pole"))
+    with pytest.raises(ToolMissingError, match="C\\+\\+ compiler was not found; install one"):
+        CliRunner().invoke(command, ["--out", str(tmp_path)], catch_exceptions=False)
+    assert begun == []
 
 
 def test_plan_is_enough_to_learn_the_best_way(trained: demo.Trained) -> None:

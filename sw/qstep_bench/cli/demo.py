@@ -77,10 +77,21 @@ def _introduce(console: Console) -> None:
 
 
 def _compile() -> None:
-    """Compile all models and simulated devices at the same time, so that they are cached."""
+    """Compile the simulated devices and the agents' models at the same time, so that they are cached.
+
+    Running a model compiles it.
+
+    Raises
+    ------
+    ToolMissingError
+        Verilator or a C++ compiler is missing. This is checked first, as a running compilation of a
+        model cannot be cancelled.
+    """
     from qstep_bench import demo, demo_agents, demo_pole
+    from qstep_sim import verilator
     from qstep_sim.build import build
 
+    verilator.require("verilator", "C++ compiler")
     configs = (
         lambda: demo.CONFIG,
         lambda: demo_agents.on_model()[0].plan.config,
