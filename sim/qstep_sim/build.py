@@ -49,6 +49,10 @@ _WHOLE = "-fno-split"
 # Hidden symbols let the compiler inline across the library despite -fPIC.
 _COMPILE = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w")
 
+# GCC by default searches for aliases of each load so far that compiling takes a third longer; the code is
+# even 5 % slower. Other compilers ignore this parameter.
+_OPTIMISED = ("-O2", "--param=sccvn-max-alias-queries-per-access=20")
+
 _SWITCHES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_SAIF", "TRACE_VCD")
 
 _PARTS = {"TRACE_VCD": "verilated_vcd_c.cpp", "COVERAGE": "verilated_cov.cpp"}
@@ -160,7 +164,7 @@ def _library(
             options = [f"-I{generated}", *(["-DQS_UART"] if uart else [])]
             slow = pool.submit(_compile, folder / "slow.cpp", once, switches, "-O0", *options)
             loop = [*always, _HERE / "harness.cpp"]
-            fast = pool.submit(_compile, folder / "fast.cpp", loop, switches, level, *options)
+            fast = pool.submit(_compile, folder / "fast.cpp", loop, switches, *level, *options)
             objects = [part.result() for part in (runtime, slow, fast)]
         library = folder / "device.so"
         _run([*verilator.compiler(), "-shared", "-pthread", *objects, "-o", library])
@@ -172,9 +176,9 @@ def _library(
     form = [*checks, *([_WHOLE] if whole else []), *(["--trace-vcd"] if trace else [])]
     form += ["--coverage-line"] if coverage else []
     switches = [*(["TRACE", "TRACE_VCD"] if trace else []), *(["COVERAGE"] if coverage else [])]
-    level = "-O2" if optimise else "-O0"
+    level = _OPTIMISED if optimise else ("-O0",)
     verilator.require("verilator", "C++ compiler")
-    key = _key(digest, top, str(uart), level, *_VERILATE, *form)
+    key = _key(digest, top, str(uart), *level, *_VERILATE, *form)
     return cache.fetch(key, ".so", make)
 
 
@@ -195,7 +199,7 @@ def _runtime(*switches: str) -> Path:
     parts = [verilator.root() / "include" / name for name in names]
 
     def make(folder: Path) -> Path:
-        return _compile(folder / "runtime.cpp", parts, switches, "-O1")
+        return _compile(folder / "runtime.cpp", parts, switches, "-Og")
 
     return cache.fetch(_key("runtime", *names), ".o", make)
 

@@ -19,8 +19,7 @@ from qstep.learn.plots import RETURN, TileSums, band, mean_returns, show_policy
 from qstep.mdp.solve import solve
 from qstep.spec.config import Config
 from qstep.spec.integer_worlds import CART_POLE
-from qstep_bench import demo
-from qstep_bench.demo_agents import AGENTS, OnChip
+from qstep_bench.demo_map import AGENTS, OnChip, world
 from qstep_bench.demo_pole import OnPole
 from qstep_bench.measure import Comparison, number
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from qstep_fpga.report import BuildReport
 
-__all__ = ["CHIP", "CORE", "LANE", "Bar", "bars", "draw", "draw_map", "draw_result"]
+__all__ = ["CHIP", "CORE", "LANE", "SOFTWARE", "Bar", "bars", "draw", "draw_map", "draw_result"]
 
 _SIDE = 101
 """Number of points per side of a plot of tile-coded values."""
@@ -39,7 +38,7 @@ CORE = "one core of this CPU, measured"
 LANE = "one lane, post-route estimate"
 CHIP = "all lanes of a chip, post-route estimate"
 
-_SOFTWARE = {
+SOFTWARE = {
     "dictionary": "Python, one dictionary",
     "torch-batched": "PyTorch, 512 agents",
     "c": "C, one agent",
@@ -78,9 +77,9 @@ def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> 
     Boards must have at least :data:`AGENTS` agents; of equally fast boards, only the first is kept.
     """
     core = [
-        Bar(_SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
+        Bar(SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
         for form in software.forms
-        if form.name in _SOFTWARE
+        if form.name in SOFTWARE
     ]
     core.append(Bar("simulated chip", found.steps / found.seconds, CORE))
     core.append(Bar(f"QStep model, {AGENTS} agents", found.model_rate, CORE))
@@ -174,10 +173,10 @@ def _themed(theme: str) -> Iterator[tuple[Figure, _Theme]]:
 def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     from matplotlib.ticker import EngFormatter
 
-    points, world = found.model.points, found.model.plan.solvable
-    assert world is not None
+    points, solvable = found.model.points, found.model.plan.solvable
+    assert solvable is not None
     gamma = found.model.plan.settings[0].gamma
-    optimum = played(world, solve(world, gamma).q.argmax(axis=1)).mean_return
+    optimum = played(solvable, solve(solvable, gamma).q.argmax(axis=1)).mean_return
     axes.set_title(f"{AGENTS} agents learn on the simulated chip")
     axes.axhline(optimum, color=colours.green, linestyle="--", linewidth=1.2, zorder=3)
     what = f"greedy optimum at gamma {gamma:g}"
@@ -196,9 +195,9 @@ def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
 
 def _policy(axes: Axes, found: OnChip) -> None:
     axes.set_title("What one of them learned")
-    grid = map_of(demo.world())
+    grid = map_of(world())
     assert grid is not None
-    q = found.model.plan.config.format.to_float(found.table[found.model.median_agent])
+    q = found.model.plan.config.format.to_float(found.middle)
     show_policy(axes, grid, q, letter=11)
     axes.set_xticks([])
     axes.set_yticks([])

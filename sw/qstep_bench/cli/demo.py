@@ -1,7 +1,9 @@
-"""`qstep demo`: demonstrates the accelerator on a small map."""
+"""`qstep demo`: agents learn on the simulated accelerator, checked bit for bit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +18,15 @@ from qstep.cli._output import console as plain_console
 from qstep.cli._output import task_bar
 
 if TYPE_CHECKING:
-    from qstep_bench.demo import Trained
-    from qstep_bench.demo_agents import OnChip
+    from qstep_bench.demo_map import OnChip
+    from qstep_bench.demo_picture import Bar
     from qstep_bench.demo_pole import OnPole
     from qstep_bench.measure import Comparison
 
 __all__ = ["command"]
 
 
-@click.command(short_help="Learn a small map and check it bit for bit.")
+@click.command(short_help="Learn a map and CartPole on the simulated chip.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -34,36 +36,36 @@ __all__ = ["command"]
 )
 @click.pass_context
 def command(ctx: click.Context, out: Path) -> None:
-    """Learn a small map on the simulated accelerator and check it bit for bit.
+    """Learn a small map and CartPole on the simulated chip, and check both bit for bit.
 
-    The same training then runs on the model that defines the result, and its speed is compared with that
-    of other learners on a CPU. Then agents act on the simulated chip itself, on the map and in CartPole,
-    whose states do not fit in a table. The exit status is 0 if all tables match the model's, and 1
-    otherwise.
+    Agents act and learn on the chip, first on the map, then in CartPole, whose states do not fit in a
+    table. The same training runs on the model that defines the result, and the chip's speed is compared
+    with that of other learners. The exit status is 0 if all tables match the model's, and 1 otherwise.
     """
     # Gymnasium, Numba and Matplotlib take a second to load, so they are imported only when needed.
-    from qstep_bench import demo, demo_agents
+    from qstep_bench import demo_map, demo_picture
+    from qstep_bench.boards import load_reports
 
     console = plain_console()
     _introduce(console)
     _compile()
-    simulated = _train(console, "sim:", "simulated accelerator")
-    model = _train(console, "model", "model (the definition)")
-    differing = demo.differing_entries(simulated, model)
-    _compare(console, simulated, differing)
-    _show_policy(console, simulated)
-    speed = _show_speed(console)
-    on_chip = demo_agents.on_chip()
-    _show_agents(console, on_chip)
+    on_map = demo_map.on_chip()
+    _show_map(console, on_map)
+    speed = _time(console)
+    bars = demo_picture.bars(speed, on_map, load_reports(()))
+    _show_speed(console, bars, speed)
     on_pole = _balance(console)
     _show_pole(console, on_pole, out)
-    _draw(console, on_chip, on_pole, speed, out)
+    paths = demo_picture.draw(on_map, on_pole, bars, out)
+    console.print(
+        f"\nThe pictures, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
+    )
     console.print("\nNext: qstep train CartPole-v1, qstep --help, README.md")
-    ctx.exit(1 if differing or on_chip.differing or on_pole.differing else 0)
+    ctx.exit(1 if on_map.differing or on_pole.differing else 0)
 
 
 def _introduce(console: Console) -> None:
-    from qstep_bench import demo
+    from qstep_bench import demo_map
 
     console.print(
         "QStep learns with Q-learning, in hardware. Here the hardware is simulated on\n"
@@ -71,13 +73,13 @@ def _introduce(console: Console) -> None:
         "A walker starts at S and looks for G. A step costs 1, a hole H costs 5 and ends\n"
         "the walk, G pays 1. The walker does not know the map:\n"
     )
-    for row in demo.world().rows:
+    for row in demo_map.world().rows:
         console.print(f"    {' '.join(row)}")
     console.print()
 
 
 def _compile() -> None:
-    """Compile the simulated devices and the agents' models at the same time, so that they are cached.
+    """Compile the simulated devices and the models at the same time, so that they are cached.
 
     Running a model compiles it.
 
@@ -87,126 +89,86 @@ def _compile() -> None:
         Verilator or a C++ compiler is missing. This is checked first, as a running compilation of a
         model cannot be cancelled.
     """
-    from qstep_bench import demo, demo_agents, demo_pole
+    from qstep_bench import demo_map, demo_pole
     from qstep_sim import verilator
     from qstep_sim.build import build
 
     verilator.require("verilator", "C++ compiler")
-    configs = (
-        lambda: demo.CONFIG,
-        lambda: demo_agents.on_model()[0].plan.config,
-        lambda: demo_pole.on_model().plan.config,
+    parts: tuple[Callable[[], object], ...] = (
+        lambda: build(demo_pole.plan().config),
+        demo_pole.on_model,
+        lambda: build(demo_map.plan().config),
+        demo_map.on_model,
     )
     with threads() as pool:
-        list(pool.map(lambda config: build(config()), configs))
+        for part in [pool.submit(part) for part in parts]:
+            part.result()
 
 
-def _train(console: Console, url: str, name: str) -> Trained:
-    from qstep_bench import demo
+def _show_map(console: Console, found: OnChip) -> None:
+    from qstep_bench.demo_map import AGENTS, arrows, world
 
-    with task_bar() as progress:
-        task = progress.add_task(name, total=demo.PLAN.episodes)
-        trained = demo.train(url, lambda _: progress.advance(task))
+    gamma = found.model.plan.settings[0].gamma
     console.print(
-        f"{name:<24}{demo.PLAN.episodes} walks, {trained.status.applied:,} updates "
-        f"in {trained.seconds:.1f} s"
+        f"{AGENTS} walkers, or agents, each with its own table, act and learn on the chip; the link\n"
+        "carries only commands and tables.\n\n"
+        f"{found.steps:,} steps in {found.clocks:,} clocks of the chip, simulated in "
+        f"{found.seconds:.2g} s of processor time."
     )
-    return trained
+    _tell_difference(console, found.differing, found.table.size, "table entries")
+    console.print(
+        f"{found.optimal} of {AGENTS} agents found the best way at gamma {gamma:g}, which value iteration "
+        "finds from the\nmap. (From 0.93 on, it is better to jump into the hole beside S.) The median "
+        "agent's\ngreedy action in each cell:\n",
+        soft_wrap=True,
+    )
+    for row in arrows(world(), found.middle):
+        console.print(f"    {row}")
 
 
-def _compare(console: Console, simulated: Trained, differing: int) -> None:
-    entries = simulated.result.table.size
+def _tell_difference(console: Console, differing: int, size: int, what: str) -> None:
     if differing:
         console.print(
-            f"\n{differing} of {entries} table entries differ. This is a bug.",
+            f"{differing} of {size} {what} differ from the model's. This is a bug.",
             style="bold red",
         )
     else:
-        console.print(f"\nAll {entries} table entries match bit for bit.", style="bold green")
-    counters = simulated.counters
-    if counters is not None:
-        console.print(
-            f"The lane was offered {counters.accepted:,} transitions in {counters.offered_clocks:,} "
-            f"clocks and held {counters.held:,} of them back.\n{counters.forwarded:,} needed a result "
-            "that had not yet been written to the table; it was forwarded."
-        )
+        console.print(f"All {size:,} {what} match the model's bit for bit.", style="bold green")
 
 
-def _show_policy(console: Console, trained: Trained) -> None:
-    from qstep_bench import demo
-
-    console.print("\nThe learned policy (the greedy action in each cell):\n")
-    for row in demo.arrows(demo.world(), trained.result.table):
-        console.print(f"    {row}")
-    last = trained.result.evaluations[-1]
-    verdict = "is" if demo.is_optimal(trained) else "is not"
-    console.print(
-        f"\nFollowing the arrows reaches G in {last.success:.0%} of the walks, in "
-        f"{last.mean_length:.0f} steps.\nValue iteration, which solves the map exactly, shows that "
-        f"this {verdict} the best way\nat gamma {demo.HYPER.gamma:g}. (From 0.93 on, it is better "
-        "to jump into the hole beside S.)"
-    )
-
-
-def _show_speed(console: Console) -> Comparison:
-    from qstep_bench.measure import compare, number
+def _time(console: Console) -> Comparison:
+    from qstep_bench.demo_picture import SOFTWARE
+    from qstep_bench.measure import compare
     from qstep_bench.systems import load
 
+    every = load("gridworld")
     with task_bar() as progress:
         task = progress.add_task("timing")
-        found = compare(
-            load("gridworld"),
+        return compare(
+            replace(every, forms=tuple(form for form in every.forms if form.name in SOFTWARE)),
             rounds=3,
             seconds=0.1,
             progress=lambda what, done, total: progress.update(
                 task, description=what, completed=done, total=total
             ),
         )
-    table = Table("who", "how", "million updates/s", "speed-up", box=None, pad_edge=False)
-    for column in table.columns[2:]:
-        column.justify = "right"
-    first = found.forms[0].rate.median
-    for form in found.forms:
-        rate = form.rate.median
-        table.add_row(form.name, form.what, number(rate / 1e6), number(rate / first))
-    console.print("\nSpeed on this computer, end to end:\n")
+
+
+def _show_speed(console: Console, bars: Sequence[Bar], speed: Comparison) -> None:
+    from qstep_bench.measure import number
+
+    table = Table("who", "million steps/s", "on", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    for bar in bars:
+        table.add_row(bar.name, number(bar.rate / 1e6), bar.group)
+    console.print("\nSpeed on this map:\n")
     console.print(table)
-    for absent in found.absent:
+    for absent in speed.absent:
         console.print(f"{absent.name}: {absent.reason}", soft_wrap=True)
     console.print(
-        "\nThe last row is the speed of the simulation, not of hardware: nothing here was\n"
-        "measured on an FPGA. `qstep bench` times more systems, with more repeats."
+        "\nNothing here was measured on an FPGA, and the speed of the simulated chip is that of\n"
+        "the simulation. `qstep bench` times more learners, with more repeats."
     )
-    return found
-
-
-def _show_agents(console: Console, found: OnChip) -> None:
-    from qstep_bench.demo_agents import AGENTS, boards_with_agents
-
-    steps = found.steps
-    console.print(
-        f"\nSo far, this computer chose the actions. Now the chip chooses them: {AGENTS} agents, each\n"
-        "with its own table, act and learn in hardware; the link carries commands and tables.\n\n"
-        f"{steps:,} steps in {found.clocks:,} clocks of the chip, simulated in "
-        f"{found.seconds:.2g} s of processor time."
-    )
-    _tell_difference(console, found.differing, found.table.size, "table entries")
-    console.print(f"{found.optimal} of {AGENTS} agents found the best way.")
-    boards = sorted(boards_with_agents(), key=lambda report: -report.clock_mhz)
-    if boards:
-        console.print("At the bitstreams' clocks (estimated by place and route, not measured):\n")
-    for report in boards:
-        # Each step takes one clock of the lane; all others are clocks of the link, which may be slower.
-        link_mhz = report.link.clock_mhz if report.link else report.clock_mhz
-        milliseconds = (steps / report.clock_mhz + (found.clocks - steps) / link_mhz) / 1e3
-        console.print(f"    {report.board:<22}{report.clock_mhz:>4g} MHz{milliseconds:>8.1f} ms")
-
-
-def _tell_difference(console: Console, differing: int, size: int, what: str) -> None:
-    if differing:
-        console.print(f"{differing} of {size} {what} differ.", style="bold red")
-    else:
-        console.print(f"All {size:,} {what} match the model's bit for bit.", style="bold green")
 
 
 def _balance(console: Console) -> OnPole:
@@ -239,16 +201,4 @@ def _show_pole(console: Console, found: OnPole, out: Path) -> None:
         f"{found.solved} of {AGENTS} agents solve it (475 of 500 steps or more), and the median agent\n"
         f"keeps the pole up for {np.median(found.returns):.1f}. Its policy in C, tiles included: {path}",
         soft_wrap=True,
-    )
-
-
-def _draw(console: Console, found: OnChip, on_pole: OnPole, speed: Comparison, out: Path) -> None:
-    from qstep_bench import demo_picture
-    from qstep_bench.boards import load_reports
-
-    paths = demo_picture.draw(
-        found, on_pole, demo_picture.bars(speed, found, load_reports(())), out
-    )
-    console.print(
-        f"\nThe pictures, for light and dark pages: {', '.join(map(str, paths))}", soft_wrap=True
     )

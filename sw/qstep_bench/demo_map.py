@@ -1,33 +1,32 @@
-"""The second part of the demonstration: agents that act and learn on the simulated chip."""
+"""The first part of the demonstration: agents act and learn on the simulated chip, on a small map."""
 
 from __future__ import annotations
 
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qstep.device.agents import LinkAgents
+from qstep.envs import MAPS, GridWorld
+from qstep.envs.rendering import FREE, START
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.evaluate import played
-from qstep.learn.plan import Budget, planned
+from qstep.learn.plan import AgentsPlan, Budget, planned
+from qstep.learn.plots import learnt
 from qstep.learn.table import policy_table
-from qstep.spec.config import Config
-from qstep_bench.boards import load_reports
 
-if TYPE_CHECKING:
-    from qstep_fpga.report import BuildReport
-
-__all__ = ["AGENTS", "STEPS", "OnChip", "boards_with_agents", "on_chip", "on_model"]
+__all__ = ["AGENTS", "STEPS", "OnChip", "arrows", "on_chip", "on_model", "plan", "world"]
 
 AGENTS = 16
 STEPS = 20_000
 """Steps per agent."""
 
+_NAME = "gridworld"
+_ARROWS = "↑↓←→"
 _TIMED_STEPS = 1 << 20
 """Additional steps per agent for timing the model; they take a twentieth of a second."""
 
@@ -74,18 +73,34 @@ class OnChip:
         """Number of agents whose final greedy policy is optimal from the start."""
         return sum(steps is not None for steps in self.model.optimal_after())
 
+    @property
+    def middle(self) -> NDArray[np.int32]:
+        """Table of the median agent on the device, shape (S, A)."""
+        table: NDArray[np.int32] = self.table[self.model.median_agent]
+        return table
+
+
+def world() -> GridWorld:
+    """Return the map."""
+    return GridWorld(MAPS[_NAME], source=_NAME)
+
+
+def plan() -> AgentsPlan:
+    """Return the plan: :data:`AGENTS` agents with separate tables, and the usual settings."""
+    return planned(_NAME, budget=Budget(STEPS), agents=AGENTS)
+
 
 def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
-    """Train agents in the grid world on the model; return the last three fields of :class:`OnChip`."""
-    plan = planned("gridworld", budget=Budget(STEPS), agents=AGENTS)
-    assert plan.solvable is not None
+    """Train the agents on the model; return the last three fields of :class:`OnChip`."""
+    own = plan()
+    assert own.solvable is not None
     greedy = []
-    with closing(AgentsRun("gridworld", "model", plan)) as run:
+    with closing(AgentsRun(_NAME, "model", own)) as run:
         run.open(None)
         for _ in run:
             table = run.checkpoint.arrays["table"]
-            policies = policy_table(plan.config, table).argmax(axis=-1)
-            greedy.append([played(plan.solvable, policy).mean_return for policy in policies])
+            policies = policy_table(own.config, table).argmax(axis=-1)
+            greedy.append([played(own.solvable, policy).mean_return for policy in policies])
         result = run.result()
         begun = time.process_time()
         run.device.run(_TIMED_STEPS, trace=False)
@@ -94,24 +109,32 @@ def on_model() -> tuple[AgentsResult, NDArray[np.float64], float]:
 
 
 def on_chip() -> OnChip:
-    """Train agents in the grid world on the model and on the simulated chip."""
+    """Train the agents on the model and on the simulated chip."""
     from qstep_sim.port import SimPort
 
     of_model = on_model()
-    plan = of_model[0].plan
-    port = SimPort(plan.config)
-    with LinkAgents(port, plan.config, plan.loaded, plan.settings) as device:
+    own = of_model[0].plan
+    port = SimPort(own.config)
+    with LinkAgents(port, own.config, own.loaded, own.settings) as device:
         clocks, begun = port.clocks, time.process_time()
         device.run(STEPS)
         clocks, seconds = port.clocks - clocks, time.process_time() - begun
         return OnChip(clocks, seconds, device.table, *of_model)
 
 
-def boards_with_agents() -> list[BuildReport]:
-    """Return the stored reports of bitstreams with :data:`AGENTS` agents and a tabular world."""
-    configs = [(report, Config.from_dict(report.config)) for report in load_reports(())]
-    return [
-        report
-        for report, config in configs
-        if config.acting is not None and config.acting.agents == AGENTS and config.acting.is_table
-    ]
+def arrows(world: GridWorld, q: NDArray[np.int32]) -> list[str]:
+    """Return the map, one line of text per row, with the greedy action of each learned cell.
+
+    Parameters
+    ----------
+    world : GridWorld
+    q : ndarray of int32, shape (S, 4)
+        Raw values. A cell keeps its letter unless it is :func:`~qstep.learn.plots.learnt`.
+    """
+    cells = list("".join(world.rows))
+    known = learnt(q)
+    for state, cell in enumerate(cells):
+        if cell in (FREE, START) and known[state]:
+            cells[state] = _ARROWS[int(q[state].argmax())]
+    width = world.shape[1]
+    return [" ".join(cells[k : k + width]) for k in range(0, len(cells), width)]
