@@ -117,9 +117,9 @@ def _show_map(console: Console, found: OnChip) -> None:
     )
     _tell_difference(console, found.differing, found.table.size, "table entries")
     console.print(
-        f"{found.optimal} of {AGENTS} agents found the best way at gamma {gamma:g}, which value iteration "
-        "finds from the\nmap. (From 0.93 on, it is better to jump into the hole beside S.) The median "
-        "agent's\ngreedy action in each cell:\n",
+        f"{found.optimal} of {AGENTS} agents found the best way at gamma {gamma:g}, according to value "
+        "iteration,\nwhich solves the map exactly. (From gamma 0.93 on, it is better to jump into the "
+        "hole\nbeside S.) The median agent's greedy action in each cell:\n",
         soft_wrap=True,
     )
     for row in arrows(world(), found.middle):
