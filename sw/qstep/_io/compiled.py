@@ -35,7 +35,7 @@ from numba.core import config
 from numba.core.bytecode import FunctionIdentity
 from numba.extending import is_jitted
 
-__all__ = ["cache_of_compiled", "compiled"]
+__all__ = ["cache_of_compiled", "compiled", "inner"]
 
 _PLACE = Path(__file__).parents[2]
 """Folder of the packages that compiled code may depend on."""
@@ -61,12 +61,13 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     if function is None:
         return partial(compiled, **options)
     noalias, sources = options.pop("noalias", False), options.pop("sources", ())
+    is_inner = options.pop("is_inner", False)
     # Nothing here uses the entry point for C callbacks; without it, compiling takes a sixth less time.
-    made = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    made = njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=is_inner, **options)(function)
     # These attributes are private to Numba; if a later version renames one, this fails at once.
     if is_jitted(made) and noalias:  # is_jitted is false with NUMBA_DISABLE_JIT
         made._compiler._customize_flags = partial(_no_alias, made._compiler._customize_flags)
-    if is_jitted(made) and _enable_caching(made):
+    if is_jitted(made) and not is_inner and _enable_caching(made):
         index = made._cache._cache_file
         lock = f"{index._index_path}.lock"
         made._cache.load_overload = partial(_load, made._cache.load_overload, lock, index)
@@ -76,6 +77,13 @@ def compiled(function: Callable[..., Any] | None = None, /, **options: Any) -> A
             _text_behind(Path(function.__code__.co_filename), *sources),
         )
     return made
+
+
+inner = partial(compiled, is_inner=True)
+"""Compile a function that only compiled functions call, which takes less time.
+
+Python cannot call it, and its machine code is cached only as a part of its callers'.
+"""
 
 
 def _no_alias(customize: Callable[[Any], Any], flags: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qstep._io.compiled import compiled
+from qstep._io.compiled import compiled, inner
 from qstep.spec.agents import Algorithm
 from qstep.spec.epsilon import EPSILON_BITS
 from qstep.spec.random import DRAW_BITS, ROUNDS
@@ -151,23 +151,23 @@ _M16 = np.uint32((1 << 16) - 1)
 _M15_HIGH = np.uint32(((1 << 15) - 1) << 17)
 
 
-@compiled
+@inner
 def _rotated(half, by):  # type: ignore[no-untyped-def]
     return np.uint32(np.uint32(half << np.uint32(by)) | np.uint32(half >> np.uint32(32 - by)))
 
 
-@compiled
+@inner
 def _mixing(half):  # type: ignore[no-untyped-def]
     return np.uint32(np.uint32(_rotated(half, 1) & _rotated(half, 8)) ^ _rotated(half, 2))
 
 
-@compiled
+@inner
 def _joined(first, second, by):  # type: ignore[no-untyped-def]
     """Return `first`, shifted left and filled with the upper bits of `second`."""
     return np.uint32(np.uint32(first << np.uint32(by)) | np.uint32(second >> np.uint32(32 - by)))
 
 
-@compiled
+@inner
 def _advanced(high, low):  # type: ignore[no-untyped-def]
     """Return the halves of the generator's next word."""
     high = np.uint32(high ^ _joined(high, low, 13))
@@ -178,7 +178,7 @@ def _advanced(high, low):  # type: ignore[no-untyped-def]
     return high, np.uint32(low ^ np.uint32(low << np.uint32(17)))
 
 
-@compiled
+@inner
 def drawn(high, low):  # type: ignore[no-untyped-def]
     """Return the halves of a word's draw, and the result of the extra round."""
     for _ in range(ROUNDS):
@@ -186,18 +186,18 @@ def drawn(high, low):  # type: ignore[no-untyped-def]
     return high, low, np.uint32(low ^ _mixing(high))
 
 
-@compiled
+@inner
 def threshold_of(epsilon):  # type: ignore[no-untyped-def]
     return np.int32(epsilon >> (EPSILON_BITS - DRAW_BITS))
 
 
-@compiled
+@inner
 def _index(place):  # type: ignore[no-untyped-def]
     """Return `place`, below 2^31, as an index that Numba does not check for a negative sign."""
     return np.uint64(np.int64(np.int32(place)))
 
 
-@compiled
+@inner
 def _slot(split, slot_bits, number, draw):  # type: ignore[no-untyped-def]
     """Return the index of the outcome that a 16-bit draw selects in a set with several slots."""
     rest_bits = np.int32(DRAW_BITS - slot_bits)
@@ -206,7 +206,7 @@ def _slot(split, slot_bits, number, draw):  # type: ignore[no-untyped-def]
     return np.int32((slot << 1) | (rest >= split[_index(slot)]))
 
 
-@compiled
+@inner
 def _greedy(q, base, row):  # type: ignore[no-untyped-def]
     """Return the maximum of the row at `base` and the lowest action with that value."""
     best, lowest = q[base], np.int32(0)
@@ -217,7 +217,7 @@ def _greedy(q, base, row):  # type: ignore[no-untyped-def]
     return best, lowest
 
 
-@compiled
+@inner
 def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
     """Return the lowest action that maximises the sum of two rows."""
     best, lowest = np.int64(q[base]) + np.int64(q[other]), np.int32(0)
@@ -228,7 +228,7 @@ def _greedy_in_sum(q, base, other, row):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@compiled
+@inner
 def expectation(best, total, threshold, row):  # type: ignore[no-untyped-def]
     """Return the expectation of a row under the policy, given the row's maximum and total."""
     actions = np.int64(len(row))
@@ -236,7 +236,7 @@ def expectation(best, total, threshold, row):  # type: ignore[no-untyped-def]
     return best - ((share * (actions * best - total) + _CERTAIN // 2) >> DRAW_BITS)
 
 
-@compiled
+@inner
 def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
     """Return the expectation of the row at `base`, whose maximum is `best`, under the policy."""
     total = np.int64(0)
@@ -245,7 +245,7 @@ def _expected(q, base, best, threshold, row):  # type: ignore[no-untyped-def]
     return np.int32(expectation(best, total, threshold, row))
 
 
-@compiled
+@inner
 def _policy(q, place, size, algorithm, row):  # type: ignore[no-untyped-def]
     """Return the maximum of the row at `place` and the greedy action there.
 
@@ -257,12 +257,12 @@ def _policy(q, place, size, algorithm, row):  # type: ignore[no-untyped-def]
     return _greedy(q, _index(place), row)
 
 
-@compiled
+@inner
 def explores(lower, epsilon):  # type: ignore[no-untyped-def]
     return np.int32(np.int32(lower >> np.uint32(DRAW_BITS)) < threshold_of(epsilon))
 
 
-@compiled
+@inner
 def random_action(lower, row):  # type: ignore[no-untyped-def]
     """Return the random action of an exploring agent."""
     return np.int32(
@@ -270,7 +270,7 @@ def random_action(lower, row):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@inner
 def noise(extra, bits):  # type: ignore[no-untyped-def]
     """Return the `bits`-bit number that stochastic rounding adds; bit 16 of `extra` is skipped."""
     joined = np.uint32(
@@ -279,7 +279,7 @@ def noise(extra, bits):  # type: ignore[no-untyped-def]
     return np.uint32(joined >> np.uint32(32 - bits))
 
 
-@compiled
+@inner
 def _keep(trace, block, at, actions, algorithm, world, limit):  # type: ignore[no-untyped-def]
     """Write a step of a block to the trace, from row `at` on."""
     state, action, reward, next_state, terminated, truncated, explored, table = trace
@@ -294,7 +294,7 @@ def _keep(trace, block, at, actions, algorithm, world, limit):  # type: ignore[n
         table[i] = (block.extra[k] >> np.uint32(16)) & 1 if len(algorithm) == _DOUBLE else 0
 
 
-@compiled(noalias=True)
+@inner(noalias=True)
 def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no-untyped-def]
     """Run each block for `steps` steps in each of its turns; parameters as for :func:`run`.
 
@@ -401,17 +401,17 @@ def _steps(q, rules, blocks, turns, steps, trace, at, every):  # type: ignore[no
                     q[_index(block.place[k])] = block.value[k]
 
 
-@compiled
+@inner
 def halves(word):  # type: ignore[no-untyped-def]
     return np.uint32(word >> np.uint64(32)), np.uint32(word)
 
 
-@compiled
+@inner
 def _word(high, low):  # type: ignore[no-untyped-def]
     return np.uint64(high) << np.uint64(32) | np.uint64(low)
 
 
-@compiled
+@inner
 def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
     """Draw an agent's first start state and its action there."""
     row, starts = rules.row, rules.starts
@@ -428,7 +428,7 @@ def _begin(q, base, rules, agent):  # type: ignore[no-untyped-def]
     agent.begun = True
 
 
-@compiled
+@inner
 def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped-def]
     """Load the state and settings of an agent that has begun into a lane."""
     block.number[k], block.base[k] = number, base
@@ -445,7 +445,7 @@ def _load(block, k, number, base, agent, own, rules):  # type: ignore[no-untyped
     block.return_high[k] = block.return_low[k] = 0
 
 
-@compiled
+@inner
 def _store(block, k, agent, steps, row):  # type: ignore[no-untyped-def]
     """Store the state and counters of an agent from its lane after `steps` steps."""
     agent.word = _word(block.high[k], block.low[k])

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from qstep._io.compiled import compiled
+from qstep._io.compiled import compiled, inner
 from qstep.golden.agents_kernel import (
     ALGORITHMS,
     drawn,
@@ -212,19 +212,19 @@ def _observed(world: Any, state: State) -> State:  # pragma: no cover: as above
 
 @overload(_started, inline="always")
 def _(world, draw):  # type: ignore[no-untyped-def]
-    kernel = compiled(_WORLDS[world.instance_class].start)
+    kernel = inner(_WORLDS[world.instance_class].start)
     return lambda world, draw: kernel(draw)
 
 
 @overload(_moved, inline="always")
 def _(world, state, action):  # type: ignore[no-untyped-def]
-    kernel = compiled(_WORLDS[world.instance_class].move)
+    kernel = inner(_WORLDS[world.instance_class].move)
     return lambda world, state, action: kernel(world.columns, state, action)
 
 
 @overload(_observed, inline="always")
 def _(world, state):  # type: ignore[no-untyped-def]
-    kernel = compiled(_WORLDS[world.instance_class].observe)
+    kernel = inner(_WORLDS[world.instance_class].observe)
     return lambda world, state: kernel(state)
 
 
@@ -239,7 +239,7 @@ def _(array, like):  # type: ignore[no-untyped-def]
     return lambda array, like: (array[0], array[1], array[2], array[3])
 
 
-@compiled(inline="always")
+@inner(inline="always")
 def _locate(tiles, seen, units, entries):  # type: ignore[no-untyped-def]
     """Write the index of the row's first entry in each plane."""
     low, scale, shift, most, pick, part, start = tiles[:7]
@@ -261,7 +261,7 @@ def _locate(tiles, seen, units, entries):  # type: ignore[no-untyped-def]
                 entries[first + t] = (first + t) * stride + row * width
 
 
-@compiled
+@inner
 def _sum(w, entries, planes, action, kind):  # type: ignore[no-untyped-def]
     total = kind(0)
     for p in range(len(planes)):
@@ -293,7 +293,7 @@ def _sums(context, w, entries, planes, row, zero):  # type: ignore[no-untyped-de
     return result(w, entries, planes, row, zero), generate
 
 
-@compiled
+@inner
 def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
     """Return the greatest sum, the lowest action with this sum, and the total of all sums."""
     sums = _sums(w, entries, planes, row, kind(0))
@@ -307,21 +307,21 @@ def _greedy(w, entries, planes, row, kind):  # type: ignore[no-untyped-def]
     return best, lowest, total
 
 
-@compiled
+@inner
 def _arrived(w, world, tiles, rules, state, units, entries):  # type: ignore[no-untyped-def]
     """Write the entries of a state's rows; return the greedy action in that state."""
     _locate(tiles, _observed(world, state), units, entries)
     return np.int64(_greedy(w, entries, rules.planes, rules.row, rules.ends.dtype.type)[1])
 
 
-@compiled
+@inner
 def _advanced(word):  # type: ignore[no-untyped-def]
     word ^= word << np.uint64(13)
     word ^= word >> np.uint64(7)
     return word ^ word << np.uint64(17)
 
 
-@compiled(noalias=True)
+@inner(noalias=True)
 def _steps(w, world, tiles, rules, scratch, agent, own, steps):  # type: ignore[no-untyped-def]
     """Run an agent for `steps` steps; `w` starts with the agent's planes."""
     row, planes, algorithm, fraction, bias, reward, ends, limit = rules
