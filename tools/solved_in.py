@@ -22,7 +22,7 @@ from qstep.mdp.tiled import TiledWorld
 from qstep.spec.epsilon import Epsilon
 from qstep.spec.integer_worlds import CART_POLE
 from qstep.spec.settings import AgentSettings
-from qstep_bench.demo_pole import AGENTS, is_solved, play
+from qstep_bench.demo import AGENTS, is_solved, play
 from qstep_sim.port import SimPort
 
 

@@ -1,4 +1,4 @@
-"""The demonstration's plots: CartPole and a map, both learned in hardware, and the learners' speeds."""
+"""The demonstration's plot: CartPole, learned in hardware, and the learners' speeds."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qstep._io.pictures import write_pictures
-from qstep.envs.maps import map_of
 from qstep.learn.agents_result import history_of
-from qstep.learn.evaluate import played
-from qstep.learn.plots import RETURN, TileSums, band, mean_returns, show_policy
-from qstep.mdp.solve import solve
+from qstep.learn.plots import RETURN, TileSums, band, mean_returns
 from qstep.spec.config import Config
 from qstep.spec.integer_worlds import CART_POLE
-from qstep_bench.demo_map import AGENTS, OnChip, world
-from qstep_bench.demo_pole import OnPole
+from qstep_bench.demo import OnChip
 from qstep_bench.measure import Comparison, number
 
 if TYPE_CHECKING:
@@ -29,7 +23,7 @@ if TYPE_CHECKING:
 
     from qstep_fpga.report import BuildReport
 
-__all__ = ["CHIP", "CORE", "LANE", "SOFTWARE", "Bar", "bars", "draw", "draw_map", "draw_result"]
+__all__ = ["CHIP", "CORE", "LANE", "SOFTWARE", "Bar", "bars", "draw", "draw_result"]
 
 _SIDE = 101
 """Number of points per side of a plot of tile-coded values."""
@@ -38,12 +32,8 @@ CORE = "one core of this CPU, measured"
 LANE = "one lane, post-route estimate"
 CHIP = "all lanes of a chip, post-route estimate"
 
-SOFTWARE = {
-    "dictionary": "Python, one dictionary",
-    "torch-batched": "PyTorch, 512 agents",
-    "c": "C, one agent",
-}
-"""Benchmark implementations that act and learn as agents on the chip do, with their labels."""
+SOFTWARE = {"pole-c": "C", "pole-model": "compiled model"}
+"""Implementations of the benchmark ``acting`` that learn CartPole, with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,73 +61,64 @@ class Bar:
     """`CORE`, `LANE` or `CHIP`."""
 
 
-def bars(software: Comparison, found: OnChip, boards: Sequence[BuildReport]) -> list[Bar]:
-    """Return the learners of the grid world, sorted by group and then by speed, slowest first.
+def bars(
+    software: Comparison, plain: float, found: OnChip, boards: Sequence[BuildReport]
+) -> list[Bar]:
+    """Return all learners of CartPole, sorted by group and then by speed, slowest first.
 
-    Boards must have at least :data:`AGENTS` agents; of equally fast boards, only the first is kept.
+    Parameters
+    ----------
+    software : Comparison
+        Rates of the implementations in :data:`SOFTWARE`.
+    plain : float
+        Steps per second of the model in plain Python.
+    found : OnChip
+    boards : sequence of BuildReport
+        Those in whose configuration agents learn CartPole are shown.
     """
     core = [
         Bar(SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
         for form in software.forms
-        if form.name in SOFTWARE
     ]
-    core.append(Bar("simulated chip", found.steps / found.seconds, CORE))
-    core.append(Bar(f"QStep model, {AGENTS} agents", found.model_rate, CORE))
-    rates: dict[float, Bar] = {}
+    core.append(Bar("model in plain Python", plain, CORE))
+    core.append(Bar("simulated chip", found.model.updates / found.seconds, CORE))
     for report in boards:
         config = Config.from_dict(report.config)
-        if report.agents < AGENTS or config.acting is None or not config.acting.is_table:
+        if config.acting is None or config.acting.world != CART_POLE.env_id:
             continue
-        name = report.board.removesuffix("-agents").removesuffix("-farm")
-        rate = report.core_rate * 1e6
-        bar = (
-            Bar(f"{name}, {config.lanes} lanes", rate, CHIP)
-            if config.lanes > 1
-            else Bar(name, rate, LANE)
-        )
-        rates.setdefault(rate, bar)
+        name = report.board.removesuffix("-farm").removesuffix("-cartpole")
+        lanes, group = (f", {config.lanes} lanes", CHIP) if config.lanes > 1 else ("", LANE)
+        core.append(Bar(f"{name}{lanes}", report.core_rate * 1e6, group))
     groups = (CORE, LANE, CHIP)
-    return sorted([*core, *rates.values()], key=lambda bar: (groups.index(bar.group), bar.rate))
+    return sorted(core, key=lambda bar: (groups.index(bar.group), bar.rate))
 
 
-def draw(found: OnChip, pole: OnPole, shown: Sequence[Bar], folder: Path) -> list[Path]:
-    """Write the pictures for light and dark pages into `folder`; return the paths."""
+def draw(found: OnChip, shown: Sequence[Bar], folder: Path) -> list[Path]:
+    """Write the picture for light and dark pages into `folder`; return the paths."""
     pictures = {
-        folder / f"{name}-{theme}.png": partial(draw_it, theme)
-        for name, draw_it in (
-            ("result", partial(draw_result, pole, shown)),
-            ("map", partial(draw_map, found)),
-        )
+        folder / f"result-{theme}.png": partial(draw_result, found, shown, theme)
         for theme in _THEMES
     }
     write_pictures(pictures)
     return list(pictures)
 
 
-def draw_result(pole: OnPole, shown: Sequence[Bar], theme: str = "light") -> Figure:
+def draw_result(found: OnChip, shown: Sequence[Bar], theme: str = "light") -> Figure:
     """Plot the result on a transparent background.
 
     The plot shows CartPole's learning curve, the median agent's actions, and the speeds.
 
     Parameters
     ----------
-    pole : OnPole
+    found : OnChip
     shown : sequence of Bar
     theme : str
         ``light`` or ``dark``: the background of the page.
     """
     with _themed(theme) as (figure, colours):
-        _pole_curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), pole, colours)
-        _pole_actions(figure.add_axes((0.4, 0.185, 0.19, 0.725)), pole)
+        _curve(figure.add_axes((0.05, 0.185, 0.27, 0.725)), found, colours)
+        _actions(figure.add_axes((0.4, 0.185, 0.19, 0.725)), found)
         _bars(figure.add_axes((0.765, 0.185, 0.18, 0.725)), shown, colours)
-    return figure
-
-
-def draw_map(found: OnChip, theme: str = "light") -> Figure:
-    """Plot the learning curves on the map, and the median agent's policy."""
-    with _themed(theme) as (figure, colours):
-        _curve(figure.add_axes((0.05, 0.185, 0.5, 0.725)), found, colours)
-        _policy(figure.add_axes((0.61, 0.185, 0.3, 0.725)), found)
     return figure
 
 
@@ -173,45 +154,8 @@ def _themed(theme: str) -> Iterator[tuple[Figure, _Theme]]:
 def _curve(axes: Axes, found: OnChip, colours: _Theme) -> None:
     from matplotlib.ticker import EngFormatter
 
-    points, solvable = found.model.points, found.model.plan.solvable
-    assert solvable is not None
-    gamma = found.model.plan.settings[0].gamma
-    optimum = played(solvable, solve(solvable, gamma).q.argmax(axis=1)).mean_return
-    axes.set_title(f"{AGENTS} agents learn on the simulated chip")
-    axes.axhline(optimum, color=colours.green, linestyle="--", linewidth=1.2, zorder=3)
-    what = f"greedy optimum at gamma {gamma:g}"
-    axes.text(points[-1].steps, optimum + 0.3, what, color=colours.green, ha="right")
-    steps = np.array([point.steps for point in points])
-    returns = mean_returns(history_of(points)["evaluations"])
-    band(axes, steps, returns, colours.blue, "exploring (median, worst to best)")
-    axes.plot(steps, np.median(found.greedy, axis=1), color=colours.orange, label="greedy (median)")
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlabel("steps of each agent")
-    axes.set_ylabel("return of an episode")
-    # Until a greedy agent has learned the way, it walks in circles; its return of -100 is off the plot.
-    axes.set_ylim(np.nanmin(returns) - 1, optimum + 1.5)
-    axes.legend(loc="lower right")
-
-
-def _policy(axes: Axes, found: OnChip) -> None:
-    axes.set_title("What one of them learned")
-    grid = map_of(world())
-    assert grid is not None
-    q = found.model.plan.config.format.to_float(found.middle)
-    show_policy(axes, grid, q, letter=11)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set_visible(False)
-    axes.set_xlabel(
-        "S start, G goal, H hole; colour: value;\noff the path, cells are rarely visited"
-    )
-
-
-def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
-    from matplotlib.ticker import EngFormatter
-
     axes.set_title("CartPole, learned on the simulated chip")
-    evaluations = history_of(pole.model.points)["evaluations"]
+    evaluations = history_of(found.model.points)["evaluations"]
     returns = mean_returns(evaluations)
     label = f"{len(returns[0])} agents (median, worst to best)"
     band(axes, evaluations["steps"], returns, colours.blue, label)
@@ -222,13 +166,13 @@ def _pole_curve(axes: Axes, pole: OnPole, colours: _Theme) -> None:
     axes.legend(loc="lower right")
 
 
-def _pole_actions(axes: Axes, pole: OnPole) -> None:
+def _actions(axes: Axes, found: OnChip) -> None:
     """Plot the median agent's action against angle and angular velocity."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
     hues = {"push left": "#8fb8de", "push right": "#f2c14e"}
-    q = pole.model.config.format.to_float(pole.table[pole.middle])
+    q = found.model.config.format.to_float(found.table[found.middle])
     _, bounds, sums = TileSums.of(CART_POLE.tiles, q, _SIDE)
     axes.imshow(
         sums.argmax(axis=-1),
@@ -247,7 +191,7 @@ def _pole_actions(axes: Axes, pole: OnPole) -> None:
 def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
     from matplotlib.patches import Patch
 
-    axes.set_title("Million steps/s on a 5x5 map (log)", x=-0.83)
+    axes.set_title("Million steps/s in CartPole (log)", x=-0.83)
     hues = {CORE: colours.faint, LANE: colours.orange, CHIP: colours.blue}
     rates = [bar.rate / 1e6 for bar in shown]
     axes.barh(range(len(shown)), rates, color=[hues[bar.group] for bar in shown], height=0.62)

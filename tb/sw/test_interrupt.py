@@ -23,7 +23,7 @@ AT_WORK = {
     "advise": ("gridworld", "qstep.learn.advise.advise", ""),
     "bench": ("--quick", "qstep_bench.report.run", ""),
     "build": ("icebreaker", "qstep_fpga.flow.build", TO_RESUME),
-    "demo": ("", "qstep_bench.demo_map.on_chip", ""),
+    "demo": ("", "qstep_bench.demo.on_chip", ""),
     "doctor": ("", "qstep.cli.doctor.examine", ""),
     "dqn": ("cartpole", "qstep.deep.run.NetworkRun", ""),
     "explore": ("ulx3s-85f --states 64,128", "qstep_fpga.explore.sweep.explore", TO_RESUME),

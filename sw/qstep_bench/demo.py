@@ -1,8 +1,9 @@
-"""The last part of the demonstration: CartPole, which needs tile coding, on the simulated chip."""
+"""The demonstration: agents learn CartPole, which needs tile coding, on the simulated chip."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from qstep.device.agents import LinkAgents
 from qstep.envs.catalogue import record_of
+from qstep.golden.agents import ActingModel
 from qstep.learn.agents import AgentsRun
 from qstep.learn.agents_result import AgentsResult
 from qstep.learn.evaluate import Evaluation, played_by_tiles
@@ -21,7 +23,17 @@ from qstep.learn.table import policy_table
 from qstep.spec.config import Config
 from qstep.spec.integer_worlds import CART_POLE
 
-__all__ = ["AGENTS", "STEPS", "OnPole", "is_solved", "on_chip", "on_model", "plan", "play"]
+__all__ = [
+    "AGENTS",
+    "STEPS",
+    "OnChip",
+    "is_solved",
+    "on_chip",
+    "on_model",
+    "plain_rate",
+    "plan",
+    "play",
+]
 
 AGENTS = 16
 STEPS = 100_000
@@ -29,10 +41,12 @@ STEPS = 100_000
 
 _PIECES = 4
 _EPISODES = 100
+_PLAIN_TURNS = 100
+"""Steps per agent for timing the model in plain Python."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnPole:
+class OnChip:
     """Result of the agents' run.
 
     Attributes
@@ -82,6 +96,15 @@ def plan() -> AgentsPlan:
     return planned(CART_POLE, budget=Budget(STEPS), agents=AGENTS, settings=settings)
 
 
+def plain_rate() -> float:
+    """Return the steps per second of processor time of the model in plain Python."""
+    own = plan()
+    assert not isinstance(own.loaded, int)
+    model, begun = ActingModel(own.config, own.loaded, own.settings), time.process_time()
+    deque(model.run(_PLAIN_TURNS), maxlen=0)
+    return AGENTS * _PLAIN_TURNS / (time.process_time() - begun)
+
+
 def on_model() -> AgentsResult:
     """Train the agents on the compiled model."""
     result = finished(AgentsRun(CART_POLE.env_id, "model", plan()))
@@ -89,7 +112,7 @@ def on_model() -> AgentsResult:
     return result
 
 
-def on_chip(progress: Callable[[int], object]) -> OnPole:
+def on_chip(progress: Callable[[int], object]) -> OnChip:
     """Train on the model and the simulated chip; call `progress` with the steps per agent so far."""
     from qstep_sim.port import SimPort
 
@@ -102,7 +125,7 @@ def on_chip(progress: Callable[[int], object]) -> OnPole:
             progress((piece + 1) * (STEPS // _PIECES))
         clocks, seconds = port.clocks - clocks, time.process_time() - begun
         table = device.table
-    return OnPole(clocks, seconds, table, model, play(own.config, table))
+    return OnChip(clocks, seconds, table, model, play(own.config, table))
 
 
 def play(config: Config, table: NDArray[np.int32]) -> list[Evaluation]:
