@@ -76,21 +76,21 @@ def bars(
     boards : sequence of BuildReport
         Those in whose configuration agents learn CartPole are shown.
     """
-    core = [
+    learners = [
         Bar(SOFTWARE[form.name], (form.processor_rate or form.rate).median, CORE)
         for form in software.forms
     ]
-    core.append(Bar("model in plain Python", plain, CORE))
-    core.append(Bar("simulated chip", found.model.updates / found.seconds, CORE))
+    learners.append(Bar("model in plain Python", plain, CORE))
+    learners.append(Bar("simulated chip", found.model.updates / found.seconds, CORE))
     for report in boards:
         config = Config.from_dict(report.config)
         if config.acting is None or config.acting.world != CART_POLE.env_id:
             continue
         name = report.board.removesuffix("-farm").removesuffix("-cartpole")
         lanes, group = (f", {config.lanes} lanes", CHIP) if config.lanes > 1 else ("", LANE)
-        core.append(Bar(f"{name}{lanes}", report.core_rate * 1e6, group))
+        learners.append(Bar(f"{name}{lanes}", report.core_rate * 1e6, group))
     groups = (CORE, LANE, CHIP)
-    return sorted(core, key=lambda bar: (groups.index(bar.group), bar.rate))
+    return sorted(learners, key=lambda bar: (groups.index(bar.group), bar.rate))
 
 
 def draw(found: OnChip, shown: Sequence[Bar], folder: Path) -> list[Path]:
@@ -204,5 +204,6 @@ def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
     axes.set_xlim(left=0.03)
     axes.xaxis.set_visible(False)
     axes.spines[["bottom", "left"]].set_visible(False)
-    kinds = [Patch(color=hue, label=group) for group, hue in hues.items()]
+    present = {bar.group for bar in shown}
+    kinds = [Patch(color=hue, label=group) for group, hue in hues.items() if group in present]
     axes.legend(handles=kinds, loc="upper right", bbox_to_anchor=(1.25, 0.04), labelspacing=0.2)

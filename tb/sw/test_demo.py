@@ -81,6 +81,7 @@ def test_equal_weights_are_reported_and_the_picture_drawn(
     assert "keeps the pole up for 477.5." in result.output
     assert "qstep_action" in (tmp_path / "cartpole.h").read_text(encoding="utf-8")
     assert re.search(r"\nC +19.0  one core of this CPU, measured", result.output)
+    assert re.search(r"ulx3s-12f +180  one lane, post-route estimate", result.output)
     assert "gone: no compiler" in result.output
 
 
