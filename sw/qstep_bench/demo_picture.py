@@ -201,7 +201,7 @@ def _bars(axes: Axes, shown: Sequence[Bar], colours: _Theme) -> None:
     axes.tick_params(left=False, labelcolor=colours.text)
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlim(left=0.03)
+    axes.set_xlim(left=0.001)
     axes.xaxis.set_visible(False)
     axes.spines[["bottom", "left"]].set_visible(False)
     present = {bar.group for bar in shown}
